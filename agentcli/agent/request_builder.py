@@ -17,8 +17,9 @@ from agentcli.agent.ports import Prompt, TurnGrants
 from agentcli.agent.settings import AgentSettings
 from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
-from agentcli.context.clearing import NATIVE, clearing_of
+from agentcli.context.clearing import clearing_of
 from agentcli.context.invariants import Passed, check, ensure, mended
+from agentcli.context.provider_support import NATIVE
 from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings
@@ -72,6 +73,8 @@ class RequestBuilder:
         self._strict = strict
         self.clears_nothing = False
         """True once the provider failed to clear as requested: then `auto` replaces `native`."""
+        self.compacts_nothing = False
+        """True once the provider refused to compact: then `auto` replaces `provider`."""
         self._inputs = 0
         self._assembler, self._passed = Assembler(), Passed()
         self._supersession, self._blocks = Supersession(), ViewBlocks()
@@ -89,7 +92,7 @@ class RequestBuilder:
         history = self.journal.history
         if self._seen[0] is not history:
             self._seen = history, grown(history, *self._seen)
-        seen, spec = self._seen[1], self._spec
+        seen, spec = self._seen[1], self.spec
         state = spec, self.settings, self.counter.calibration, self.counter.head
         if self._window is None or self._window[0] is not seen or self._window[1] != state:
             # Remembered, since the provider's count is valid only for this exact view.
@@ -143,9 +146,12 @@ class RequestBuilder:
         }
 
     @property
-    def _spec(self) -> ModelSpec:
+    def spec(self) -> ModelSpec:
+        """The spec of the model in use, without what its provider failed to do in this session."""
         spec = self.model.spec
-        return replace(spec, context_editing=False) if self.clears_nothing and spec.context_editing else spec
+        if self.clears_nothing and spec.context_editing:
+            spec = replace(spec, context_editing=False)
+        return replace(spec, compacts_from=0) if self.compacts_nothing and spec.compacts_from else spec
 
     def _assembled(self) -> Request:
         window = self.window()

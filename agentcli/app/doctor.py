@@ -17,7 +17,7 @@ from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.app.sessions import Reading, unseen
 from agentcli.config import PREFIX
-from agentcli.context.clearing import NATIVE, fallen_back
+from agentcli.context.provider_support import NATIVE, PROVIDER, fallen_back, missing
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
@@ -210,16 +210,18 @@ def _counting(program: Program) -> Finding:
 
 
 def _policy(program: Program) -> Iterator[Finding]:
-    """Report whether the model in use allows the native policy; nothing for another policy."""
-    if program.config.context.policy != NATIVE:
+    """Report whether the model in use allows a policy that needs its provider; nothing for another policy."""
+    policy = program.config.context.policy
+    does = {NATIVE: "clears old outputs itself", PROVIDER: "has its provider summarise"}.get(policy)
+    if does is None:
         return
     try:
         spec = program.models.spec(program.selection.model_name())
     except AgentError as error:
-        yield Finding("context policy", False, f"native: {error}")
+        yield Finding("context policy", False, f"{policy}: {error}")
         return
-    detail = f"native: {spec.name} clears old outputs itself" if spec.context_editing else fallen_back(spec.name)
-    yield Finding("context policy", spec.context_editing, detail)
+    fine = not missing(policy, spec)
+    yield Finding("context policy", fine, f"{policy}: {spec.name} {does}" if fine else fallen_back(policy, spec))
 
 
 def _editors() -> Finding:

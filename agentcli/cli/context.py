@@ -171,13 +171,13 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
 
 def _window(program: Program, history: History, policy: str = "") -> Window:
     """Return the current window of a session, under this policy or its own."""
-    from agentcli.context.clearing import NATIVE, fallen_back
+    from agentcli.context.provider_support import missing
     from agentcli.context.settings import PolicyName
     from agentcli.context.view import view
     from agentcli.context.window import window_of
 
     name, spec = policy or program.selection.policy_of(history), program.selection.spec_for(history)
-    if policy == NATIVE and not spec.context_editing:
-        raise InputError(fallen_back(spec.name, ""))
+    if why := missing(policy, spec):
+        raise InputError(why)
     context = replace(program.config.context, policy=cast(PolicyName, name))
     return window_of(view(history), spec, program.counts_for(history, policy), context, program.traits)

@@ -24,10 +24,8 @@ from agentcli.core.model import Clearing, EditsApplied
 from agentcli.core.record import Prune, Record
 from agentcli.core.tool import UNKNOWN, Traits
 
-NATIVE = "native"
 FORESEEN = "to be cleared by the provider"
 CLEARED = "Cleared by the provider."
-INSTEAD = "agentcli clears old outputs itself, by the policy auto."
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +151,6 @@ def as_shown(view: View) -> View:
 def trigger(usable: int, settings: ContextSettings) -> int:
     """Return the size of the prompt, in tokens, beyond which the provider clears, in a window of `usable` tokens."""
     return min(settings.native.trigger, int(usable * settings.native.trigger_share))
-
-
-def fallen_back(model: str, instead: str = INSTEAD) -> str:
-    """Return the message that a model's provider does not clear outputs."""
-    return (
-        f"The policy native works only with Claude on Anthropic's own API; {model} is another model. {instead}".rstrip()
-    )
 
 
 def inputs_of(

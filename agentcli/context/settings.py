@@ -15,7 +15,7 @@ from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.setting import LIMIT, LOWER, setting, towards
 from agentcli.core.text.ranges import Calls, Dollars, Messages, Part, Positive, Range, Share, Tokens, Turns
 
-PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding", "native"]
+PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding", "native", "provider"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 EstimatorName = Literal["calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 OwnEstimator = Literal["", "calibrated", "gemini", "chars4", "shannon", "tiktoken"]

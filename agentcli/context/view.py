@@ -183,10 +183,15 @@ class Lens:
         yield from came
 
     def head(self, record: Record, body: Compaction, following: Sequence[ViewMessage]) -> Iterator[ViewMessage]:
-        """Yield the snapshot, its acknowledgement and, if the assistant would speak twice in a row, the message to continue."""
+        """Yield the provider's own summary if any, the snapshot, its acknowledgement and, if the assistant would speak twice in a row, the message to continue."""
         asked = _asked(record, body)
         if not asked:
             return
+        if (made := body.by_provider) is not None:
+            question = _by_compactor(record, WHAT_WAS_DONE)
+            yield ViewMessage("user", (question,), record.seq, body.carry.turn)
+            answer = replace(question, part=made.part)
+            yield ViewMessage("assistant", (answer,), record.seq, body.carry.turn, made.provider, made.model)
         yield ViewMessage("user", asked, record.seq, body.carry.turn)
         speaks_next = bool(following) and following[0].role == "assistant"
         if speaks_next and not body.continues and not is_answer(body):

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import PurePath
 
-from agentcli.context.clearing import NATIVE, foreseen
+from agentcli.context.clearing import foreseen
+from agentcli.context.provider_support import NATIVE, missing
 from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings
@@ -113,7 +114,7 @@ def window_of(
 ) -> Window:
     """Return the window of this model with this view in it: under `native` as the provider will show it.
 
-    If the model's provider clears nothing, `auto` replaces `native`.
+    If the model's provider lacks what a policy needs, `auto` replaces the policy.
     """
     settings, limits = in_force(settings, model), limits_of(model, settings)
     if settings.policy == NATIVE:
@@ -123,8 +124,7 @@ def window_of(
 
 def in_force(settings: ContextSettings, model: ModelSpec) -> ContextSettings:
     """Return the settings with the policy that this model allows."""
-    falls_back = settings.policy == NATIVE and not model.context_editing
-    return replace(settings, policy="auto") if falls_back else settings
+    return replace(settings, policy="auto") if missing(settings.policy, model) else settings
 
 
 def reply_tokens(window: int) -> int:

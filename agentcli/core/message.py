@@ -35,7 +35,10 @@ Meta = Mapping[str, Any]
 SIGNATURE = "thought_signature"
 """The key of the signature of a text or call, in the provider's own part of a Meta."""
 TYPED = "agentcli"
-"""The key in the Meta of a user's text for the line that the user entered; of a call, for what was changed in it."""
+"""The key in the Meta of a user's text for the line that the user entered; of a call, for what was changed in it; of a summary
+that only its provider can read, for its `SIZE`."""
+SIZE = "tokens"
+"""The key in that Meta of the tokens of a text that stands for more than itself."""
 
 
 @dataclass(frozen=True, slots=True)

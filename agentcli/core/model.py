@@ -80,6 +80,8 @@ class ModelSpec:
     images: bool = True
     context_editing: bool = False
     """True if the provider itself clears old outputs of a request on demand."""
+    compacts_from: int = 0
+    """Size of a prompt in tokens from which the provider itself summarises it on demand; 0: it does not."""
     summary_model: str = ""
     summary_prices: Prices | None = None
     window_stated: bool = False
@@ -212,6 +214,9 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     deferred: tuple[ToolSchema, ...] = ()
     clearing: Clearing | None = None
+    compaction: str | None = None
+    """Instructions for a summary of all messages by the provider, which is then the whole reply: one text of the compactor, with
+    the provider's own data. The last part of the last message repeats the order in words. None for any other request."""
 
 
 @dataclass(frozen=True, slots=True)

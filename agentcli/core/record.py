@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import Message, ToolResult, Usage
+from agentcli.core.message import Message, Text, ToolResult, Usage
 
 SCHEMA = 1
 """The newest schema that this program writes; it reads every older one."""
@@ -83,6 +83,21 @@ class Carry:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderSummary:
+    """A summary by the provider of a model, which only that model is sent as `meta` again; all others read its `text`."""
+
+    provider: str
+    model: str
+    text: str
+    meta: Mapping[str, Any]
+
+    @property
+    def part(self) -> Text:
+        """The part of a message that holds it."""
+        return Text(self.text, synthetic=True, source="compactor", meta=self.meta)
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """A summary replaced a part of the view; everything that it covered stays on disk.
 
@@ -119,6 +134,8 @@ class Compaction:
     cleared_inputs: tuple[str, ...] = ()
     skills: tuple[VerbatimText, ...] = ()
     """The bodies of skills that were in use, in their tags."""
+    by_provider: ProviderSummary | None = None
+    """The provider's own summary, to which the snapshot adds rules, words and facts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,15 +114,20 @@ def _named(policies: str, horizons: str) -> list[str]:
 
 
 def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list[str]:
-    """Return the policies to play that the models of all sessions allow. Raises InputError if a named policy is not among them."""
-    from agentcli.context.clearing import NATIVE, fallen_back
+    """Return the policies to play that the models of all sessions allow. Raises InputError if a named policy is not among them.
 
-    every = not policies
+    A replay asks no provider for summaries, so `provider` cannot be played.
+    """
+    from agentcli.context.provider_support import PROVIDER, missing
+
     named = _named(policies, horizons)
-    without = [setup.model.name for setup in setups.values() if not setup.model.context_editing]
-    if NATIVE in named and without and not every:
-        raise InputError(fallen_back(without[0], ""))
-    return [name for name in named if name != NATIVE or not without]
+    models = [setup.model for setup in setups.values()]
+    reasons = {name: next(filter(None, (missing(name, model) for model in models)), "") for name in named}
+    if PROVIDER in reasons:
+        reasons[PROVIDER] = "A replay asks no provider for summaries, so the policy provider cannot be compared."
+    if policies and (why := next(filter(None, reasons.values()), "")):
+        raise InputError(why)
+    return [name for name in named if not reasons[name]]
 
 
 def _title(sessions: list[str]) -> str:

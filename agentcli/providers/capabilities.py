@@ -25,6 +25,7 @@ TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "thoughts": ("its own earlier thoughts", "it continues without them"),
         "effort": ("an effort", "it thinks as much as it does by default"),
         "context_editing": ("context_management", "agentcli clears old outputs itself"),
+        "compaction": ("its own summaries of a conversation", "they are sent as text"),
         "cache": ("cache marks", "every request is paid in full unless it caches by itself"),
         "system_messages": ("system messages between others", "reminders travel in the user's message"),
         "deferred_tools": ("tools that are loaded later", "their definitions travel as text"),
@@ -118,6 +119,8 @@ class CapableModel:
         spec, window = self._model.spec, self._window
         if spec.context_editing and "context_editing" in self._lacking:
             spec = replace(spec, context_editing=False)
+        if spec.compacts_from and "compaction" in self._lacking:
+            spec = replace(spec, compacts_from=0)
         if not window or (spec.known and window >= spec.window):
             return spec
         return replace(spec, window=window, max_output=min(spec.max_output, window // 2), window_stated=True)
@@ -213,6 +216,8 @@ def _without(request: Request, capability: str) -> Request:
             return replace(request, options={**options, "effort": ""})
         case "context_editing":
             return replace(request, clearing=None)
+        case "compaction" if request.compaction is None:
+            return replace(request, messages=tuple(map(_legible, request.messages)))
         case "cache":
             return replace(
                 request, breakpoints=(), options={**options, "session": ""} if options.get("session") else options
@@ -244,6 +249,20 @@ def _without(request: Request, capability: str) -> Request:
             return replace(request, tools=stripped(request.tools), deferred=stripped(request.deferred))
         case _:
             return request
+
+
+def _legible(message: RequestMessage) -> RequestMessage:
+    """Leave of a provider's own summary only the text that any model can read."""
+    if not any(_is_summary(part) for part in message.parts):
+        return message
+    parts = (
+        replace(part, meta=None) if isinstance(part, Text) and _is_summary(part) else part for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
+
+
+def _is_summary(part: Part | ToolResult) -> bool:
+    return isinstance(part, Text) and part.source == "compactor" and part.meta is not None
 
 
 def _with_short_ids(message: RequestMessage) -> RequestMessage:

@@ -87,10 +87,9 @@ def test_the_row_of_the_model_is_a_whole_sentence(tmp_path: Path, monkeypatch: p
 def test_a_policy_that_the_model_does_not_allow_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
-    native = ["context.policy=native"]
 
-    def row(model: str) -> str:
-        options = Options(cwd=str(tmp_path), model=model, settings=tuple(native))
+    def row(model: str, policy: str = "native") -> str:
+        options = Options(cwd=str(tmp_path), model=model, settings=(f"context.policy={policy}",))
         [found] = [each.line for each in diagnose(options) if each.what == "context policy"]
         return found
 
@@ -98,6 +97,10 @@ def test_a_policy_that_the_model_does_not_allow_is_named(tmp_path: Path, monkeyp
     assert row("flash").startswith(
         "warn  context policy: The policy native works only with Claude on Anthropic's own API"
     )
+    assert row("opus", "provider").startswith(
+        "ok    context policy: provider: anthropic/claude-opus-5-5 has its provider"
+    )
+    assert row("haiku", "provider").startswith("warn  context policy: The policy provider works only with models of")
     assert not [each for each in diagnose(Options(cwd=str(tmp_path))) if each.what == "context policy"]
 
 

@@ -6,6 +6,10 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
+from agentcli.core.errors import InputError
+from agentcli.core.model import ModelSpec
+from agentcli.providers import catalog
+from tests.loopback import anthropic_compaction as compaction
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 
@@ -28,17 +32,34 @@ def check(asked: Asked) -> None:
     managed = asked.json.get("context_management")
     if managed is None:
         return
-    if BETA not in asked.headers.get("anthropic-beta", "").split(",") or not asked.path.startswith("/v1/messages"):
+    named = compaction.betas(asked)
+    if not {BETA, compaction.BETA} & {*named} or not asked.path.startswith("/v1/messages"):
         raise Refused("context_management: Extra inputs are not permitted")
     kinds = [edit.get("type") for edit in managed.get("edits", [])]
     for number, edit in enumerate(managed.get("edits", [])):
-        _edit(edit, f"context_management.edits.{number}")
+        where = f"context_management.edits.{number}"
+        if edit.get("type") == compaction.KIND:
+            compaction.check_edit(asked, edit, where, spec_of(asked.model))
+        elif BETA not in named:
+            raise Refused(
+                f"{where}: Input tag {edit.get('type')!r} found using 'type' does not match any of the expected tags"
+            )
+        else:
+            _edit(edit, where)
     if len(set(kinds)) < len(kinds):
         raise Refused("context_management.edits: each strategy may be listed only once")
     if THOUGHTS in kinds[1:]:
         raise Refused(f"context_management.edits: `{THOUGHTS}` must be listed first when strategies are combined")
     if THOUGHTS in kinds and (asked.json.get("thinking") or {}).get("type") not in ("enabled", "adaptive"):
         raise Refused(f"`{THOUGHTS}` strategy requires `thinking` to be enabled or adaptive")
+
+
+def spec_of(model: str) -> ModelSpec:
+    """What the catalog knows; a made-up model has the defaults."""
+    try:
+        return catalog.spec(f"anthropic/{model}")
+    except InputError:
+        return ModelSpec("anthropic", model, "anthropic")
 
 
 def _edit(edit: dict[str, Any], where: str) -> None:
@@ -91,8 +112,9 @@ def edited(body: dict[str, Any]) -> Edited:
     if managed is None:
         return Edited(body)
     left = copy.deepcopy(body)
+    left["messages"] = compaction.without_replaced(left["messages"])
     applied: list[dict[str, Any]] = []
-    for edit in managed.get("edits", []):
+    for edit in (each for each in managed.get("edits", []) if each["type"] != compaction.KIND):
         before = _size(left)
         count = _thoughts(left, edit) if edit["type"] == THOUGHTS else _uses(left, edit, before)
         if count:

@@ -8,12 +8,10 @@ import json
 import re
 from typing import Any
 
-from agentcli.core.errors import InputError
-from agentcli.core.model import ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.scripted.model import tokens_of
-from tests.loopback import anthropic_edits
-from tests.loopback.anthropic_edits import edited
+from tests.loopback import anthropic_compaction, anthropic_edits
+from tests.loopback.anthropic_edits import edited, spec_of
 from tests.loopback.deferred import check_deferred, expanded, loaded_at_once
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
@@ -32,6 +30,7 @@ FIELDS = {
     "tool_reference": {"tool_name", "cache_control"},
     "thinking": {"thinking", "signature"},
     "redacted_thinking": {"data"},
+    "compaction": anthropic_compaction.BLOCK,
 }
 MOST_BYTES = 32 * 1024 * 1024
 IMAGE_KINDS = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -53,18 +52,11 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
     _tools(body)
     _messages(body["messages"], body["model"])
     _pairing(body["messages"])
+    anthropic_compaction.check_blocks(asked, seals)
     _signatures(body, seals)
     limit = window or spec_of(body["model"]).window
     if (size := prompt_tokens(asked)) > limit:
         raise Refused(f"prompt is too long: {size} tokens > {limit} maximum")
-
-
-def spec_of(model: str) -> ModelSpec:
-    """What the catalog knows; a made-up model has the defaults."""
-    try:
-        return catalog.spec(f"anthropic/{model}")
-    except InputError:
-        return ModelSpec("anthropic", model, "anthropic")
 
 
 def prompt_tokens(asked: Asked) -> int:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from agentcli.context.cache_model import CacheRules
 from agentcli.core.message import Part, Text, Thinking, ToolCall
 from agentcli.providers.scripted.model import PIECE, Reply, tokens_of
+from tests.loopback import anthropic_compaction as compaction
 from tests.loopback import anthropic_rules
 from tests.loopback.anthropic_edits import edited
 from tests.loopback.plan import Asked, utf8
+from tests.loopback.refusal import Refused
 
 if TYPE_CHECKING:
     from tests.loopback.server import Loopback
@@ -28,6 +30,12 @@ def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
     """The whole stream."""
     seen = edited(asked.json)
     usage = _usage(asked, reply, server, seen.body)
+    pauses = compaction.is_due(asked.json, anthropic_rules.prompt_tokens(asked))
+    if pauses and not (compaction.edit_of(asked.json) or {}).get("pause_after_compaction"):
+        raise Refused("This server only pauses after a compaction.")
+    if pauses:
+        none = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
+        usage = none | {"iterations": [{"type": "compaction", **usage}]}
     asked.usage = usage
     message = {
         "id": f"msg_{asked.number:04}",
@@ -38,12 +46,15 @@ def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
     }
     message |= {"stop_reason": None, "stop_sequence": None, "usage": usage | {"output_tokens": 1}}
     found: list[dict[str, Any]] = [{"type": "message_start", "message": message}, {"type": "ping"}]
-    for index, (block, deltas) in enumerate(_blocks(asked, reply, server)):
+    text = "".join(part.text for part in reply.parts if isinstance(part, Text))
+    blocks = [compaction.block(asked, text, server.seals)] if pauses else _blocks(asked, reply, server)
+    for index, (block, deltas) in enumerate(blocks):
         found.append({"type": "content_block_start", "index": index, "content_block": block})
         found += ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         found.append({"type": "content_block_stop", "index": index})
     details = {"type": "refusal", "category": "cyber"} if reply.ending == "refusal" else None
-    delta = {"stop_reason": STOPS.get(reply.ending, reply.ending), "stop_sequence": None, "stop_details": details}
+    stop = "compaction" if pauses else STOPS.get(reply.ending, reply.ending)
+    delta = {"stop_reason": stop, "stop_sequence": None, "stop_details": details}
     found += [{"type": "message_delta", "delta": delta, "usage": usage, **seen.report}, {"type": "message_stop"}]
     return [*map(line, found)]
 

@@ -20,6 +20,11 @@ TOP = {
     "max_output_tokens", "prompt_cache_key", "prompt_cache_options", "text", "service_tier", "metadata", "client_metadata", "truncation",
     "safety_identifier", "temperature", "top_p", "user", "previous_response_id", "stream_options",
 }  # fmt: skip
+COMPACTED = {
+    "model", "input", "instructions", "previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+    "service_tier", "image",
+}  # fmt: skip
+"""What `/responses/compact` takes."""
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 CONTENT = {"user": {"input_text", "input_image", "input_file"}, "assistant": {"output_text", "refusal"}}
 LONGEST_ID = 64
@@ -30,7 +35,7 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
     """Raises Refused where the real API would answer with an error."""
     check_head(asked)
     body = asked.json
-    for name in set(body) - TOP:
+    for name in set(body) - (COMPACTED if asked.path.endswith("/compact") else TOP):
         raise Refused(f"Unknown parameter: '{name}'.", code="unknown_parameter")
     _reasoning(body, asked.model)
     for number, tool in enumerate(body.get("tools") or []):
@@ -40,7 +45,7 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
             _custom_tool(tool, f"tools[{number}]", asked.model)
     _items(body["input"])
     _pairing(body["input"])
-    _sealed(body["input"], bool(body.get("store", True)), seals)
+    _sealed(body["input"], bool(body.get("store", asked.path.endswith("/responses"))), seals, asked.model)
     if prompt_tokens(asked) > (window or spec_of(asked.model).window):
         raise Refused(
             "Your input exceeds the context window of this model. Please adjust your input and try again.",
@@ -202,8 +207,13 @@ def _arguments(text: str, where: str) -> None:
         raise Refused(f"Invalid '{where}': expected a JSON object.", code="invalid_value")
 
 
-def _sealed(items: list[dict[str, Any]], stored: bool, seals: Seals) -> None:
+def _sealed(items: list[dict[str, Any]], stored: bool, seals: Seals, model: str) -> None:
     for number, item in enumerate(items):
+        if item.get("type") == "compaction" and seals.issuer(item.get("encrypted_content") or "") != model:
+            raise Refused(
+                "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+                code="invalid_encrypted_content",
+            )
         if item.get("type") != "reasoning":
             continue
         seal = item.get("encrypted_content")

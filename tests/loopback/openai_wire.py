@@ -52,6 +52,24 @@ def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
     return [line(event | {"sequence_number": number}) for number, event in enumerate(found)]
 
 
+def compacted(asked: Asked, reply: Reply, server: Loopback) -> Json:
+    """The answer of `/responses/compact`: all messages of the user, and a summary that only its model can read."""
+    users = [
+        item for item in asked.json["input"] if item.get("type", "message") == "message" and item.get("role") == "user"
+    ]
+    text = "".join(part.text for part in reply.parts if isinstance(part, Text))
+    seal = server.seals.issue(asked.model, text, None)
+    item = {"type": "compaction", "id": f"cmp_{asked.number:04}", "encrypted_content": seal}
+    usage = asked.usage = _usage(asked, reply, server)
+    return {
+        "id": f"resp_{asked.number:04}",
+        "object": "response.compaction",
+        "created_at": 0,
+        "output": [*users, item],
+        "usage": usage,
+    }
+
+
 def _custom(body: Mapping[str, Any]) -> set[str]:
     """The tools that take a text instead of JSON."""
     return {str(tool.get("name")) for tool in body.get("tools") or () if tool.get("type") == "custom"}

@@ -188,7 +188,7 @@ class Loopback:
             wire, counting = "anthropic", path.endswith("count_tokens")
         elif ":streamGenerateContent" in path or ":countTokens" in path:
             wire, counting = "google", path.endswith(":countTokens")
-        elif path.endswith(("/responses", "/responses/input_tokens")):
+        elif path.endswith(("/responses", "/responses/input_tokens", "/responses/compact")):
             wire, counting = "openai", path.endswith("/input_tokens")
         elif path.endswith("/chat/completions"):
             wire, counting = "chat", False
@@ -222,6 +222,10 @@ class Loopback:
         except Refused as refused:
             asked.refused = str(refused)
             answer = Refuse(refused.status, refused.code, message=str(refused))
+        if asked.path.endswith("/responses/compact") and isinstance(answer, Reply):
+            await _send(writer, 200, json.dumps(openai_wire.compacted(asked, answer, self)).encode())
+            asked.answered.set()
+            return b""
         if isinstance(answer, Refuse):
             kind = "text/html" if answer.body is not None and answer.body.startswith(b"<") else "application/json"
             await _send(writer, answer.status, body_of(answer, asked.wire), dict(answer.headers), kind)

@@ -12,6 +12,7 @@ from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.policies import plan_prune, policy_of, worth_counting
 from agentcli.context.policies.plans import Plan
+from agentcli.context.provider_support import INSTEAD, PROVIDER
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.room import compactions, due_prune
 from agentcli.context.window import Window
@@ -116,12 +117,18 @@ class Compactor:
             may_call=lambda: self._objection(spec),
             cwd=self._cwd,
             planned=planned,
+            main=self._builder.model if policy_of(brief.window).by_provider else None,
         )
         async with closing(run.events()) as events:
             async for event in events:
                 if isinstance(event, CompactionEnded):
                     self._calls_left = summariser.calls
                     self._learn(event)
+                    if run.refused:
+                        self._builder.compacts_nothing = True
+                        yield Noticed(
+                            f"{self._builder.model.spec.name} did not compact: {run.refused}. {INSTEAD[PROVIDER]}"
+                        )
                 yield event
                 if isinstance(event, CompactionEnded) and event.status == "compressed":
                     for told in await self._compacted(trigger, interrupt):

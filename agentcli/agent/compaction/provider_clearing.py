@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from agentcli.context.clearing import INSTEAD, NATIVE, boundary, fallen_back, reported, tool_uses
+from agentcli.context.clearing import boundary, reported, tool_uses
+from agentcli.context.provider_support import INSTEAD, NATIVE, fallen_back, missing
 from agentcli.core.event import Event, Noticed, Pruned, Recorded
 from agentcli.core.message import Message, reminder
 from agentcli.core.model import EditsApplied
@@ -23,7 +24,10 @@ WARNING = (
 
 
 class ProviderClearing:
-    """Clearing by the provider in a session whose policy is `native`. What changes goes through `record`."""
+    """Clearing by the provider in a session whose policy is `native`. What changes goes through `record`.
+
+    Reports also if the model cannot follow the policy `provider`.
+    """
 
     def __init__(self, builder: RequestBuilder, record: Callable[[Body], Recorded]) -> None:
         self._builder = builder
@@ -41,9 +45,10 @@ class ProviderClearing:
                 parts = (reminder(WARNING),)
                 yield self._record(Message("user", parts, history.turn))
             return
-        if builder.settings.policy == NATIVE and self._told != builder.model.spec.name:
-            self._told = builder.model.spec.name
-            yield Noticed(fallen_back(self._told))
+        wanted, spec = builder.settings.policy, builder.spec
+        if missing(wanted, spec) and self._told != spec.name:
+            self._told = spec.name
+            yield Noticed(fallen_back(wanted, spec))
         if history.held or history.held_thinking:
             yield self._record(self._taken_over())
 
@@ -73,7 +78,9 @@ class ProviderClearing:
             body = reported(window.view, applied, history, window.settings, window.traits)
             if not applied.tool_uses and boundary(tool_uses(window.view, window.settings)):
                 self._builder.clears_nothing = True
-                yield Noticed(f"{self._builder.model.spec.name} did not clear the outputs as requested. {INSTEAD}")
+                yield Noticed(
+                    f"{self._builder.model.spec.name} did not clear the outputs as requested. {INSTEAD[NATIVE]}"
+                )
         if body is not None:
             yield self._record(body)
             if body.cleared:

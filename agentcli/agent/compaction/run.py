@@ -9,9 +9,10 @@ from functools import partial
 from itertools import islice
 
 from agentcli.agent.compaction.prose import prose
+from agentcli.agent.compaction.provider_summary import by_provider, can_compact
 from agentcli.agent.compaction.regions import regions, replaced
 from agentcli.agent.compaction.snapshot import Brief, SummaryResult, finished, snapshot
-from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
+from agentcli.agent.compaction.summariser import NO_SUMMARY, Interrupted, Summariser, Unusable
 from agentcli.agent.hooks import NOTHING, Hooks, Outcome
 from agentcli.context.compaction.carryover import pins_report
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
@@ -27,6 +28,7 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Waiting, Warned
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
+from agentcli.core.model import Model
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
@@ -39,7 +41,7 @@ class CompactionRun:
 
     `trigger` manual and overflow force it, auto leaves it to the policy's threshold. `may_call` gives the reason why no
     model may be called, empty if one may: it is asked once, before the first call. `cwd` is the session's folder, `planned`
-    the policy's plan if it was already asked for one.
+    the policy's plan if it was already asked for one. `main` is the session's model, for a policy whose summaries its provider writes.
     """
 
     def __init__(
@@ -53,8 +55,12 @@ class CompactionRun:
         may_call: Callable[[], Awaitable[str]] | None = None,
         cwd: str = "",
         planned: Plan | None = None,
+        main: Model | None = None,
     ) -> None:
         self._journal, self._brief, self._summariser, self._planned = journal, brief, summariser, planned
+        self._main = main
+        self.refused = ""
+        """The reason why the provider will not compact in this session, found out now; empty if there is none."""
         self._trigger, self._hooks, self._may_call, self._cwd = trigger, hooks, may_call, cwd
 
     async def events(self) -> AsyncIterator[Event]:
@@ -122,12 +128,27 @@ class CompactionRun:
         if not task.plan.summarised:
             return SummaryResult(Summary(replaced=cut)), ""
         try:
-            result, trouble = await summarise(task, self._brief, self._summariser), ""
+            result, trouble = await self._summarised(task), ""
         except (ModelError, Unusable) as error:
             trouble = str(error)
             result = SummaryResult(without_model(task, self._brief, f"the summariser failed: {trouble}"))
         whole = replace(result.summary, replaced={**result.summary.replaced, **cut})
         return replace(result, summary=whole), trouble
+
+    async def _summarised(self, task: SummaryTask) -> SummaryResult:
+        """Summarise by the provider if the policy says so and it can, else by the summariser."""
+        if not task.policy.by_provider or self._main is None or not can_compact(task, self._brief):
+            return await summarise(task, self._brief, self._summariser)
+        usual = self._summariser.model
+        try:
+            return await by_provider(task, self._brief, self._summariser, self._main)
+        except (ModelError, Unusable) as error:
+            self._summariser.model = usual
+            lasting = str(error) == NO_SUMMARY or getattr(error, "cause", "") in ("bad_request", "not_found")
+            self.refused = str(error) if lasting else ""
+            result = await summarise(task, self._brief, self._summariser)
+            note = "; ".join(filter(None, (f"the provider did not summarise ({error})", result.summary.note)))
+            return replace(result, summary=replace(result.summary, note=note))
 
     def _recorded_first(self, event: Event) -> Iterator[Event]:
         """Yield an event of the summarising; record a retry or fallback before showing it."""

@@ -16,6 +16,7 @@ from agentcli.context.snapshot.items import Delta, Sources, apply, numbered, par
 from agentcli.context.snapshot.reconcile import merged
 from agentcli.context.snapshot.transcript import TAG, dialogue, material
 from agentcli.context.snapshot.verify import Struck, speaks_another_language, verified
+from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
@@ -230,19 +231,29 @@ def _closing(focus: str, order: str) -> str:
 def _shared_prefix(task: SummaryTask, brief: Brief, summariser: Summariser, behind: str) -> Request | None:
     """Return the session's own request up to the split, followed by the instructions `behind`, so that the cached part is not
     paid again. None if the summariser is another model or has no room for it."""
-    messages = task.view.messages
-    split = task.plan.split
-    end = (
-        next((n for n, message in enumerate(messages) if message.seq == split), len(messages))
-        if split
-        else len(messages)
-    )
-    if summariser.spec.name != brief.main.name or not brief.system or not messages[:end] or task.plan.primers:
+    if summariser.spec.name != brief.main.name or not brief.system or not before_split(task):
         return None
-    if brief.window.counter.head + sum(map(brief.window.size, messages[:end])) > summariser.room:
+    if size_before_split(task) > summariser.room:
         return None
+    return replace(up_to_split(task, brief, behind), max_output=summariser.max_reply)
+
+
+def before_split(task: SummaryTask) -> tuple[ViewMessage, ...]:
+    """Return the beginning of the view up to the split; empty if the plan keeps some of its messages."""
+    messages, split = task.view.messages, task.plan.split
+    end = next((n for n, message in enumerate(messages) if message.seq == split), len(messages)) if split else None
+    return () if task.plan.primers else messages[:end]
+
+
+def size_before_split(task: SummaryTask) -> int:
+    """Return the tokens of a request up to the split."""
+    return task.window.counter.head + sum(map(task.window.size, before_split(task)))
+
+
+def up_to_split(task: SummaryTask, brief: Brief, order: str) -> Request:
+    """Return the session's own request up to the split, with an order at its end."""
     request = assemble(
-        replace(task.view, messages=messages[:end]),
+        replace(task.view, messages=before_split(task)),
         brief.system,
         brief.tools,
         brief.main,
@@ -250,10 +261,9 @@ def _shared_prefix(task: SummaryTask, brief: Brief, summariser: Summariser, behi
         counter=brief.window.counter,
         milestone=brief.window.settings.cache.milestone,
     )
-    order = Text(behind, synthetic=True, source="compactor")
-    turns = request.messages
+    said, turns = Text(order, synthetic=True, source="compactor"), request.messages
     if turns and turns[-1].role == "user":
-        turns = (*turns[:-1], replace(turns[-1], parts=(*turns[-1].parts, order)))
+        turns = (*turns[:-1], replace(turns[-1], parts=(*turns[-1].parts, said)))
     else:
-        turns = (*turns, RequestMessage("user", (order,)))
-    return replace(request, messages=turns, max_output=summariser.max_reply)
+        turns = (*turns, RequestMessage("user", (said,)))
+    return replace(request, messages=turns)

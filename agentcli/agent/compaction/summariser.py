@@ -21,6 +21,9 @@ from agentcli.core.tasks import start_task, until_set
 _DEFAULT = SnapshotSettings()
 
 
+NO_SUMMARY = "the provider's reply holds no summary"
+
+
 class Interrupted(Exception):
     """The user stopped the compaction."""
 
@@ -85,6 +88,20 @@ class Summariser:
             if not self._falls_back(failure):
                 raise failure
             request = replace(request, model=self.spec, max_output=min(request.max_output, self.max_reply))
+
+    async def ask_provider(self, model: Model, request: Request) -> Text:
+        """Ask the provider of this model, which writes from now on, for a summary of its own. Raises as `ask`."""
+        if self.forbidden:
+            raise Unusable(self.forbidden)
+        self.model = model
+        reply, failure = await self._heard(request)
+        self._pay(reply)
+        if self.interrupt and self.interrupt.is_set():
+            raise Interrupted
+        made = next((part for part in reply.parts if isinstance(part, Text) and part.source == "compactor"), None)
+        if made is not None and made.meta:
+            return made
+        raise failure or Unusable(NO_SUMMARY)
 
     async def during(self, work: asyncio.Task[Any]) -> AsyncIterator[Event]:
         """Yield events as they occur until `work` is done; cancels it if abandoned."""

@@ -30,7 +30,7 @@ from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
-from agentcli.core.record import Body, Compaction, Record, Trigger, VerbatimText
+from agentcli.core.record import Body, Compaction, ProviderSummary, Record, Trigger, VerbatimText
 from agentcli.core.text.truncate import truncate_middle
 
 _CHARACTERS = 3
@@ -128,6 +128,7 @@ class Summary:
     text: str = ""
     replaced: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    by_provider: ProviderSummary | None = None
 
 
 def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier: Sequence[Record] = ()) -> SummaryTask:
@@ -205,6 +206,8 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         answer=prepare.answer,
         skills=prepare.skills,
         stands_for=(former.stands_for if former else (0, 0)) if stays else prepare.covers,
+        # Without a new one the former stays: nothing else holds what it says.
+        by_provider=summary.by_provider or (former.by_provider if former else None),
     )
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from agentcli.annexes import annex
-from agentcli.context.policies import auto, native, regions
+from agentcli.context.policies import auto, native, provider, regions
 from agentcli.context.policies.plans import Plan, keep_all
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
 from agentcli.context.tokens.counter import TokenCounter
@@ -58,7 +58,7 @@ class Policy:
     which it compacts a second time in a turn. `prune` is its rule for old outputs, if it clears any. `keeps_prompts`: the user's
     prompts are carried verbatim; `items`: the summariser writes only new items and removes obsolete ones instead of writing the
     whole snapshot; `priced`: a snapshot lists only items worth their tokens; `stricter`: a result must be smaller by `min_shrink`
-    (otherwise it must only not be larger).
+    (otherwise it must only not be larger); `by_provider`: the provider of the session's model summarises if it can.
     """
 
     plan: Planner
@@ -72,6 +72,7 @@ class Policy:
     items: bool = False
     priced: bool = False
     stricter: bool = True
+    by_provider: bool = False
 
 
 def _seed(policy: str, name: str) -> Callable[..., Any]:
@@ -126,6 +127,17 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             keeps_prompts=True,
             items=True,
             priced=True,
+        ),
+        "provider": Policy(
+            provider.plan,
+            provider.threshold,
+            "compact.md",
+            "snapshot",
+            prune=_PRICED,
+            keeps_prompts=True,
+            items=True,
+            priced=True,
+            by_provider=True,
         ),
     }
 )

@@ -20,6 +20,9 @@ from agentcli.context.snapshot.language import language, may_be
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 
+POSES = "poses as somebody else"
+"""Reason why a sentence is struck that speaks as the user or the system."""
+
 
 @dataclass(frozen=True, slots=True)
 class Struck:
@@ -228,7 +231,7 @@ def judged(sentence: str, evidence: Evidence, *, step: bool = False, cited: Iter
     if len(sentence) > evidence.longest:
         return Judged(why=f"longer than {evidence.longest:,} characters")
     if _POSES.search(sentence):
-        return Judged(why="poses as somebody else")
+        return Judged(why=POSES)
     text = _STEP_MARK.sub("", sentence).strip()
     if not _LETTERS.search(text):
         return Judged()

@@ -14,7 +14,7 @@ from agentcli.context.tokens.image_tokens import image_tokens
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History, common
-from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.message import SIZE, TYPED, File, Image, Message, Meta, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import RequestMessage, ToolSchema
 from agentcli.core.record import Prune, Record
 
@@ -69,8 +69,8 @@ class RunningSizes:
                 size, parts = size + measured, parts + 1
                 if isinstance(part, ToolResult):
                     largest = max(largest, measured)
-                elif self.snapshot < 0 and isinstance(part, Text) and part.source == "compactor":
-                    self.snapshot = number
+                elif isinstance(part, Text) and part.source == "compactor" and (self.snapshot < 0 or part.meta):
+                    self.snapshot = number + 1 if part.meta else number  # the provider forgets all before its summary
             self._sizes.append(size)
             self._parts.append(parts)
             self._largest.append(largest)
@@ -111,7 +111,7 @@ class RequestSizes:
 
     @property
     def snapshot(self) -> int:
-        """Number of the first message with a text of the compactor; -1 if there is none."""
+        """Number of the first message with a text of the compactor, or of the one after a provider's summary; -1 if there is none."""
         return self.running.snapshot
 
 
@@ -308,6 +308,8 @@ class TokenCounter:
     def _measure(self, part: Part | ToolResult) -> float:
         rule = self.rule
         match part:
+            case Text(text, meta=meta) if meta:
+                return rule.size(text) + _stands_for(meta) / rule.rate
             case Text(text) | Thinking(text):
                 return rule.size(text)
             case ToolCall(_, name, given):
@@ -321,6 +323,13 @@ class TokenCounter:
 
     def _image(self, image: Image) -> float:
         return image_tokens(image) / self.rule.rate
+
+
+def _stands_for(meta: Meta) -> float:
+    """Return the tokens of a summary that only its provider can read; 0 for any other text."""
+    own = meta.get(TYPED)
+    size = own.get(SIZE) if isinstance(own, Mapping) else 0
+    return float(size) if isinstance(size, int | float) else 0.0
 
 
 def as_text(value: Mapping[str, Any]) -> str:

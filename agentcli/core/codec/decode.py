@@ -35,6 +35,7 @@ from agentcli.core.record import (
     FeatureState,
     Kept,
     Pin,
+    ProviderSummary,
     Prune,
     Record,
     Retry,
@@ -215,7 +216,14 @@ def _compaction(raw: Mapping[str, Any]) -> Compaction:
         stands_for=_pair(items(raw, "stands_for", int)),
         skills=tuple(map(_verbatim_text, items(raw, "skills", dict))),
         answer=_verbatim_text(answer) if (answer := table(raw, "answer")) else None,
+        by_provider=_by_provider(table(raw, "by_provider")),
     )
+
+
+def _by_provider(raw: Mapping[str, Any]) -> ProviderSummary | None:
+    if not raw:
+        return None
+    return ProviderSummary(text(raw, "provider"), text(raw, "model"), text(raw, "text"), table(raw, "meta"))
 
 
 def _pair(seqs: tuple[int, ...]) -> tuple[int, int]:

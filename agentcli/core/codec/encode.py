@@ -24,6 +24,7 @@ from agentcli.core.record import (
     Failure,
     FeatureState,
     Pin,
+    ProviderSummary,
     Prune,
     Record,
     Retry,
@@ -251,6 +252,16 @@ def _compaction_to_json(body: Compaction) -> Json:
         **({"stands_for": list(body.stands_for)} if any(body.stands_for) else {}),
         **({"cleared_inputs": list(body.cleared_inputs)} if body.cleared_inputs else {}),
         **({"skills": [_verbatim_to_json(piece) for piece in body.skills]} if body.skills else {}),
+        **({"by_provider": _by_provider_to_json(body.by_provider)} if body.by_provider else {}),
+    }
+
+
+def _by_provider_to_json(summary: ProviderSummary) -> Json:
+    return {
+        "provider": summary.provider,
+        "model": summary.model,
+        "text": summary.text,
+        "meta": dict(summary.meta),
     }
 
 

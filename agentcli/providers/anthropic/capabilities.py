@@ -8,6 +8,7 @@ from types import MappingProxyType
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "deferred_tools": r"\bdefer_loading\b|\btool[_ ]references?\b",
+        "compaction": r"\S*compact_\d+\S*.*|\bcompaction\b.*",
         "context_editing": r"\S*context[_-]management\S*|\S*clear_(tool_uses|thinking)_\d+\S*.*",
         "effort": r"output_config\S*|\beffort\b",
         "thinking": r"\bthinking\b|budget_tokens|interleaved-thinking",

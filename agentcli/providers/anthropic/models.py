@@ -10,6 +10,8 @@ from typing import Any
 from agentcli.core.model import ModelSpec, Prices
 
 KIND = "anthropic"
+LEAST_COMPACTED = 50_000
+"""Smallest trigger of the vendor's compaction, in tokens, which not all models have."""
 SUMMARY_MODEL = f"{KIND}/claude-haiku-5-5"
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -49,17 +51,17 @@ _HAIKU_OVER = {
 # outputs of the 4.5 models and of Sonnet 4.6), it is the family's usual one. Not confirmed: the end dates of Opus 4.5
 # and Haiku 4.5, whose earliest dates have come.
 MODELS: tuple[ModelSpec, ...] = (
-    _claude("claude-fable-5-1", 10, 50, 12.5, 0.25, preserved_thinking=True, system_messages=True),
-    _claude("claude-fable-5", 10, 50, 12.5, 1.0, system_messages=True),
-    _claude("claude-opus-5-5", 4, 20, 5, 0.2, preserved_thinking=True, system_messages=True),
-    _claude("claude-opus-5", 5, 25, 6.25, 0.5, system_messages=True),
-    _claude("claude-opus-4-8", 5, 25, 6.25, 0.5, cache_minimum=1024, system_messages=True),
-    _claude("claude-opus-4-7", 5, 25, 6.25, 0.5, cache_minimum=2048),
-    _claude("claude-opus-4-6", 5, 25, 6.25, 0.5, cache_minimum=4096),
+    _claude("claude-fable-5-1", 10, 50, 12.5, 0.25, preserved_thinking=True, system_messages=True, compacts_from=LEAST_COMPACTED),
+    _claude("claude-fable-5", 10, 50, 12.5, 1.0, system_messages=True, compacts_from=LEAST_COMPACTED),
+    _claude("claude-opus-5-5", 4, 20, 5, 0.2, preserved_thinking=True, system_messages=True, compacts_from=LEAST_COMPACTED),
+    _claude("claude-opus-5", 5, 25, 6.25, 0.5, system_messages=True, compacts_from=LEAST_COMPACTED),
+    _claude("claude-opus-4-8", 5, 25, 6.25, 0.5, cache_minimum=1024, system_messages=True, compacts_from=LEAST_COMPACTED),
+    _claude("claude-opus-4-7", 5, 25, 6.25, 0.5, cache_minimum=2048, compacts_from=LEAST_COMPACTED),
+    _claude("claude-opus-4-6", 5, 25, 6.25, 0.5, cache_minimum=4096, compacts_from=LEAST_COMPACTED),
     _claude("claude-opus-4-5", 5, 25, 6.25, 0.5, cache_minimum=4096, window=200_000, max_output=64_000, thinking="budget"),
     _claude("claude-sonnet-5-5", 2, 10, 2.5, 0.1, preserved_thinking=True, system_messages=True),
-    _claude("claude-sonnet-5", 2, 10, 2.5, 0.2, cache_minimum=1024),
-    _claude("claude-sonnet-4-6", 3, 15, 3.75, 0.3, cache_minimum=1024, max_output=64_000),
+    _claude("claude-sonnet-5", 2, 10, 2.5, 0.2, cache_minimum=1024, compacts_from=LEAST_COMPACTED),
+    _claude("claude-sonnet-4-6", 3, 15, 3.75, 0.3, cache_minimum=1024, max_output=64_000, compacts_from=LEAST_COMPACTED),
     _claude("claude-sonnet-4-5", 3, 15, 3.75, 0.3, cache_minimum=1024, window=200_000, max_output=64_000, thinking="budget",
             retires="2026-11-30", successor=f"{KIND}/claude-sonnet-5-5"),
     _claude("claude-haiku-5-5", 0.1, 0.5, 0.125, 0.01, over=_HAIKU_OVER, preserved_thinking=True),

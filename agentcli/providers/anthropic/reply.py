@@ -26,6 +26,7 @@ STOPS: Mapping[str, Stop] = {
     "pause_turn": "pause",
     "refusal": "refusal",
     "model_context_window_exceeded": "context_exceeded",
+    "compaction": "end_turn",
 }
 _CUT_SHORT: tuple[Stop, ...] = ("max_tokens", "context_exceeded")
 _CALL_FIELDS = ("caller", "toolset_name")
@@ -162,6 +163,10 @@ class Reply:
                 yield from _show(block, delta["thinking"])
             case "signature_delta":
                 block.signature = _text(delta["signature"])
+            case "compaction_delta":
+                block.pieces.append(_text(delta.get("content") or ""))
+                if delta.get("encrypted_content"):
+                    block.begun = {**block.begun, "encrypted_content": delta["encrypted_content"]}
             case "input_json_delta":
                 block.pieces.append(_text(delta["partial_json"]))
                 if block.kind == "tool_use":
@@ -237,20 +242,35 @@ def _part(block: _Block) -> Part | None:
             return Thinking("", "", {KIND: block.begun})
         case "tool_use":
             return _call(block.begun, text)
+        case "compaction":
+            return _summary(block.begun, text)
         case _:
             return Text("", meta={KIND: block.begun})
+
+
+def _summary(begun: Json, text: str) -> Text:
+    """Return the provider's summary of the conversation; an empty text if the provider failed to write one."""
+    content = text or str(begun.get("content") or "")
+    known = {name: value for name, value in begun.items() if value is not None}
+    meta = {KIND: {**known, "content": content}} if content else None
+    return Text(sendable(content), synthetic=True, source="compactor", meta=meta)
 
 
 def to_usage(raw: Mapping[str, Any]) -> Usage:
     """Convert the reported usage; this API counts tokens that the cache read or wrote apart from the input."""
     details = raw.get("output_tokens_details")
-    return Usage(
+    reported = Usage(
         input=tokens(raw.get("input_tokens")),
         output=tokens(raw.get("output_tokens")),
         reasoning=tokens(details.get("thinking_tokens")) if isinstance(details, dict) else 0,
         cache_read=tokens(raw.get("cache_read_input_tokens")),
         cache_write=tokens(raw.get("cache_creation_input_tokens")),
     )
+    iterations = raw.get("iterations")
+    rounds = iterations if isinstance(iterations, list) else ()
+    # The sums above lack what the provider's own summary took.
+    compacted = (each for each in rounds if isinstance(each, dict) and each.get("type") == "compaction")
+    return sum((to_usage({**each, "iterations": None}) for each in compacted), start=reported)
 
 
 def _call(block: Json, text: str) -> ToolCall | None:

@@ -9,7 +9,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.mcp_servers import LOADED
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, Clearing, ModelSpec, Request, RequestMessage, ToolSchema
-from agentcli.providers.anthropic.models import KIND
+from agentcli.providers.anthropic.models import KIND, LEAST_COMPACTED
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.settings import ProviderSettings, is_vendor
 from agentcli.providers.wire import BodyWriter, WireMessages, attachment, budget_within, fit_to_send, wire_id, wire_name
@@ -21,6 +21,10 @@ _INTERLEAVED = "interleaved-thinking-2025-05-14"
 """Lets models of style "budget" think between tool calls; other models ignore it."""
 _EDITING = "context-management-2025-06-27"
 """Without it, `context_management` is refused."""
+_COMPACTING = "compact-2026-01-12"
+"""Without it, the edit `compact_20260112` and blocks of type `compaction` are refused."""
+_NEVER = 100_000_000
+"""A trigger that no prompt reaches. A block is refused without the edit, which cannot be switched off."""
 _UNCACHEABLE = ("thinking", "redacted_thinking")
 
 
@@ -62,8 +66,11 @@ def _arguments(request: Request, settings: ProviderSettings, former: Former) -> 
     if tools:
         wire["tools"] = tools
     wire |= _thinking(request, messages.messages, wire["max_tokens"])
-    edits = context_edits(request.clearing, thinks="thinking" in wire) if request.clearing else []
-    betas = [name for name, used in ((_INTERLEAVED, _is_interleaved(wire, settings)), (_EDITING, edits)) if used]
+    clears = context_edits(request.clearing, thinks="thinking" in wire) if request.clearing else []
+    compacts = _compaction(request.compaction, messages.messages)
+    edits = [*clears, *compacts]
+    used = ((_INTERLEAVED, _is_interleaved(wire, settings)), (_EDITING, clears), (_COMPACTING, compacts))
+    betas = [name for name, needed in used if needed]
     if betas:
         wire["extra_headers"] = {"anthropic-beta": ",".join(dict.fromkeys((*settings.beta_headers, *betas)))}
     managed = {"context_management": {"edits": edits}} if edits else {}
@@ -100,6 +107,18 @@ def context_edits(clearing: Clearing, *, thinks: bool) -> list[Json]:
     turns = clearing.thinking_turns
     keep: Any = {"type": "thinking_turns", "value": turns} if turns else "all"
     return [*([{"type": "clear_thinking_20251015", "keep": keep}] if thinks else []), uses]
+
+
+def _compaction(instructions: str | None, messages: Sequence[Json]) -> list[Json]:
+    """Return the edit that compacts now, or the one that a summary of an earlier compaction needs; none otherwise."""
+    edit: Json = {"type": "compact_20260112"}
+    if instructions is not None:
+        trigger = {"type": "input_tokens", "value": LEAST_COMPACTED}
+        return [{**edit, "trigger": trigger, "pause_after_compaction": True, "instructions": instructions}]
+    # It follows the first message, if there is one.
+    if any(block["type"] == "compaction" for message in messages[:2] for block in message["content"]):
+        return [{**edit, "trigger": {"type": "input_tokens", "value": _NEVER}}]
+    return []
 
 
 def _is_interleaved(wire: Json, settings: ProviderSettings) -> bool:
@@ -181,7 +200,7 @@ def _block(part: Part | ToolResult, turn: RequestMessage, rules: Rules) -> Json 
     match part:
         case Text(text, _, _, meta):
             raw = _own(meta, turn, model)
-            if raw is not None and "type" in raw:
+            if raw is not None and "type" in raw and (raw["type"] != "compaction" or turn.model == model.id):
                 return dict(raw)
             return {"type": "text", "text": text} if text.strip() else None
         case Thinking():

@@ -10,6 +10,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "stream_options": r"stream_options\S*|include_usage",
         "max_tokens": r"'?max_tokens'?.*max_completion_tokens|\bmax_tokens\b.*(unsupported|not supported|unknown|unrecogni[sz]ed)",
         "call_ids": r"(tool[_ ]?call[_ ]?ids?|call_ids?|tool_calls\S*\.id\b).*(length|alphanumeric|a-z|pattern|too long)",
+        "compaction": r"\bcompaction\b.*",
         "summaries": r"reasoning[._]summary|reasoning summar(y|ies)",
         "thoughts": r"reasoning_content|reasoning_details|messages\S*\breasoning\b",
         "effort": r"reasoning[_.]effort|\beffort\b",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -45,6 +45,10 @@ class OpenAIModel:
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Stream a reply as `Model.stream`."""
         await warmed(KIND)
+        if request.compaction is not None:
+            for step in await self._compacted(request):
+                yield step
+            return
         wire, reply = self._wire(request), self._reply(request)
         with self._translated(reply):
             path = "/responses" if self._responses else "/chat/completions"
@@ -58,6 +62,17 @@ class OpenAIModel:
                         yield step
         for step in reply.end():
             yield step
+
+    async def _compacted(self, request: Request) -> Sequence[StreamEvent]:
+        """Return the steps of a summary by the provider, which has an endpoint of its own and is no stream."""
+        if not self._responses:
+            raise ModelError("This wire format has no compaction.", "not_found")
+        with self._translated(self._reply(request)):
+            answer = await self._post("/responses/compact", responses_request.compacted(request, self._settings))
+            try:
+                return list(responses_reply.compacted(answer.json(), self._spec.id))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ModelError(f"The summary does not follow the wire format ({error}).", "bad_reply") from error
 
     async def count(self, request: Request) -> int | None:
         """Count tokens as `Model.count`.

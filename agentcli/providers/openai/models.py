@@ -47,7 +47,7 @@ def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -
         cache_lifetime=known.pop("cache_lifetime", 1800.0),
         cache_explicit=False,
         summary_model=SUMMARY_MODEL,
-        **{"thinking": "level", **known},
+        **{"thinking": "level", "compacts_from": 1, **known},
     )  # fmt: skip
 
 

@@ -10,15 +10,20 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
-from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.message import SIZE, TYPED, Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.arguments import BARE, call_of
 from agentcli.providers.openai.models import KIND
+from agentcli.providers.openai.responses_request import COMPACTED
 from agentcli.providers.wire import Ids, sendable, sendable_json, tokens
 
 Json = dict[str, Any]
 
 INCOMPLETE: Mapping[str, Stop] = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
+UNREADABLE = "[Only {} can read the summary that stands here. recall finds what it was made from.]"
+"""Text of a summary for all other models."""
+_CHARACTERS = 4
+"""Characters of a token, about: of the user's messages that a summary repeats."""
 _LONGEST_REASON = 40
 """Maximum characters of a reason that are shown."""
 _BEGUN = "in_progress"
@@ -208,3 +213,19 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
 
 def _table(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def compacted(answer: Any, model: str) -> Iterator[StreamEvent]:
+    """Yield the steps of an answer of `POST /v1/responses/compact`: all of its items, unchanged, are the next beginning of the input.
+
+    Raises KeyError, TypeError or ValueError for another form.
+    """
+    items = answer["output"]
+    if not any(item["type"] == "compaction" and item["encrypted_content"] for item in items):
+        raise ValueError("the answer holds no summary")
+    usage = to_usage(_table(answer.get("usage")))
+    said = sum(len(json.dumps(item.get("content") or "", ensure_ascii=False)) for item in items)
+    own = {KIND: {COMPACTED: sendable_json(items)}, TYPED: {SIZE: usage.output + said // _CHARACTERS}}
+    yield PartDone(Text(UNREADABLE.format(model), synthetic=True, source="compactor", meta=own))
+    yield UsageSeen(usage)
+    yield Stopped("end_turn")

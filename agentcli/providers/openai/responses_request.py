@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.providers.arguments import BARE
@@ -16,6 +16,8 @@ from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
 
 Json = dict[str, Any]
 
+COMPACTED = "compacted"
+"""The key of the items that stand for a conversation, in this provider's part of a text's Meta."""
 LEAST_OUTPUT = 16
 """Tokens; a smaller limit of a reply is refused."""
 
@@ -139,6 +141,8 @@ def _of_model(turn: RequestMessage, model: ModelSpec, free: _Free) -> Iterator[J
         if isinstance(part, Thinking):
             raw = part.meta.get(KIND) if own and part.meta else None
             reasoning += [dict(raw)] if isinstance(raw, Mapping) and raw.get("type") == "reasoning" else []
+        elif own and isinstance(part, Text) and (window := (part.meta or {}).get(KIND, {}).get(COMPACTED)):
+            yield from (dict(item) for item in window)
         elif (item := _item(part, own, free)) is not None:
             yield from reasoning
             reasoning = []
@@ -164,6 +168,16 @@ def _item(part: Part | ToolResult, own: bool, free: _Free) -> Json | None:
             }
         case _:
             return None
+
+
+def compacted(request: Request, settings: ProviderSettings) -> Json:
+    """Return the body of `POST /v1/responses/compact`: it takes no tools, and needs no order in words at the end."""
+    *messages, last = request.messages
+    rest = replace(last, parts=last.parts[:-1])
+    whole = replace(request, system=(*request.system, request.compaction or ""), messages=(*messages, rest))
+    wire = to_wire(whole, settings)
+    taken = ("model", "input", "instructions", "prompt_cache_key", "extra_body")
+    return {name: wire[name] for name in taken if name in wire}
 
 
 def countable(wire: Mapping[str, Any]) -> Json:
