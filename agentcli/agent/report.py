@@ -14,7 +14,7 @@ from agentcli.agent.ports import StatusFacts, WindowUsage
 from agentcli.agent.spending import Budget, Spent
 from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
 from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
-from agentcli.context.room import forecast
+from agentcli.context.room import forecast, outlook
 from agentcli.context.window_report import WindowReport, show
 from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.event import Retrying
@@ -69,6 +69,10 @@ class SessionReport:
         cache = self._conversation.builder.cache.health
         health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.warning()}".rstrip()
         return [self._conversation.builder.window().counter.description(), health]
+
+    def outlook(self) -> Sequence[str]:
+        """Lines that say what a compaction now would drop and keep."""
+        return outlook(self._conversation.builder.window())
 
     def costs(self) -> Sequence[str]:
         """Tokens and USD per model."""

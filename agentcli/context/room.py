@@ -13,7 +13,7 @@ from agentcli.context.policies import compacts_from, plan, plan_prune
 from agentcli.context.policies.plans import Plan, compactable
 from agentcli.context.pruning.plan import EditCost, Pressure, cleared_in_words, free_because, requests_to_pay
 from agentcli.context.settings import PolicyName
-from agentcli.context.view import after
+from agentcli.context.view import ViewMessage, after
 from agentcli.context.window import Limits, Window, output_ratio
 from agentcli.core.dataclass import replace
 from agentcli.core.history import History
@@ -59,17 +59,8 @@ def preview(window: Window, summariser: ModelSpec) -> Sequence[str]:
     lines = [f"Policy {planned.policy}. {' '.join(planned.reasons)}"]
     if not planned.does_something:
         return lines
-    going = set(planned.summarised)
-    gone = [message for message in compactable(view) if any(block.seq in going for block in message.blocks)]
-    tokens = sum(map(window.size, gone))
-    if gone:
-        lines.append(f"Goes: {len(gone)} messages (records {min(going)} to {max(going)}), {tokens:,} tokens.")
-    stays = f"Stays: {len(planned.kept)} records word for word"
-    lines.append(f"{stays}, among them {len(planned.pinned)} pinned." if planned.pinned else f"{stays}.")
-    share = 1 - planned.tokens_after_estimate / planned.tokens_before if planned.tokens_before else 0.0
-    lines.append(
-        f"Tokens: {planned.tokens_before:,} now, about {planned.tokens_after_estimate:,} afterwards ({share:.0%} less)."
-    )
+    tokens = sum(map(window.size, _gone(window, planned)))
+    lines += _effect(window, planned)
     kept = set(planned.kept)
     thoughts = sum(
         window.size(block) for block in view.blocks if block.seq in kept and isinstance(block.part, Thinking)
@@ -80,7 +71,30 @@ def preview(window: Window, summariser: ModelSpec) -> Sequence[str]:
         thoughts=thoughts if window.limits.preserved_thinking else 0,
     )
     read = Usage(input=tokens, output=window.settings.snapshot.expected_tokens)
-    return [*lines, *_price(edit, window.limits, summariser.cost(read) if gone else 0.0)]
+    return [*lines, *_price(edit, window.limits, summariser.cost(read) if tokens else 0.0)]
+
+
+def outlook(window: Window) -> Sequence[str]:
+    """Return lines that say what a compaction now would drop and keep, as `preview` does; none if there is nothing to drop."""
+    planned = plan(window, forced=True)
+    return ["If it were compacted now:", *_effect(window, planned)] if planned.does_something else []
+
+
+def _gone(window: Window, planned: Plan) -> Sequence[ViewMessage]:
+    """Return the messages of which a plan summarises something."""
+    going = set(planned.summarised)
+    return [message for message in compactable(window.view) if any(block.seq in going for block in message.blocks)]
+
+
+def _effect(window: Window, planned: Plan) -> Iterator[str]:
+    going, gone = planned.summarised, _gone(window, planned)
+    if gone:
+        tokens = sum(map(window.size, gone))
+        yield f"Goes: {len(gone)} messages (records {min(going)} to {max(going)}), {tokens:,} tokens."
+    stays = f"Stays: {len(planned.kept)} records word for word"
+    yield f"{stays}, among them {len(planned.pinned)} pinned." if planned.pinned else f"{stays}."
+    share = 1 - planned.tokens_after_estimate / planned.tokens_before if planned.tokens_before else 0.0
+    yield f"Tokens: {planned.tokens_before:,} now, about {planned.tokens_after_estimate:,} afterwards ({share:.0%} less)."
 
 
 def _price(edit: EditCost, limits: Limits, call: float | None) -> Sequence[str]:

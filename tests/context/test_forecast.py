@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from agentcli.context.policies.plans import Plan
-from agentcli.context.room import forecast, preview
+from agentcli.context.room import forecast, outlook, preview
 from agentcli.context.settings import POLICIES, ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
@@ -170,3 +170,13 @@ def test_a_preview_counts_pins_and_says_so_where_nothing_is_worth_it() -> None:
     assert previewed(story, None)[2].endswith("records word for word, among them 1 pinned.")
     [line] = previewed(Story(), None)
     assert line.startswith("Policy auto. Too little precedes the newest steps")
+
+
+def test_the_outlook_says_in_the_words_of_the_preview_what_goes_and_what_stays() -> None:
+    story = reads(*[30_000] * 6)
+    window = window_of(view(fold(story.records)), MODEL, TokenCounter(), ContextSettings(), TRAITS)
+    _, *lines = outlook(window)
+    assert lines == [*preview(window, MODEL)][1:4]
+    assert [line.partition(":")[0] for line in lines] == ["Goes", "Stays", "Tokens"]
+    small = window_of(view(fold(Story().records)), MODEL, TokenCounter(), ContextSettings(), TRAITS)
+    assert not outlook(small)

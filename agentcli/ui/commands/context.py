@@ -86,7 +86,8 @@ async def context(ctx: Context, argument: str) -> AsyncIterator[Output]:
         listing(report, name, every),
         lambda columns, look: chart(report, short_model(name), columns - 1, look.theme, every=every),
     )
-    yield Said(["", *ctx.session.report.counting()])
+    ahead = ctx.session.report.outlook()
+    yield Said(["", *ahead, *([""] if ahead else []), *ctx.session.report.counting()])
 
 
 @command(where="everywhere", arguments=prompt_numbers)
