@@ -32,6 +32,10 @@ _SHOWN = (450, 200)
 """Characters shown of a hit, at most: of the first ones of a page, and of the others."""
 _LONG_HITS = 3
 """Number of the first hits of a page, which are shown at more length."""
+OTHER_WORDS = "[No hit has most of these words together. Search with other words for the same thing, or with fewer.]"
+"""What a page says if its first hits have few of the words."""
+_ENOUGH = 0.5
+"""Share of the weight of all words, from which a hit has most of them."""
 _MARKS = 2_000
 """Marks of the index between two moments at which other work continues."""
 _READ = 150
@@ -351,6 +355,8 @@ class _Search:
             records.setdefault(place, []).append(row)
             count += 1
         rows = [row for group in records.values() for row in group]
+        if ranked and apart and all(hit.share < _ENOUGH for hit in apart[:_LONG_HITS]):
+            after.insert(0, OTHER_WORDS)
         if count < len(apart):
             after.insert(0, f"[{plural(len(apart) - count, 'more hit')}; go on with offset={count + 1}]")
         if not rows:

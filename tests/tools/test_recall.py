@@ -10,6 +10,7 @@ from typing import Any
 
 from agentcli.core.text.passage import Needles, OutOfTime, Passage, PassageRole
 from agentcli.core.tool import ToolLimits
+from agentcli.tools.recall import OTHER_WORDS
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -109,6 +110,15 @@ def test_words_are_found_in_any_order_and_form_and_within_names(call: Call, ctx:
             "[2 turn 1 assistant]",
             "The retries were merged into one place: _retryPolicy waits 250 ms.",
         ], words
+
+
+def test_a_page_without_a_place_that_has_most_of_the_words_asks_for_others(call: Call, ctx: Bench) -> None:
+    said(ctx, "assistant", "The session map never evicts its entries.")
+    for n in range(60):
+        said(ctx, "assistant", f"Part {n} is done; the removal of old files is next, and memory is fine.")
+    assert OTHER_WORDS in call("recall", pattern="leak because nothing is removed from the store").output
+    assert OTHER_WORDS not in call("recall", pattern="map evicts entries").output
+    assert OTHER_WORDS not in call("recall", pattern="evict").output
 
 
 def test_rare_words_count_more_than_frequent_ones_and_the_newer_comes_first_among_equals(

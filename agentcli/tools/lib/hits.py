@@ -14,12 +14,13 @@ _MOST_EACH = 3
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A part of a passage, from `start` to `end`, that answers a query, and how well."""
+    """A part of a passage, from `start` to `end`, that answers a query, and how well; `share` is the weight of the query's words in it."""
 
     score: float
     passage: Passage
     start: int
     end: int
+    share: float = 1.0
 
 
 def at_lines(passage: Passage, numbers: Sequence[int]) -> Iterator[Hit]:

@@ -137,9 +137,10 @@ def hits(passage: Passage, beside: int, weights: Weights, phrase: re.Pattern[str
         if any(start < to + _WINDOW // 2 and end > since - _WINDOW // 2 for since, to in taken):
             continue
         score = value + _ELSEWHERE * weights.of(held & ~near) + _BESIDE * weights.of(beside & ~held)
-        score *= 1 - _COVER + _COVER * weights.of(near) / weights.all
+        share = weights.of(near) / weights.all
+        score *= 1 - _COVER + _COVER * share
         score /= 1 + _LONG * math.log2(1 + len(text) / _WINDOW)
-        yield Hit(score * _ROLES[passage.role] * (_SECOND if taken else 1.0), passage, start, end)
+        yield Hit(score * _ROLES[passage.role] * (_SECOND if taken else 1.0), passage, start, end, share)
         taken.append((start, end))
         if len(taken) == 2:
             return
