@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentcli.agent.feature import MakeFeature
 from agentcli.core.dataclass import dataclass
@@ -76,9 +77,20 @@ def no_part(_: CheckedProgram, model: ModelSpec) -> str:
     return ""
 
 
+def later(place: str) -> Callable[..., Any]:
+    """Return a function that imports `module:name` of this package when it is called. If the name is a function, it is called; else returned."""
+
+    def imported(*arguments: Any) -> Any:
+        module, _, name = place.partition(":")
+        found = getattr(import_module(f"agentcli.{module}"), name)
+        return found(*arguments) if callable(found) else found
+
+    return imported
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Parts that one package brings; everything but the name may be empty. Functions import what only some runs need."""
+    """Parts that one package brings; everything but the name may be empty. What only some runs need is imported `later`."""
 
     name: str
     tools: Sequence[Entry] = ()

@@ -127,3 +127,6 @@ def _progress(core: SessionCore) -> Sequence[str]:
         f"Check: {found.check or 'a model that must quote a result'}",
         *([f"Newest check: {found.why}"] if found.why else []),
     ]
+
+
+COMMANDS = (goal,)

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from agentcli.agent.conversation import MODE_WORDS
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.agent.ports import Prompt
 from agentcli.agent.tool_context import offer
 from agentcli.app.doctor import examine
-from agentcli.app.feature import Feature, Row, slash_commands, tools_of, traits_of
+from agentcli.app.feature import Feature, Row, later, slash_commands, tools_of, traits_of
 from agentcli.app.features import FEATURES
 from agentcli.app.options import Options
 from agentcli.app.print_mode import print_mode
@@ -122,3 +123,10 @@ def test_no_slash_command_is_brought_twice() -> None:
     assert len(brought) == len({*brought})
     assert {"compress", "undo", "mcp", "hooks", "skills", "todo", "quit"} <= {*brought}
     assert [*slash_commands(FEATURES).all] == ["help", *brought]
+
+
+def test_what_is_imported_later_is_called_if_it_is_a_function_and_returned_if_not() -> None:
+    assert later("core.text.plural:plural")(2, "file") == "2 files"
+    assert later("agent.conversation:MODE_WORDS")() is MODE_WORDS
+    with pytest.raises(AttributeError):
+        later("core.text.plural:singular")()
