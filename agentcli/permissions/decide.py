@@ -137,9 +137,9 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         why = nature.denied_why or f"a rule from {nature.denied.origin} forbids it"
         return Decision("deny", f"deny {nature.denied}", why)
     if mode == "plan" and nature.changes and not nature.harmless:
-        return Decision(
-            "deny", "mode plan", f"plan mode is on, which changes nothing: {nature.why or 'this may change something'}"
-        )
+        changes = nature.why or "this may change something"
+        then = "Read and search instead, then present the plan"
+        return Decision("deny", "mode plan", f"plan mode is on, so nothing may change, and {changes}. {then}")
     if nature.destroys:
         return Decision("ask", "destructive", nature.destroys, unsaved="destructive commands ask each time")
     if nature.protected:

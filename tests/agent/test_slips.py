@@ -128,6 +128,73 @@ TEXTS = [
 ]  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Calls, and the whole text with which the last one is answered."""
+
+    name: str
+    calls: Sequence[ToolCall]
+    text: str
+    mode: Mode = "yolo"
+    status: str = "error"
+
+
+def edit(old: str, new: str = "x", file: str = "a.txt") -> ToolCall:
+    return call("edit", file_path=file, old_string=old, new_string=new)
+
+
+PATCH = "*** Begin Patch\n*** Update File: {file}\n@@\n-five\n+six\n*** End Patch\n"
+DENIED_FIRST = (
+    " No one can approve it, so it is denied. Calls like this one, and variants of it, will be denied again; "
+    "continue without them and say at the end what could not be run."
+)
+OFFERED = "bash, bash_output, bash_stop, edit, glob, grep, list, multi_edit, read, recall, task, todo, web_fetch, write"
+ANSWERS = [
+    Told("an unknown tool", [call("frobnicate")], f"There is no tool 'frobnicate'. There are: {OFFERED}."),
+    Told("an unknown tool of another program", [call("write_stdin", session_id=1, chars="y")], f"There is no tool 'write_stdin'. Did you mean bash_output? There are: {OFFERED}."),
+    Told("a tool of another program", [call("run_shell_command", command="echo x")], "x\n(as bash)", status="success"),
+    Told("a parameter that is not there", [call("read", file_path="a.txt", encoding="x")], "one\ntwo\none\n[ignored, since this tool has no such parameter: encoding]", status="success"),
+    Told("a value that is none of the choices", [call("todo", todos=[{"content": "x", "status": "later"}])], "todos[0].status must be one of pending, in_progress, completed, cancelled."),
+    Told("the same text", [READ, edit("two", "two")], "old_string and new_string are the same. Nothing was changed."),
+    Told("an empty old text", [READ, edit("")], "old_string is empty, but a.txt is not. Give the text to replace, or use write. Nothing was changed."),
+    Told("the second of two edits", [READ, call("multi_edit", file_path="a.txt", edits=[{"old_string": "two", "new_string": "2"}, {"old_string": "nine", "new_string": "9"}])],
+         "Edit 2 of 2: old_string is not in a.txt. Nothing was changed. Read the file again."),
+    Told("a file changed since it was read", [READ, call("bash", command="echo x >> a.txt"), edit("two", "2")],
+         "Edited a.txt: 1 replacement (the file had changed since you read it; lines 1-4 now:)\none\n2\none\nx", status="success"),
+    Told("a file overwritten unread", [call("write", file_path="a.txt", content="x")], "a.txt has not been read yet. Read it first, then change it."),
+    Told("a patch that does not fit", [READ, call("apply_patch", input=PATCH.format(file="a.txt"))], "these lines are not in a.txt: 'five' … Nothing was changed. Read the file again."),
+    Told("a patch of a file that is not there", [call("apply_patch", input=PATCH.format(file="zz.txt"))], "zz.txt does not exist. Did you mean a.txt?"),
+    Told("a text that is no patch", [call("apply_patch", input="hello")], "A patch begins with the line '*** Begin Patch', and this one with 'hello'. Nothing was changed."),
+    Told("lines beyond the end", [call("read", file_path="a.txt", offset=50)], "a.txt has only 3 lines; line 50 is beyond its end."),
+    Told("a binary file", [call("bash", command="printf '\\0\\1' > b.bin"), call("read", file_path="b.bin")], "b.bin is a binary file of 2 bytes. Look at it with bash (file, xxd) if you must."),
+    Told("nothing found", [call("grep", pattern="zzz")], "No matches in 1 file.", status="success"),
+    Told("a file outside", [call("read", file_path="/usr/x")], f"/usr/x is outside the workspace.{DENIED_FIRST}", mode="ask", status="denied"),
+    Told("another one after that", [call("read", file_path="/usr/x"), call("read", file_path="/usr/y")], "/usr/y is outside the workspace. No one can approve it, so it is denied", mode="ask", status="denied"),
+    Told("a change in plan mode", [WRITE], "plan mode is on, so nothing may change, and it changes a file. Read and search instead, then present the plan", mode="plan", status="denied"),
+    Told("a destructive command", [call("bash", command="rm -rf /")], f"rm of / is destructive.{DENIED_FIRST}", status="denied"),
+    Told("an empty command", [call("bash", command=" ")], "The command is empty."),
+    Told("a command that fails", [call("bash", command="echo no; exit 3")], "no\n[exit code 3]"),
+    Told("processes left running", [call("bash", command="sleep 30 & echo x")], "x\n[stopped what it left running (1 process); use run_in_background for what should go on]", status="success"),
+    Told("a move out of the workspace", [call("bash", command="cd /")], "(no output)\n[the next command starts in {folder} again]", status="success"),
+    Told("an agent of an unknown kind", [call("task", description="x", prompt="y", agent="zz")], "There is no kind of agent 'zz'. Use one of: general, explore."),
+    Told("a question without a person", [call("ask_user", questions=["Which?"])], "Nobody can answer: decide, and say what you assumed.", status="denied"),
+    Told("a plan in another mode", [call("exit_plan", plan="x")], "You are not in plan mode; go on.", status="success"),
+    Told("nothing to recall", [call("recall", pattern="qqqq")], "Nothing in this session matches.", status="success"),
+    Told("a record that is not there", [call("recall", id="zz")], "No call or record zz in this session. Search with a pattern instead."),
+    Told("a page on this machine", [call("web_fetch", url="http://127.0.0.1:1/")], "127.0.0.1 is at 127.0.0.1, which is not a public address; only the public web is fetched."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("told", ANSWERS, ids=lambda told: told.name)
+def test_a_slip_is_answered_with_what_happened_what_was_seen_and_what_to_do_next(told: Told, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\none\n")
+    session = open_session(tmp_path, then(*told.calls), mode=told.mode, attended=False)
+    say_to(session, "go")
+    session.close()
+    last = results(session)[-1]
+    assert (last.status, last.output.strip()) == (told.status, told.text.replace("{folder}", str(tmp_path)))
+
+
 @pytest.mark.parametrize("slip", [*LOOPS, *WORK, *ENDS, *TEXTS], ids=lambda slip: slip.name)
 def test_a_slip_ends_as_it_should_and_is_answered_with_what_helps(slip: Slip, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\none\n")

@@ -66,11 +66,15 @@ class Tally:
     local: int = 0
     auto_local: int = 0
     ask: int = 0
+    ask_local: int = 0
 
     def line(self, name: str) -> str:
         """The shares as a line of a table."""
-        shares = (self.auto / max(1, self.of), self.auto_local / max(1, self.local), self.ask / max(1, self.of))
-        return f"{name:34} {self.of:6} {shares[0]:8.1%} {self.local:6} {shares[1]:8.1%} {shares[2]:8.1%}"
+        every, local = max(1, self.of), max(1, self.local)
+        return (
+            f"{name:34} {self.of:6} {self.auto / every:8.1%} {self.ask / every:8.1%} "
+            f"{self.local:6} {self.auto_local / local:8.1%} {self.ask_local / local:8.1%}"
+        )
 
 
 @dataclass(slots=True)
@@ -80,7 +84,7 @@ class Outcome:
     models: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
     auto: list[tuple[str, str, bool]] = field(default_factory=list)
     """Questions in auto: reason, command, and whether it is local."""
-    ask: list[tuple[str, str]] = field(default_factory=list)
+    ask: list[tuple[str, str, bool]] = field(default_factory=list)
     dropped: int = 0
 
 
@@ -185,7 +189,8 @@ def _count(
     ask = decided(command, rules, "ask", plain)
     if ask.decision != "allow":
         tally.ask += 1
-        outcome.ask.append((f"{'' if ask.prefixes else 'NO PREFIX '}{ask.why}", recorded.command))
+        tally.ask_local += local
+        outcome.ask.append((f"{'' if ask.prefixes else 'NO PREFIX '}{ask.why}", recorded.command, local))
         widest = ask.prefixes or ((ask.always,) if ask.always else (ask.session,))
         fresh = parse_rules(allow=filter(None, widest), origin="session")
         known = {str(rule) for rule in rules.allow}
@@ -195,11 +200,11 @@ def _count(
 
 def report(outcome: Outcome) -> Iterator[str]:
     """The figures as a table."""
-    yield f"{'model':34} {'of':>6} {'auto':>8} {'local':>6} {'auto':>8} {'ask':>8}"
+    yield f"{'model':34} {'of':>6} {'auto':>8} {'ask':>8} {'local':>6} {'auto':>8} {'ask':>8}"
     total = Tally()
     for name, tally in sorted(outcome.models.items(), key=lambda item: -item[1].of):
         yield tally.line(name)
-        for part in ("of", "auto", "local", "auto_local", "ask"):
+        for part in ("of", "auto", "local", "auto_local", "ask", "ask_local"):
             setattr(total, part, getattr(total, part) + getattr(tally, part))
     yield total.line("all")
 
@@ -208,7 +213,7 @@ def reasons(outcome: Outcome, most: int) -> Iterator[str]:
     """The most frequent reasons of questions, each with some of its commands."""
     groups: dict[str, list[tuple[str, str]]] = {
         "auto, local": [(why, command) for why, command, local in outcome.auto if local],
-        "ask": outcome.ask,
+        "ask, local": [(why, command) for why, command, local in outcome.ask if local],
     }
     for title, found in groups.items():
         yield f"\n== {title}: {len(found)}"
