@@ -13,6 +13,7 @@ from tests.bench.approvals import (
     DANGEROUS,
     SESSION,
     Recording,
+    decided,
     in_auto,
     needless,
     own,
@@ -45,3 +46,10 @@ def test_no_dangerous_command_runs_unasked_whatever_a_person_allowed_on_the_way(
     assert len(rules.allow) > 10
     assert unasked(rules, "ask", workspace) == []
     assert unasked(Rules(), "auto", workspace) == []
+
+
+@pytest.mark.parametrize("command", ["git checkout HEAD -- src/cart.py", "git restore src/cart.py"])
+def test_files_are_replaced_unasked_only_if_undo_restores_them(tmp_path: Path, command: str) -> None:
+    workspace = workspace_for(own(), tmp_path)
+    assert decided(command, Rules(), "auto", workspace).decision == "allow"
+    assert decided(command, Rules(), "auto", replace(workspace, undo=None)).decision == "ask"
