@@ -460,3 +460,29 @@ def test_the_outcome_of_a_cleared_command_stays_and_that_of_a_read_does_not() ->
     assert "12 passed, 1 failed" in prune.outcomes["ran"]
     whole = sum(victim.tokens for victim in victims)
     assert prune.tokens == whole - layout.counter.text(prune.outcomes["ran"])
+
+
+def test_what_is_removed_to_the_last_token_is_followed_by_nothing() -> None:
+    layout = TokenLayout(window(view(history(prompt("p1"), *steps(100), reply("ok")))))
+    assert layout.edit(layout.total, 0) == EditCost(layout.total, 0, 0)
+    assert layout.edit(10 * layout.total, 0).behind == 0
+
+
+def test_an_outcome_stays_only_if_there_is_one_that_is_worth_its_tokens() -> None:
+    body = [
+        prompt("p1"),
+        reply(call("ran", "bash", command="pytest")),
+        result("ran", "12 passed, 1 failed", "bash"),
+        reply("ok"),
+    ]
+    for chance, output, stays in (
+        (1.0, "12 passed, 1 failed", True),
+        (0.0, "12 passed, 1 failed", False),
+        (1.0, "", False),
+    ):
+        body[2] = result("ran", output, "bash")
+        made = window(view(history(*body)))
+        loss = replace(made.settings.loss, command_chance=chance)
+        layout = TokenLayout(replace(made, settings=replace(made.settings, loss=loss)))
+        (victim,) = (layout.victim(n, 1) for n, block in enumerate(layout.blocks) if isinstance(block.part, ToolResult))
+        assert bool(layout.prune([victim], "why").outcomes) is stays
