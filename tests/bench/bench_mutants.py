@@ -90,7 +90,7 @@ def report(tests: Map, seed: int, count: int, sources: Sequence[str]) -> None:
                 print(change, f"({test} fails without it)", flush=True)
 
     files = sorted({test.partition("::")[0] for test in chain.from_iterable(chain.from_iterable(rounds))})
-    pytest.main([*LOADED, *SAME, *files], plugins=[Trials(work)])
+    pytest.main([*LOADED, *SAME, *files], plugins=[Trials(work, {module_of(each.file) for each in chosen})])
     died = sum(map(len, killed.values()))
     rate = wilson(died, count)
     unrun = sum(not any(run) for run in rounds)
@@ -112,13 +112,18 @@ def through(tests: Map, mutant: Mutant) -> Sequence[Sequence[str]]:
 
 def _importing(tests: Map, file: str) -> Iterator[str]:
     """The tests in files that import a module, or any."""
-    line = f"from {file.removesuffix('.py').replace('/', '.')} import"
+    line = f"from {module_of(file)} import"
     importing = {
         str(file.relative_to(CHECKOUT))
         for file in CHECKOUT.glob("tests/**/test_*.py")
         if line in (text := file.read_text()) or "pkgutil" in text
     }
     return (test for test in tests.seconds if test.partition("::")[0] in importing)
+
+
+def module_of(file: str) -> str:
+    """Return the name of the module in a file."""
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def fastest(tests: Map, some: Iterable[str]) -> Sequence[str]:

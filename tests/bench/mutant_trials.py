@@ -7,12 +7,13 @@ programs that a test starts, and runs tests until one fails.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import resource
 import select
 import signal
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from types import CodeType, FunctionType
 
@@ -32,8 +33,9 @@ MEMORY = 4 << 30
 class Trials:
     """Gives those who ask for it the result of tests on a mutant."""
 
-    def __init__(self, work: Callable[[Trials], None]) -> None:
-        self._work = work
+    def __init__(self, work: Callable[[Trials], None], modules: Iterable[str]) -> None:
+        """`modules` are those of the mutants, some of which a test only imports while it runs."""
+        self._work, self._modules = work, modules
         self._items: dict[str, list[pytest.Item]] = defaultdict(list)
         self._functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
 
@@ -41,6 +43,8 @@ class Trials:
         """Have the mutants tried instead of running the tests."""
         for item in session.items:
             self._items[function_of(item.nodeid)].append(item)
+        for name in self._modules:
+            importlib.import_module(name)
         for each in gc.get_objects():
             if isinstance(each, FunctionType):
                 self._functions[_key(each.__code__)].append(each)
