@@ -843,3 +843,14 @@ def test_what_precedes_the_newest_steps_must_be_worth_a_summary() -> None:
     assert re.fullmatch(
         r"Too little precedes the newest steps to be worth a summary \([\d,]+ tokens in all\)\.", made.reasons[0]
     )
+
+
+def test_auto_says_what_it_summarises_and_up_to_where() -> None:
+    assert planned("auto", talk(*[4_000] * 10)).reasons == (
+        "13,680 of 16,000 usable tokens are in use.",
+        "Will summarise the first 8 of 10 messages, up to a message of the user.",
+    )
+    assert planned("auto", steps(40)).reasons[1] == (
+        "Will summarise the first 57 of 81 messages, up to a pause between two steps of one long turn, "
+        "whose message stays word for word."
+    )

@@ -220,3 +220,50 @@ def test_evidence_is_the_same_however_often_a_text_comes_and_wherever_it_ends(te
 def test_the_claims_of_a_sentence_are_the_same_beside_a_script_that_writes_without_blanks(pieces: list[str]) -> None:
     sentence = "".join(pieces)
     assert list(claims(sentence + " 語")) == list(claims(sentence))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "stays"),
+    [
+        ("Parser red.", True),  # a long word and half the weight of one
+        ("Parser is.", False),
+        ("Red lid.", False),
+        ("The parser and the lexer.", True),
+    ],
+)
+def test_a_passage_bears_a_sentence_if_enough_of_its_words_are_there(sentence: str, stays: bool) -> None:
+    shown = Evidence(["The parser stays. Parser red. Parser is. Red lid. The parser and the lexer."])
+    assert bool(verified(Snapshot(knowledge=(sentence,)), shown)[0].knowledge) is stays
+
+
+@pytest.mark.parametrize(
+    ("claim", "supported"),
+    [
+        ("", True),
+        ("parse", True),
+        ("pars", False),
+        ("parser", True),
+        ("PARSER", True),
+        ("`parser`", True),
+        ("src/parse.py", True),
+        ("rc/parse.py", False),
+        ("src/parse.p", False),
+        ("src/parse", True),
+        ("src/pars", False),
+        ("1,234", True),
+        ("1234", True),
+        ("123", False),
+        ("3.5", True),
+        ("3", False),
+        ("two  words", True),
+        ("wo words", False),
+        ("two word", False),
+        ("--all", True),
+        ("-all", True),
+        ("all", True),
+        ("x", False),
+    ],
+)
+def test_a_claim_is_supported_if_it_stands_alone_somewhere(claim: str, supported: bool) -> None:
+    shown = Evidence(["The Parser in src/parse.py has 1,234 lines", "3.5 s, two\n words, --all", "xsrc/parse.pyx"])
+    assert shown.supports(claim) is supported
