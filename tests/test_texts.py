@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from agentcli.ui.input.keys import KEYS, help_lines
 from tests.texts import literals, pages, texts
 
 ODD = (
@@ -46,10 +48,16 @@ def test_a_foreign_turn_is_found(text: str) -> None:
 
 
 def test_no_text_for_people_has_a_foreign_turn() -> None:
-    known = [*texts(), *literals(), *pages()]
+    keys = [("keys", 0, does) for _, does in help_lines(KEYS)]
+    known = [*texts(), *literals(), *pages(), *keys]
     assert len(known) > 5_000
-    assert not [
-        (file, line, text)
-        for file, line, text in known
-        if TIC.search(text) and not file.startswith(("tools", "context"))
-    ]
+    assert not [(file, line, text) for file, line, text in known if TIC.search(text)]
+
+
+HELP = Path(__file__).with_name("golden") / "command-line.json"
+
+
+def test_no_help_of_the_command_line_has_a_foreign_turn() -> None:
+    lines = re.findall(r'[^"\\]+', HELP.read_text(encoding="utf-8"))
+    assert len(lines) > 500
+    assert not [line for line in lines if TIC.search(line)]

@@ -24,6 +24,11 @@ SAYING = frozenset(
         "Option",
         "Argument",
         "Typer",
+        "Noticed",
+        "Warned",
+        "Note",
+        "Choice",
+        "Dialog",
     }
 )
 """Calls whose texts are printed."""
@@ -72,15 +77,23 @@ def _strings(node: ast.AST) -> Iterator[str]:
                 yield from _strings(child)
 
 
-FOR_THE_MODEL = ("tools", "context", "agent", "seeds")
-"""Packages whose texts go to the model unless they are errors or printed."""
+FOR_THE_MODEL = (
+    "tools/",
+    "agent/",
+    "seeds/",
+    "context/compaction/",
+    "context/snapshot/",
+    "context/view",
+    "context/inv",
+)
+"""Paths whose texts go to the model unless they are errors or printed."""
 
 
 def literals() -> Iterator[tuple[str, int, str]]:
     """File, line and text of all string literals of the packages that speak to people; no docstrings, patterns or lists of words."""
     for path in sorted(PACKAGE.rglob("*.py")):
         name = str(path.relative_to(PACKAGE))
-        if name.partition("/")[0] in FOR_THE_MODEL:
+        if name.startswith(FOR_THE_MODEL):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         silent = set(_silent(tree))

@@ -18,7 +18,7 @@ from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.core.schema import check
-from agentcli.core.tool import Effect, Tool, Traits
+from agentcli.core.tool import DECLINED, Effect, Tool, Traits
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
@@ -40,7 +40,7 @@ _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write"
 QUESTIONS = 3
 """Questions about commands in a session after which the person is told how to be asked less."""
 TIRED = "Asked too often? Shift-Tab: auto-edit · /mode auto runs ordinary commands in the sandbox."
-_REFUSED = "The user said no to this call."
+_REFUSED = f"{DECLINED} to this call."
 _NO_OTHER_WAY = "Do not try another way to the same end."
 """Text for the model, added to a refusal without a reason."""
 
@@ -240,7 +240,7 @@ class ApprovalGate:
 
     def _answered(self, call: Call, decision: Decision, answer: ApprovalResponse) -> Call:
         if answer.choice == "no":
-            why = f"The user said no: {answer.reason}" if answer.reason else _REFUSED
+            why = f"{DECLINED}: {answer.reason}" if answer.reason else _REFUSED
             denied = replace(decision, decision="deny", rule="user", why=why)
             return call.decided(denied, "" if answer.reason else f"{why} {_NO_OTHER_WAY}")
         if answer.input is not None and dict(answer.input) != dict(call.call.input):

@@ -19,7 +19,7 @@ CONFIRM = (
     "Before you end: read the task again and check each requirement by running something, as its tester would. "
     "If all holds, repeat your final answer."
 )
-STOPPED_SHORT = "The model announced a step and did not take it. Type “continue” to let it go on."
+STOPPED_SHORT = "The model announced a step and did not take it. Type “continue” to let it proceed."
 
 # Patterns compiled when first used: all of them together would add milliseconds to each start.
 _FENCED = r"(?ms)^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1|`[^`\n]+`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from typing import TYPE_CHECKING, Literal
 
 from agentcli.agent.session import AgentSession
@@ -50,6 +50,22 @@ class TerminalHost(ProgramReports):
     def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
         """Start a new session that continues another with this handoff."""
         return self._program.sessions.hand_off(session, handoff)
+
+    def rename(self, session_id: str, name: str) -> None:
+        """Name a session that is not open here."""
+        program = self._program
+        program.store.rename(program.store.find(session_id), name, program.project)
+
+    def delete(self, session_id: str) -> None:
+        """Move a session to the trash."""
+        self._program.store.delete(self._program.store.find(session_id))
+
+    def lacking_keys(self) -> Set[str]:
+        """Return the names of the providers that need a key and have none."""
+        from agentcli.providers.settings import BUILT_IN, key_variable, needs_key
+
+        known, env = {**BUILT_IN, **self._program.models.providers}, self._program.env
+        return {name for name, one in known.items() if needs_key(one, env) and not key_variable(one, env)}
 
     def models(self) -> Sequence[ModelSpec]:
         """Return the known models."""

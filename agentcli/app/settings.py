@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from agentcli.app.program import Program
 from agentcli.config import choices, parsed, steps
 from agentcli.config.edit import set_key
 from agentcli.config.toml_text import toml_value
+from agentcli.manual import page
 from agentcli.ui.host import Setting
 
 BUILT_IN = "built-in"
@@ -16,9 +18,19 @@ _SWITCH = ("true", "false")
 
 def settings(program: Program) -> Iterator[Setting]:
     """Every setting in force."""
-    few, origins = choices(_SWITCH), program.config.origins
+    few, origins, about = choices(_SWITCH), program.config.origins, descriptions()
     for key, value in program.config.items():
-        yield Setting(key, toml_value(value), origins.get(key, BUILT_IN), tuple(few.get(key, ())))
+        origin = origins.get(key, BUILT_IN)
+        yield Setting(key, toml_value(value), origin, tuple(few.get(key, ())), about.get(key, ""))
+
+
+_DESCRIBED = re.compile(r"- `(?P<key>[\w.]+)` = `.*?`.*?: (?P<about>.*)")
+
+
+def descriptions() -> Mapping[str, str]:
+    """Return what each setting does, as the manual says it."""
+    text = page("configuration")
+    return {line["key"]: line["about"].replace("`", "") for line in map(_DESCRIBED.fullmatch, text.split("\n")) if line}
 
 
 def change(program: Program, key: str, text: str) -> str:

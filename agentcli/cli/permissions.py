@@ -90,9 +90,9 @@ def explain(
     print_styled([(decision.decision, _COLOURS[decision.decision]), (f": {decision.rule}", "")])
     print_styled([(decision.why, "")])
     if decision.always:
-        print_styled([("“Always in this project” would save: ", "dim"), (safe_line(decision.always), "")])
+        print_styled([("“Always allow … in this project” would save: ", "dim"), (safe_line(decision.always), "")])
     if decision.prefixes:
-        choice = f"“Always in this project, {wider(decision.prefixes)}” would save: "
+        choice = f"“Always allow {wider(decision.prefixes)} in this project” would save: "
         print_styled([(choice, "dim"), (safe_line(", ".join(decision.prefixes)), "")])
     elif decision.unsaved and not decision.always:
         print_styled([(f"No rule can be saved for it: {decision.unsaved}.", "dim")])

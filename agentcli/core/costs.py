@@ -31,7 +31,14 @@ class CostSum:
 
 def money(cost: float | None) -> str:
     """Return an amount in USD as text; None means that no price is known."""
-    return "price unknown" if cost is None else f"${cost:,.4f}"
+    if cost is None:
+        return "price unknown"
+    return f"${cost:,.4f}" if cost else "$0"
+
+
+def dollars(cost: float) -> str:
+    """Return an amount in USD, briefly: in cents, and with four decimals if it is less than half a cent."""
+    return f"${cost:.{2 if cost >= 0.005 or not cost else 4}f}"
 
 
 def cost_chart(sums: Mapping[str, CostSum]) -> list[str]:

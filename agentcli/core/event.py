@@ -59,10 +59,12 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """A running tool printed something."""
+    """A running tool printed something; of a subagent the text is a call, and `calls` and `tokens` count all so far."""
 
     call_id: str
     text: str
+    calls: int = 0
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ SPENT = "spent"
 """The key of a result's metadata for `model`, `usage`, `cost` and the purpose."""
 FILES = "files"
 """The key for the changed files."""
+CALLS = "calls"
+"""The key for the titles of a subagent's calls."""
 
 
 def spending(model: str, usage: Usage, cost: float | None, purpose: str = "subagents") -> Mapping[str, Any]:
@@ -42,6 +44,12 @@ def changed_files(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for file in files if isinstance(files, list | tuple) else ():
         if isinstance(file, Mapping) and isinstance(file.get("path"), str):
             yield file
+
+
+def calls_of(result: ToolResult) -> tuple[str, ...]:
+    """Return the titles of a subagent's calls; none for any other result."""
+    found = result.metadata.get(CALLS)
+    return tuple(title for title in found if isinstance(title, str)) if isinstance(found, list | tuple) else ()
 
 
 def _count(value: object) -> int:

@@ -203,6 +203,8 @@ class CommandSandbox:
 
 
 NO_SANDBOX = CommandSandbox()
+DECLINED = "The user said no"
+"""Beginning of the result of a call that the person declined, in words for the model."""
 NO_OUTPUT = "(no output)"
 """The output of a call that printed nothing, as the model sees it."""
 

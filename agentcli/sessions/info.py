@@ -53,6 +53,19 @@ def local_minute(stamped: str) -> str:
         return stamped[:16].replace("T", " ")
 
 
+def ago(stamped: str, now: datetime | None = None) -> str:
+    """Write how long ago a record was written, in words as short as `5 min ago`; its day if that is more than a week."""
+    try:
+        seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(stamped)).total_seconds()
+    except (ValueError, TypeError):
+        return local_minute(stamped)
+    for limit, size, unit in ((60, 0, ""), (3600, 60, "min"), (86_400, 3600, "h"), (8 * 86_400, 86_400, "day")):
+        if seconds < limit:
+            count = int(seconds // size) if size else 0
+            return f"{count} {unit}{'s' * (unit == 'day' and count > 1)} ago" if unit else "just now"
+    return local_day(stamped)
+
+
 def local_day(stamped: str) -> str:
     """Write the day of a record's time in this machine's time zone: `2026-01-31`."""
     return local_minute(stamped)[:10]
@@ -148,6 +161,12 @@ class SessionInfo:
     touched: tuple[str, ...] = ()
     inherited: Usage = Usage()
     inherited_cost: float | None = None
+    branch: str = ""
+    """The branch that was checked out at the newest prompt; lost with `session.json`."""
+    last: str = ""
+    """The beginning of the newest prompt."""
+    prompts: int = 0
+    """Number of prompts."""
     imported: Mapping[str, str] = field(default_factory=dict)
     """Source of an imported session: the `program` that wrote it, its `id` there, the `sha256` of the imported file."""
     foreign: int = 0
@@ -188,8 +207,9 @@ def _inherited(info: SessionInfo, noted: SessionInfo) -> SessionInfo:
 def _noted(info: SessionInfo, record: Record) -> SessionInfo:
     """Add a record's content to the summary."""
     match record.body:
-        case Message(role="user") as message if not info.title:
-            return replace(info, title=first_title(message))
+        case Message(role="user") as message if message.is_prompt or not info.title:
+            last = first_title(message)
+            return replace(info, title=info.title or last, last=last, prompts=info.prompts + message.is_prompt)
         case Message(role="assistant") as message:
             info = info if info.model else replace(info, model=_full_name(message))
             return _spent(info, message.usage or Usage(), message.cost)
@@ -256,6 +276,9 @@ def info_to_json(info: SessionInfo) -> dict[str, Any]:
         "shelf": info.shelf,
         "touched": list(info.touched),
         "inherited": {"usage": usage_to_json(info.inherited), "cost": info.inherited_cost},
+        **({"branch": info.branch} if info.branch else {}),
+        "last": info.last,
+        "prompts": info.prompts,
         **({"imported": dict(info.imported)} if info.imported else {}),
         **({"foreign": info.foreign} if info.foreign else {}),
         **info.extra,
@@ -298,6 +321,9 @@ def _info(raw: Mapping[str, Any]) -> SessionInfo:
         touched=items(raw, "touched", str),
         inherited=usage_from_json(table(inherited, "usage")),
         inherited_cost=number(inherited, "cost"),
+        branch=text(raw, "branch"),
+        last=text(raw, "last"),
+        prompts=whole(raw, "prompts"),
         imported=source_of(raw),
         foreign=foreign_of(raw, whole(raw, "records")),
         extra={key: raw[key] for key in raw.keys() - _KNOWN},
@@ -369,4 +395,4 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-_KNOWN = frozenset(info_to_json(SessionInfo("", "", "", imported={"program": ""}, foreign=1)))
+_KNOWN = frozenset(info_to_json(SessionInfo("", "", "", branch="main", imported={"program": ""}, foreign=1)))

@@ -14,7 +14,7 @@ from agentcli.core.codec.encode import encode
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Predecessor
-from agentcli.core.message import Part
+from agentcli.core.message import Message, Part
 from agentcli.core.record import Body, Record, Settings, Undo
 from agentcli.core.text.passage import Entry, Mark, Needles
 from agentcli.sessions.checkpoints.undo import lasting, paid
@@ -23,6 +23,7 @@ from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import RecallIndex
 from agentcli.sessions.storage.records import Reader, RecordFolder, digest, tail
 from agentcli.sessions.storage.writer import INTERVAL, Outputs, Partial, Writer
+from agentcli.system.branch import branch
 from agentcli.system.disk import Disk
 
 
@@ -113,6 +114,8 @@ class Session:
         writer.add(record, data)
         self._changed = True
         self._info = note(self._info, record, digest(data))
+        if isinstance(body, Message) and body.is_prompt:
+            self._info = replace(self._info, branch=branch(Path(self._info.directory)))
         self._history = _evolved(self._history, record, self._tail)
         if (writer.exists or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()

@@ -66,7 +66,7 @@ def _apply(ctx: ToolContext, text: str) -> ToolOutput:
         files, handles = _planned(ctx, text, stack)
         changed = {path: file for path, file in files.items() if file.after != file.before}
         if not changed:
-            raise ToolError("The patch leaves every file as it is. Nothing was changed.")
+            raise ToolError("The patch changes no file.")
         _write(ctx, changed, handles)
         seen: dict[str, str] = {}
         for path, file in changed.items():
@@ -127,7 +127,7 @@ def _plan(
             f"{' and '.join(result.allowances) or 'order'}. Nothing was changed. {READ_IT[file.known]}, then change it."
         )
     if result.text == text and target == path:
-        raise ToolError(f"The patch leaves {file.display} as it is. Nothing was changed.")
+        raise ToolError(f"The patch does not change {file.display}.")
     _settle(file, files[target], encode(result.text, encoding, file.display), result)
 
 
@@ -151,7 +151,7 @@ def _require_known(file: _File) -> None:
 def _text(file: _File) -> tuple[str, Encoding]:
     decoded = decode(file.after or b"")
     if decoded is None:
-        raise ToolError(f"{file.display} is a binary file and cannot be edited as text.")
+        raise ToolError(f"Can't edit {file.display}: it is a binary file.")
     return decoded
 
 
@@ -168,7 +168,7 @@ def _write(ctx: ToolContext, files: Mapping[Path, _File], handles: Mapping[Path,
                 _put(ctx, path, handles, files[path].before)
         if isinstance(error, ToolError):
             raise
-        raise ToolError(f"{files[path].display} cannot be changed: {error.strerror}. Nothing was changed.") from error
+        raise ToolError(f"Can't change {files[path].display}: {error.strerror}. Nothing was changed.") from error
 
 
 def _put(ctx: ToolContext, path: Path, handles: Mapping[Path, FileHandle], data: bytes | None) -> None:

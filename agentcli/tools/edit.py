@@ -158,7 +158,7 @@ def _changed(
     source = _source(ctx, handle, may_be_new=changes[0].old_string == "")
     after, notes = _in_order(source, changes)
     if after == source.text:
-        raise ToolError(f"The edits leave {handle.display} as it is. Nothing was changed.")
+        raise ToolError(f"The edits do not change {handle.display}.")
     return source, after, notes
 
 
@@ -170,7 +170,7 @@ def _source(ctx: ToolContext, handle: FileHandle, may_be_new: bool) -> _Source:
         raise missing(handle)
     decoded = decode(data)
     if decoded is None:
-        raise ToolError(f"{handle.display} is a binary file and cannot be edited as text.")
+        raise ToolError(f"Can't edit {handle.display}: it is a binary file.")
     return _Source(decoded[0], handle.display, decoded[1], knowledge(ctx, handle.path, data))
 
 

@@ -125,7 +125,7 @@ def _read_whole(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Rang
 def _image(handle: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutput:
     if size > IMAGE_BYTES:
         raise ToolError(
-            f"{handle.display} is a picture of {size:,} bytes; the most is {IMAGE_BYTES:,}. Make it smaller with bash first."
+            f"{handle.display} is an image of {size:,} bytes; the maximum is {IMAGE_BYTES:,}. Make it smaller with bash first."
         )
     data = base64.b64encode(file.read()).decode("ascii")
     return ToolOutput(

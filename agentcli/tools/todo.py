@@ -1,4 +1,4 @@
-"""The todo tool: the model's plan for a task, shown to the user and kept with the session."""
+"""The todo tool: the model's list of steps, shown to the user and kept with the session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.record import TodoItem
 from agentcli.core.schema import WireName
-from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
 
 
@@ -48,10 +47,9 @@ async def todo(ctx: ToolContext, call_id: str, todos: list[Step] | None = None) 
     return ToolOutput(show(items) or "The list is empty.", metadata={"done": done, "of": len(items)})
 
 
-def title(given: Mapping[str, Any]) -> str:
-    """Return a title such as `Plan: 3 steps`."""
-    todos = given.get("todos")
-    return f"Plan: {plural(len(todos), 'step')}" if isinstance(todos, list) else "Look at the plan"
+def title(_: Mapping[str, Any]) -> str:
+    """Return the title, the same for each list: its result says how many steps are done."""
+    return "Todo list"
 
 
 def show(items: Sequence[TodoItem]) -> str:

@@ -128,7 +128,7 @@ async def _get(url: str, ctx: ToolContext) -> _Page | _Elsewhere:
                 page = await _ask(client, goal, limits)
             except httpx2.HTTPError as error:
                 cause = innermost(error) if isinstance(error, httpx2.ConnectError) else error
-                raise ToolError(f"{url} cannot be fetched: {in_words(cause)}.") from error
+                raise ToolError(f"Can't fetch {url}: {in_words(cause)}.") from error
             except httpx2.InvalidURL as error:
                 raise ToolError(f"{url!r} is not a URL: {error}.") from error
             if isinstance(page, _Page):

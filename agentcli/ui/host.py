@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
@@ -20,12 +20,13 @@ Topic = Literal["permissions", "doctor", "stats", "budget", "hooks"]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its value as text, the place where it is set, and its possible values if they are few."""
+    """One setting: its value as text, the place where it is set, its possible values if they are few, and what it does."""
 
     key: str
     value: str
     origin: str
     choices: tuple[str, ...] = ()
+    about: str = ""
 
 
 class Reports(Protocol):
@@ -71,8 +72,20 @@ class Host(Reports, Protocol):
         """Create a session that continues another with this handoff."""
         ...
 
+    def rename(self, session_id: str, name: str) -> None:
+        """Name a session that is not open here. Raises InputError for a name that is in use, SessionBusy if it is open elsewhere."""
+        ...
+
+    def delete(self, session_id: str) -> None:
+        """Move a session to the trash. Raises SessionBusy if it is open."""
+        ...
+
     def models(self) -> Sequence[ModelSpec]:
         """Return the known models."""
+        ...
+
+    def lacking_keys(self) -> Set[str]:
+        """Return the names of the providers that need a key and have none."""
         ...
 
     def saved_rules(self) -> Sequence[str]:

@@ -174,6 +174,14 @@ Markdown = Callable[[Block, int, Look], list[str]]
 """A block as lines of at most so many cells."""
 
 
+def count(tokens: int) -> str:
+    """Format a count in at most four characters, unit included: 820, 3.2k, 34k, 1.2M."""
+    if tokens < 1000:
+        return str(tokens)
+    value, unit = (tokens / 1000, "k") if tokens < 999_500 else (tokens / 1e6, "M")
+    return f"{value:.0f}{unit}" if value >= 9.95 or value == int(value) else f"{value:.1f}{unit}"
+
+
 def duration(seconds: float) -> str:
     """Format a duration in seconds for people."""
     if seconds < 60:

@@ -123,7 +123,7 @@ TEXTS = [
     Slip("a reply cut", [say("half", LS, stop="max_tokens"), say("Done.")], told=["Not run", "Your reply reached the output limit"]),
     Slip("a window full", [say("half", stop="context_exceeded"), say("Done.")], told=["reached the end of the context window"], never=["output limit"]),
     Slip("an empty reply", [say(""), say("Done.")], told=["Your last reply was empty."]),
-    Slip("code left out", then(call("write", file_path="b.py", content="a\n# ... rest of the code ...\n")), told=["Line 2 of content stands for code that is left out"]),
+    Slip("code left out", then(call("write", file_path="b.py", content="a\n# ... rest of the code ...\n")), told=["Line 2 of content is a placeholder for omitted code"]),
     Slip("the same in prose", then(call("write", file_path="b.md", content="a\n# ... rest of the code ...\n")), told=["Created b.md"]),
 ]  # fmt: skip
 

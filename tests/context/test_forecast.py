@@ -169,7 +169,7 @@ def test_a_preview_counts_pins_and_says_so_where_nothing_is_worth_it() -> None:
     story.add(Pin(3))
     assert previewed(story, None)[2].endswith("records word for word, among them 1 pinned.")
     [line] = previewed(Story(), None)
-    assert line.startswith("Policy auto. Too little precedes the newest steps")
+    assert line.startswith("Policy auto. Not enough to compact yet (")
 
 
 def test_the_outlook_says_in_the_words_of_the_preview_what_goes_and_what_stays() -> None:

@@ -97,11 +97,11 @@ def test_explain_reads_a_line_and_answers_a_line(program: Program) -> None:
 def test_explain_names_the_choices_of_an_approval_as_the_approval_does(program: Program) -> None:
     ran = program.run("permissions", "explain", "npm run build")
     assert ran.out.splitlines()[2:] == [
-        "“Always in this project” would save: bash(npm run build)",
-        "“Always in this project, also with other arguments” would save: bash(npm run build *)",
+        "“Always allow … in this project” would save: bash(npm run build)",
+        "“Always allow `npm run build …` in this project” would save: bash(npm run build *)",
     ]
     several = program.run("permissions", "explain", "make a\nmake b")
-    assert r"“Always in this project” would save: bash(make a\nmake b)" in several.out.splitlines()
+    assert r"“Always allow … in this project” would save: bash(make a\nmake b)" in several.out.splitlines()
 
 
 def test_a_setting_is_written_and_says_where_it_came_from(program: Program) -> None:

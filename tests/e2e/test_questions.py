@@ -193,7 +193,7 @@ def test_always_for_every_project_is_a_choice_of_its_own_whose_rule_is_shown_bef
     run = {"calls": [{"name": "bash", "input": {"command": "touch made"}}]}
     with program.terminal("-m", model(program, run, {"text": "First done."})) as t:
         t.send("go\r")
-        t.until("Always in this project: bash(touch made)")
+        t.until("Always allow `touch made` in this project")
         t.until("5. Always in every project…")
         t.send("5")
         t.until("Save this rule for every project?")

@@ -181,7 +181,7 @@ def test_encoding_mark_newlines_and_end_survive(call: Call, ctx: Bench, data: by
 def test_a_character_that_the_encoding_cannot_spell_is_refused(call: Call, ctx: Bench) -> None:
     file = put(ctx, "a.txt", "größe\n".encode("latin-1"))
     outcome = call("edit", file_path="a.txt", old_string="e\n", new_string="→\n")
-    assert "latin-1 and cannot hold '→'" in outcome.output
+    assert "latin-1, which has no '→'" in outcome.output
     assert file.read_bytes() == "größe\n".encode("latin-1")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,13 @@ class ScriptedContext:
         self.asked += [title, *(choice.label for choice in choices)]
         self.started_on = choices[start].label if choices else ""
         return self.answers.pop(0) if self.answers else None
+
+    async def choose(
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str]
+    ) -> tuple[int, str] | None:
+        self.asked += [title, *(choice.label for choice in choices)]
+        answer = self.answers.pop(0) if self.answers else None
+        return answer if answer is None or isinstance(answer, tuple) else (answer, "")
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
         self.asked.append(title)

@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -458,6 +458,13 @@ class ScriptedHost:
             }
             for n in range(30)
         ] + [{"id": "2026-0001", "title": "A subagent's", "parent": {"session": "2025-0001", "kind": "subagent"}}]
+
+    def rename(self, session_id: str, name: str) -> None: ...
+
+    def delete(self, session_id: str) -> None: ...
+
+    def lacking_keys(self) -> Set[str]:
+        return {"google"}
 
     def models(self) -> Sequence[ModelSpec]:
         return MODELS

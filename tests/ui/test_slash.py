@@ -16,9 +16,8 @@ from agentcli.providers.scripted.model import say
 from agentcli.ui.commands.model import models
 from agentcli.ui.render import past_messages
 from agentcli.ui.render.cells import width
-from agentcli.ui.render.scrollback import count
 from agentcli.ui.render.window_chart import LARGEST, chart
-from agentcli.ui.style import MUTE, Look
+from agentcli.ui.style import MUTE, Look, count
 from tests.agent.open_session import open_session, say_to
 from tests.ui.contexts import ScriptedContext
 from tests.ui.slash import COMMANDS

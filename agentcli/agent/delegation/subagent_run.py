@@ -25,9 +25,8 @@ from agentcli.core.event import (
 from agentcli.core.journal import Journal
 from agentcli.core.message import FOR_MODEL, ToolResult, Usage
 from agentcli.core.model import ModelSpec
-from agentcli.core.subagent_result import FILES, spending
+from agentcli.core.subagent_result import CALLS, FILES, spending
 from agentcli.core.tasks import start_task
-from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolOutput
 from agentcli.project.extensions import AgentKind
 from agentcli.system.process import Ended
@@ -42,6 +41,10 @@ class FormerSubagent:
     journal: Journal
     kind: str
     reported: bool = True
+
+
+MOST_CALLS = 1_000
+"""Titles of calls kept with the result: the newest."""
 
 
 class SubagentRun:
@@ -65,7 +68,8 @@ class SubagentRun:
         self._show = show
         self._fresh: Fresh | None = None
         self._usage, self._cost = Usage(), 0.0
-        self._tool_uses = 0
+        self.calls: list[str] = []
+        """Titles of its calls."""
 
     def began(self, journal: Journal) -> None:
         """Count from here on: earlier spending and changes of a resumed subagent were reported already."""
@@ -89,15 +93,19 @@ class SubagentRun:
 
     def report(self, event: Event) -> None:
         """Show the person an event of the subagent."""
-        for shown in _reported(event, self.call_id):
-            if self._fresh is None or not isinstance(shown, ToolProgress):
-                self._show(shown)
-            else:
-                self._write(shown.text)
-        self._tool_uses += isinstance(event, ToolStarted)
-        if isinstance(event, UsageReported) and self._fresh is None and self._tool_uses:
-            tokens = self.spent[0].total
-            self._show(ToolProgress(self.call_id, f"{plural(self._tool_uses, 'tool use')} · {tokens:,} tokens\n"))
+        if isinstance(event, ToolStarted):
+            self.calls.append(event.title)
+            self._progress(f"{event.title}\n")
+        for shown in _reported(event):
+            self._show(shown)
+        if isinstance(event, UsageReported) and self._fresh is None and self.calls:
+            self._progress("")
+
+    def _progress(self, text: str) -> None:
+        if self._fresh is None:
+            self._show(ToolProgress(self.call_id, text, len(self.calls), self.spent[0].total))
+        else:
+            self._write(text)
 
     async def ended(self, working: asyncio.Task[ToolOutput]) -> Ended:
         """Wait for a subagent and return its end as the end of a job, whose output is its report."""
@@ -136,6 +144,7 @@ def outcome(run: SubagentRun, journal: Journal, model: ModelSpec, ended: TurnEnd
         "session": journal.id,
         "agent": run.kind.name,
         "steps": ended.steps,
+        CALLS: run.calls[-MOST_CALLS:],
         **_changes(journal, run.first),
         **spending(model.name, usage, cost),
     }
@@ -152,11 +161,9 @@ def outcome(run: SubagentRun, journal: Journal, model: ModelSpec, ended: TurnEnd
             return ToolOutput(_stopped(why, ended.text) + again, status="error", metadata=metadata)
 
 
-def _reported(event: Event, call_id: str) -> Iterator[Event]:
-    """Yield the events of a subagent that the person sees: a line for each call, usage, denials and warnings."""
+def _reported(event: Event) -> Iterator[Event]:
+    """Yield the events of a subagent that the person sees besides its calls: usage, denials and warnings."""
     match event:
-        case ToolStarted(title=title):
-            yield ToolProgress(call_id, f"{title}\n")
         case UsageReported():
             yield replace(event, context=0, kind="subagent")
         case PermissionDecided(decision="deny") | Retrying() | Waiting() | Warned() | Noticed():

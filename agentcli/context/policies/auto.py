@@ -182,9 +182,11 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     clipped = _too_large(window, messages[at:], excess, queued.call_ids)
     floor -= sum(clipped.values())
     if not at and not clipped:
-        why = f"Too little precedes the newest steps to be worth a summary ({before:,} tokens in all)."
+        why = f"Not enough to compact yet ({before:,} tokens)."
         return keep_all(POLICY, window, why, trigger=trigger)
     most = limits.usable if before > limits.usable else limits.hard
+    if floor >= before and before <= limits.hard:
+        return keep_all(POLICY, window, f"Not enough to compact yet ({before:,} tokens).", trigger=trigger)
     if floor >= before * (1 - settings.min_shrink) or floor > most:
         return keep_all(POLICY, window, _infeasible(floor, before, head, carried), trigger=trigger)
     summary = _expected(sum(sizes[:at]), settings) if at else 0
@@ -293,9 +295,10 @@ def _not_yet(requests: float) -> str:
 
 
 def _infeasible(floor: int, before: int, head: int, carried: int) -> str:
+    floor, carried = min(floor, before), min(carried, max(before - head, 0))
     return (
         f"Compacting would not help: {floor:,} of {before:,} tokens must stay in any case (system and tools {head:,}, "
-        f"your words and pins {carried:,}, the newest steps {floor - head - carried:,})."
+        f"your words and pins {carried:,}, the newest steps {max(floor - head - carried, 0):,})."
     )
 
 

@@ -54,7 +54,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
         window,
         f"{before:,} tokens are in use, {aim:,} is the aim.",
         f"Will summarise {len(chosen)} regions of old outputs to a {_ordinal(rules.ratio)} each.",
-        *([] if after <= aim else [f"That leaves about {after:,}: more than the aim."]),
+        *([] if after <= aim else [f"About {after:,} remain: more than the aim."]),
         trigger=trigger,
     )
     messages, going = compactable(window.view), {key for region in chosen for key in region.keys}
@@ -72,7 +72,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 
 NOTHING_OLD = "There is no old tool output to summarise yet; messages and recent outputs stay."
 EXHAUSTED = (
-    "Nothing is left to compact: a summary is never summarised again. Go on in a new session "
+    "Nothing is left to compact: a summary is never summarised again. Continue in a new session "
     "that starts with a summary of this one (/handoff)."
 )
 

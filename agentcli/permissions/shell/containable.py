@@ -357,11 +357,11 @@ def _lost(path: Path, workspace: Workspace) -> str:
         for name in [*folders, *names]:
             left -= 1
             if left < 0 or (name in skipped and name not in _CACHES) or names_protected(name, write=True):
-                return f"{path.name} holds {name if left >= 0 else 'too much'}, which could not be restored"
+                return f"{path.name} contains {name if left >= 0 else 'too much'}, which could not be restored"
         folders[:] = [name for name in folders if name not in _CACHES]
         large = (name for name in names if _size(os.path.join(folder, name)) > most)
         if found := next(large, ""):
-            return f"{path.name} holds {found}, which is too large to be restored"
+            return f"{path.name} contains {found}, which is too large to be restored"
     return ""
 
 

@@ -115,7 +115,7 @@ def replace(handle: FileHandle, data: bytes) -> None:
             os.unlink(temporary, dir_fd=handle.folder)
             raise
     except OSError as error:
-        raise ToolError(f"{handle.display} cannot be written: {error.strerror}. Nothing was changed.") from error
+        raise ToolError(f"Can't write {handle.display}: {error.strerror}. Nothing was changed.") from error
 
 
 def _stat(handle: FileHandle) -> os.stat_result | None:

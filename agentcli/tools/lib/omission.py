@@ -39,8 +39,8 @@ def refuse_omissions(file: str, before: str, new: str, field: str) -> None:
         text = line.strip()
         if _is_placeholder(text) and text not in (former.strip() for former in before.splitlines()):
             raise ToolError(
-                f"Line {n} of {field} stands for code that is left out: {text[:100]}. Nothing was changed. "
-                "Write that code out, or leave it out of the edit. If the file is to have this very line, write it with bash."
+                f"Line {n} of {field} is a placeholder for omitted code: {text[:100]}. Nothing was changed. "
+                "Write that code out, or keep it out of the edit. If the file should really contain this line, write it with bash."
             )
 
 

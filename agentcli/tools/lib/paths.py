@@ -189,7 +189,7 @@ def _no_folder(target: ResolvedPath, error: OSError) -> ToolError:
     if isinstance(error, FileNotFoundError):
         folder = _display(target.path.parent, target.cwd)
         return ToolError(f"{target.display} does not exist: there is no folder {folder}.{_near(target)}")
-    return ToolError(f"{target.display} cannot be reached: {error.strerror}.")
+    return ToolError(f"Can't reach {target.display}: {error.strerror}.")
 
 
 def _near(target: ResolvedPath) -> str:
@@ -203,7 +203,7 @@ def _unreadable(handle: FileHandle, error: OSError) -> ToolError:
         return missing(handle)
     if error.errno == errno.ELOOP:
         return ToolError(f"{handle.display} is being changed by something else. Try again.")
-    return ToolError(f"{handle.display} cannot be opened: {error.strerror}.")
+    return ToolError(f"Can't open {handle.display}: {error.strerror}.")
 
 
 def _require_regular(handle: FileHandle, found: os.stat_result) -> None:

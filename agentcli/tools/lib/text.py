@@ -59,7 +59,7 @@ def encode(text: str, encoding: Encoding, label: str) -> bytes:
     except UnicodeEncodeError as error:
         wrong = text[error.start : error.end][:10]
         raise ToolError(
-            f"{label} is {encoding.name} and cannot hold {wrong!r}. Nothing was changed. "
+            f"{label} is {encoding.name}, which has no {wrong!r}. Nothing was changed. "
             "Use characters of that encoding, or convert the file first."
         ) from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from agentcli.core.dataclass import dataclass
@@ -77,6 +77,12 @@ class CommandContext(Protocol):
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
+        ...
+
+    async def choose(
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str]
+    ) -> tuple[int, str] | None:
+        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does."""
         ...
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:

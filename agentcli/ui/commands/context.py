@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Recorded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
+from agentcli.core.text.plural import plural
+from agentcli.sessions.info import ago
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Acted, Context, Output, Said, Work
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.render import past_messages
 from agentcli.ui.render.frame import Item
+from agentcli.ui.render.past_messages import RewindPoint
 from agentcli.ui.render.status_line import short_model
 from agentcli.ui.render.window_chart import chart, listing
 
@@ -126,18 +130,18 @@ async def rewind(ctx: CommandContext, number: str) -> None:
     Without a number, choose from a list, then what to restore: the conversation, the files, or both. The prompt returns
     to the input with the conversation.
     """
-    prompts = await asyncio.to_thread(past_messages.prompts, ctx.session.journal)
+    prompts = await asyncio.to_thread(past_messages.rewind_points, ctx.session.journal)
     if not prompts:
         raise UsageError("No prompt to rewind to.")
     seq = _seq(number)
     if seq is None:
         newest_first = prompts[::-1]
-        choices = [Choice(_line(words), f"#{place}") for place, words in newest_first]
+        choices = [Choice(_line(one.words), _since(one)) for one in newest_first]
         chosen = await ctx.pick("Rewind to which prompt?", choices)
         if chosen is None:
             return
-        seq = newest_first[chosen][0]
-    words = dict(prompts).get(seq)
+        seq = newest_first[chosen].seq
+    words = {one.seq: one.words for one in prompts}.get(seq)
     if words is None:
         raise UsageError(f"#{seq} is not one of your prompts. /rewind without a number lists them.")
     what = await _what_goes_back(ctx)
@@ -152,6 +156,17 @@ async def rewind(ctx: CommandContext, number: str) -> None:
         ctx.show_events(ctx.session.undo_stack.rewind(seq))
         ctx.say(f"Rewound to before #{seq}. /redo undoes this.")
         ctx.draft(words)
+
+
+def _since(point: RewindPoint) -> str:
+    """Return a prompt's number and age, and the files that were changed after it, up to the next one."""
+    names = [f"{PurePath(path).name} +{added} −{deleted}" for path, (added, deleted) in point.changes.items()]
+    files = ", ".join(names) if len(names) <= NAMED else plural(len(names), "file")
+    return " · ".join(filter(None, (f"#{point.seq}", ago(point.time), files)))
+
+
+NAMED = 2
+"""Files changed after a prompt that are named; of more, their number."""
 
 
 async def _what_goes_back(ctx: CommandContext) -> str:

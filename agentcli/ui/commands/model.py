@@ -13,10 +13,9 @@ from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.dialogs.dialogs import Choice, start_of
 from agentcli.ui.render.frame import Item
-from agentcli.ui.render.scrollback import count
-from agentcli.ui.style import THEMES, choose_theme
+from agentcli.ui.style import THEMES, choose_theme, count
 
-IN_USE = " · in use"
+IN_USE, NO_KEY = " · in use", " · no key"
 
 
 def models(context: CommandContext) -> Sequence[Item]:
@@ -43,7 +42,14 @@ async def model(context: CommandContext, name: str) -> None:
     if not name:
         found = context.host.models()
         now = context.session.model.name
-        choices = [Choice(one.name, _about(one) + (IN_USE if one.name == now else "")) for one in found]
+        lacking = context.host.lacking_keys()
+        choices = [
+            Choice(
+                one.name,
+                _about(one) + (NO_KEY if one.provider in lacking else "") + (IN_USE if one.name == now else ""),
+            )
+            for one in found
+        ]
         chosen = await context.pick("Which model?", choices, start_of([one.name for one in found], now))
         if chosen is None:
             return

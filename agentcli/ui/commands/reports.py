@@ -12,7 +12,7 @@ from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.render.past_messages import newest_answer
 from agentcli.ui.render.scrollback import todo_lines
 
-_MARKS = {"completed": "☒", "in_progress": "◐", "pending": "☐"}
+_MARKS = {"completed": "✔", "in_progress": "◐", "pending": "☐"}
 
 
 @command(where="everywhere", at_once=True)

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.errors import INTERRUPTED, AgentError, UsageError
-from agentcli.sessions.info import local_minute
+from agentcli.core.text.plural import plural
+from agentcli.sessions.info import ago, local_minute
 from agentcli.sessions.tree import nested, stem
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
@@ -26,15 +27,15 @@ def known(context: CommandContext) -> Sequence[Item]:
 async def resume(context: CommandContext, selector: str) -> None:
     """Resume another session: /resume [SESSION]
 
-    By id, unique prefix, or name; without one, choose from this project's sessions.
+    By id, unique prefix, or name; without one, choose from this project's sessions: Ctrl-R renames the one under the cursor, Ctrl-X
+    moves it to the trash.
     """
     if selector == context.session.journal.id:
         raise UsageError("This session is already open.")
-    others = [] if selector else await asyncio.to_thread(_resumable, context)
-    if not selector and not others:
+    if not selector and not await asyncio.to_thread(_resumable, context):
         raise UsageError("This project has no other session.")
     while True:
-        wanted = selector or await _chosen(context, others)
+        wanted = selector or await _chosen(context)
         if not wanted:
             return
         try:
@@ -46,15 +47,57 @@ async def resume(context: CommandContext, selector: str) -> None:
             context.warn(str(error))
 
 
-async def _chosen(context: CommandContext, others: Sequence[Mapping[str, Any]]) -> str:
+async def _chosen(context: CommandContext) -> str:
     """Ask for one of these sessions and return its id; empty if the person chooses none, which ends a program that began with the question."""
-    chosen = await context.pick("Resume which session?", [Choice(_label(one), _detail(one)) for one in others])
-    if chosen is not None:
-        return str(others[chosen]["id"])
+    start = 0
+    while others := await asyncio.to_thread(_resumable, context):
+        chosen = await context.choose("Resume which session?", [_choice(one) for one in others], start, _ACTS)
+        if chosen is None:
+            break
+        start, key = chosen
+        one = others[start]
+        if not key:
+            return str(one["id"])
+        try:
+            await _act(context, one, key)
+        except AgentError as error:
+            context.warn(str(error))
+        start = min(start, max(len(others) - 2, 0)) if key == _DELETE else start
     if context.host.choosing:
         context.say("No session chosen.")
         context.leave(INTERRUPTED if context.interrupted else 0)
     return ""
+
+
+_RENAME, _DELETE = "c-r", "c-x"
+_ACTS = {_RENAME: "rename", _DELETE: "delete"}
+"""Keys of the list of sessions."""
+
+
+async def _act(context: CommandContext, one: Mapping[str, Any], key: str) -> None:
+    """Rename a session, or move it to the trash once the person confirms it."""
+    if key == _RENAME:
+        name = await context.enter("Name of the session", str(one.get("name") or ""))
+        if name:
+            await asyncio.to_thread(context.host.rename, str(one["id"]), name)
+    elif await context.confirm(
+        f"Move “{_label(one)}” to the trash?", [f"agentcli sessions delete --undo {one['id']} restores it."]
+    ):
+        await asyncio.to_thread(context.host.delete, str(one["id"]))
+
+
+def _choice(session: Mapping[str, Any]) -> Choice:
+    """Return a session as a choice: its title, then when, where and how large; its newest prompt below the list."""
+    times, prompts = session.get("time") or {}, session.get("prompts")
+    last = str(session.get("last") or "")
+    facts = (
+        ago(str(times.get("updated", ""))) if isinstance(times, Mapping) else "",
+        str(session.get("branch") or ""),
+        plural(prompts, "prompt") if isinstance(prompts, int) and prompts else "",
+        str(session.get("model", "")).rpartition("/")[2],
+        str(session.get("place") or ""),
+    )
+    return Choice(_label(session), " · ".join(filter(None, facts)), about=f"Last: {last}" if last else "")
 
 
 @command(where="everywhere", at_once=True)

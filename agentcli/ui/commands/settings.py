@@ -53,7 +53,7 @@ async def config(context: CommandContext, argument: str) -> None:
     known = {one.key: one for one in found}
     key, _, value = argument.partition(" ")
     if not argument:
-        chosen = await context.pick("Settings", [Choice(one.key, _about(one)) for one in found])
+        chosen = await context.pick("Settings", [Choice(one.key, _about(one), about=one.about) for one in found])
         if chosen is not None:
             await _edit(context, found[chosen])
     elif value and key in known:
@@ -103,7 +103,11 @@ async def _edit(context: CommandContext, setting: Setting) -> None:
         chosen = await context.pick(f"{setting.key} ({setting.origin})", offered, start_of(setting.choices, now))
         value = None if chosen is None else setting.choices[chosen]
     else:
-        value = await context.enter(setting.key, setting.value, f"now {setting.value} ({setting.origin})")
+        value = await context.enter(
+            setting.key,
+            setting.value,
+            " ".join(filter(None, [setting.about, f"Now {setting.value} ({setting.origin})."])),
+        )
     if value is None or value == setting.value:
         return
     context.say(await asyncio.to_thread(context.host.change, setting.key, value))

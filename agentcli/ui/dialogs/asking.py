@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from prompt_toolkit.keys import Keys
@@ -13,6 +13,7 @@ from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui.dialogs.dialogs import TYPED_AHEAD, Cancelled, Choice, Dialog, Outcome, Picked, matching, press
 from agentcli.ui.input.editor import Editor
+from agentcli.ui.input.keys import readable
 from agentcli.ui.render.cells import expand, wrap
 from agentcli.ui.render.input_box import fitted
 from agentcli.ui.render.pieces import Printed
@@ -59,6 +60,14 @@ class Asking:
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
+        chosen = await self.choose(title, choices, start, {})
+        return None if chosen is None else chosen[0]
+
+    async def choose(
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str]
+    ) -> tuple[int, str] | None:
+        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does."""
+        more = "".join(f" · {readable(key)} {does}" for key, does in acts.items())
         async with self.turn:
             matches = list(range(len(choices)))
 
@@ -66,14 +75,14 @@ class Asking:
                 matches[:] = matching(choices, query)
                 return Dialog(
                     title, choices=tuple(choices[n] for n in matches), chosen=0 if query else start, entry="search: ",
-                    numbered=False, hint="↑↓ Enter · Esc to cancel", empty="No match",
+                    numbered=False, hint=f"↑↓ Enter{more} · Esc to cancel", empty="No match", acts=tuple(acts),
                 )  # fmt: skip
 
             # Keys right after a command are meant for its list; a list that appears late must not take them.
             late = time.monotonic() - self._editor.typed_at > LATE
             match await self.show(refine(""), refine=refine, drop=late):
-                case Picked(index):
-                    return matches[index]
+                case Picked(index, key=key):
+                    return matches[index], key
                 case _:
                     return None
 

@@ -16,17 +16,20 @@ TYPED_AHEAD = 0.3
 class Choice:
     """One choice of a dialog; any of the characters in `keys`, and the key named `shortcut`, chooses it at once.
 
-    Its texts are sanitised: names of sessions, models and rules come from outside.
+    `about` is shown below a searched list while the cursor is on the choice. The texts are sanitised: names of sessions, models and
+    rules come from outside.
     """
 
     label: str
     detail: str = ""
     keys: str = ""
     shortcut: str = ""
+    about: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", safe_line(self.label))
         object.__setattr__(self, "detail", safe_line(self.detail))
+        object.__setattr__(self, "about", safe_line(self.about))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class Dialog:
     """A question in place of the input. With an `entry` label there is a line to type in; `numbered` choices answer to digits,
     several of them if `multiple`. The proposal of an `editable` dialog can be changed first. `note` is at the right of the title.
     Of the choices of a `multiple` one only the first `tickable` can be ticked, if that is set; the others act.
-    `empty` replaces the choices of a search without matches; Enter does nothing then.
+    `empty` replaces the choices of a search without matches; Enter does nothing then. `acts` are keys that end a searched list with
+    the choice under the cursor, to do something else with it than Enter does.
     """
 
     title: str
@@ -50,6 +54,7 @@ class Dialog:
     note: str = ""
     empty: str = ""
     tickable: int = 0
+    acts: tuple[str, ...] = ()
 
     def can_tick(self, number: int) -> bool:
         """Return whether a choice can be ticked."""
@@ -58,10 +63,13 @@ class Dialog:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Answer: index of the choice, or -1 for the typed line; `marked` are the ticked choices of a multiple one."""
+    """Answer: index of the choice, or -1 for the typed line; `marked` are the ticked choices of a multiple one, `key` the one of
+    `acts` that was pressed.
+    """  # fmt: skip
 
     index: int
     marked: frozenset[int] = frozenset()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,8 @@ def press(dialog: Dialog, key: str) -> Dialog | Outcome:
         named := next((n for n, choice in enumerate(dialog.choices) if key and choice.shortcut == key), None)
     ) is not None:
         return Picked(named)
+    if key in dialog.acts and dialog.choices:
+        return Picked(dialog.chosen, key=key)
     match key:
         case "escape" | "c-d":
             return Cancelled()
@@ -92,7 +102,7 @@ def press(dialog: Dialog, key: str) -> Dialog | Outcome:
             return Cancelled(hard=True)
         case "up" | "s-tab":
             return _moved(dialog, -1)
-        case "down" | "tab":
+        case "down" | "tab" | "c-r":
             return _moved(dialog, 1)
         case "pageup":
             return _moved(dialog, -10, around=False)

@@ -81,9 +81,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
             else Choice("Yes, for this session")
         ),
         "always": Choice(always(ask)),
-        "prefix": Choice(
-            f"Always in this project, {wider(ask.prefixes)}: {safe_line(', '.join(ask.prefixes))}", keys="w"
-        ),
+        "prefix": Choice(f"Always allow {wider(ask.prefixes)} in this project", keys="w"),
         "everywhere": Choice("Always in every project…"),
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
@@ -100,16 +98,32 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
 def always(ask: ApprovalRequest) -> str:
     """Return the label of the choice that saves the exact rule: the calls that it allows, and for which project."""
     if ask.kind != "diff" or not ask.always:
-        return f"Always in this project: {safe_line(ask.always)}"
+        return f"Always allow {covered(ask.always) if ask.always else ''} in this project"
     path = parse_rule(ask.always).pattern.removeprefix("./")
     plain = re.sub(r"\[([*?[])\]", r"\1", path)
     return f"Always allow edits of {safe_line(plain)} in this project"
 
 
 def wider(rules: Sequence[str]) -> str:
-    """Return in words which calls the wider rules allow in addition to the one in question."""
-    server = all(rule.startswith("mcp__") and rule.endswith("__*") for rule in rules)
-    return "every tool of the server" if server else "also with other arguments"
+    """Return the calls that the wider rules allow, such as `npm run …`."""
+    return ", ".join(map(covered, rules))
+
+
+def covered(rule: str) -> str:
+    """Return the calls that a rule allows as people would name them: a command, its beginning, a server's tools; or the rule itself."""
+    parsed = parse_rule(rule)
+    if server := _SERVER.fullmatch(parsed.tool):
+        return f"every tool of the server {safe_line(server[1])}"
+    command = parsed.pattern.removesuffix(" *")
+    if parsed.tool != "bash" or not command or _WILD.search(command):
+        return safe_line(rule)
+    more = " …" if command != parsed.pattern else ""
+    return f"`{safe_line(_ESCAPED.sub(chr(92) + '1', command))}{more}`"
+
+
+_SERVER = re.compile(r"mcp__(.+)__\*")
+_WILD, _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\*"), re.compile(r"\\([*\\])")
+"""A wildcard in a pattern, and a character that is none because a backslash precedes it."""
 
 
 def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str]:

@@ -184,7 +184,11 @@ class DraftActions:
     async def search(self) -> None:
         """Pick an earlier prompt of any session or project, newest first."""
         seen = self.memory.newest_first
-        choices = [Choice(one.text[:SEARCHED].replace("\n", " ⏎ "), one.folder) for one in seen]
+        here = str(self._console.session.cwd)
+        choices = [
+            Choice(one.text[:SEARCHED].replace("\n", " ⏎ "), about="" if one.folder == here else one.folder)
+            for one in seen
+        ]
         chosen = await self._console.pick("Earlier prompts", choices)
         if chosen is not None:
             self._console.draft(seen[chosen].text)

@@ -56,7 +56,7 @@ _FIXED = (
     ("Ctrl-J, \\ Enter", "new line; Shift-Enter too, where supported"),
     ("Esc", "interrupt (keeps what has arrived); twice on an empty line: go back to an earlier prompt"),
     ("Ctrl-C", "interrupt, else clear; twice: exit"),
-    ("Ctrl-D", "leave"),
+    ("Ctrl-D", "exit"),
     ("Up, Down", "take back a queued message; earlier prompts"),
     ("Tab", "complete /commands and @files"),
     ("Ctrl-Z", "suspend"),
@@ -71,7 +71,9 @@ _TAKEN = frozenset(
 """Keys of `_FIXED` in prompt_toolkit's names."""
 _SENDING = ("enter", "tab", "escape enter")
 """Keys that may queue. If Enter does, Tab sends into the running turn."""
-_DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "pageup", "pagedown", "home", "end")
+_DIALOG_KEYS = (
+    "up", "down", "enter", "escape", "c-c", "c-d", "c-r", "c-x", "tab", "s-tab", "pageup", "pagedown", "home", "end",
+)  # fmt: skip
 
 
 def help_lines(keys: Mapping[KeyAction, str]) -> list[tuple[str, str]]:
@@ -80,7 +82,7 @@ def help_lines(keys: Mapping[KeyAction, str]) -> list[tuple[str, str]]:
     if keys["queue"] == "enter":
         fixed["Enter"], fixed["Tab"] = "send; while it works: queue for the end of the turn", _TURNED
     actions = [action for action in _DESCRIPTIONS if action != "queue" or keys["queue"] != "enter"]
-    return [*fixed.items(), *((_readable(keys[action]), _DESCRIPTIONS[action]) for action in actions)]
+    return [*fixed.items(), *((readable(keys[action]), _DESCRIPTIONS[action]) for action in actions)]
 
 
 def help_rows(keys: Mapping[KeyAction, str], columns: int, theme: Theme) -> list[str]:
@@ -272,7 +274,7 @@ def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
     for name in _DIALOG_KEYS:
         keys.add(name, filter=asking)(_presses(editor, name))
 
-    for name, meant in {"c-n": "down", "c-p": "up", "c-r": "down"}.items():
+    for name, meant in {"c-n": "down", "c-p": "up"}.items():
         keys.add(name, filter=asking)(_presses(editor, meant))
 
     # An Alt-Enter read as Esc would discard the typed text.
@@ -314,7 +316,8 @@ def _presses(editor: EditorOps, name: str) -> Callable[[KeyPressEvent], Any]:
     return handler
 
 
-def _readable(key: str) -> str:
+def readable(key: str) -> str:
+    """Return a key as people write it: `Ctrl-R`."""
     names = {"c-": "Ctrl-", "s-": "Shift-", "escape ": "Alt-"}
     for short, long in names.items():
         if key.startswith(short):

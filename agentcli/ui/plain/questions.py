@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
-from agentcli.core.sanitise import safe_line
 from agentcli.core.tool import Question
 from agentcli.ui.dialogs import proposal
 from agentcli.ui.dialogs.dialogs import Choice
@@ -116,6 +115,13 @@ class PlainAsking:
         answer = await self._terminal.answer("Number, or nothing to keep it: ") or ""
         return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
 
+    async def choose(
+        self, title: str, choices: Sequence[Choice], start: int, _: Mapping[str, str]
+    ) -> tuple[int, str] | None:
+        """Do the same; there are no keys here but Enter."""
+        chosen = await self.pick(title, choices, start)
+        return None if chosen is None else (chosen, "")
+
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
         """Ask for one line; nothing cancels."""
         self._terminal.say(title, *filter(None, [hint, text and f"Now: {text}"]))
@@ -139,11 +145,13 @@ class PlainAsking:
         offers = ["1 yes once"]
         session = "2 yes and all edits in this session" if ask.edits else "2 yes for this session"
         offers += [session] if (ask.session or ask.always) and not changed else []
-        offers += [f"3 always in this project ({safe_line(always)})"] if always else []
+        offers += [f"3 always allow {proposal.covered(always)} in this project"] if always else []
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
-        wider = f"6 always in this project, {proposal.wider(ask.prefixes)} ({safe_line(', '.join(ask.prefixes))})"
+        wider = f"6 always allow {proposal.wider(ask.prefixes)} in this project"
         offers += [wider] if ask.prefixes and not changed else []
-        offers += [f"7 always in every project ({safe_line(always)})"] if always and ask.kind != "diff" else []
+        offers += (
+            [f"7 always allow {proposal.covered(always)} in every project"] if always and ask.kind != "diff" else []
+        )
         return ", ".join([*offers, "e edit it"] if self._line(ask) is not None else offers)
 
     def _line(self, ask: ApprovalRequest) -> proposal.Text | None:

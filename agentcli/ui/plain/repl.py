@@ -108,7 +108,7 @@ class PlainTerminal:
         self._ahead: list[Part] = []
         self._asking = PlainAsking(self)
         self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
-        self.pick, self.enter = self._asking.pick, self._asking.enter
+        self.pick, self.choose, self.enter = self._asking.pick, self._asking.choose, self._asking.enter
         self._idle = Idle(self, self)
 
     async def run(

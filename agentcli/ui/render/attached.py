@@ -26,7 +26,7 @@ def attached(message: Message) -> Iterator[Attached]:
     for part in message.parts:
         match part:
             case Image(path=path):
-                yield Attached(path or "picture", _picture(part))
+                yield Attached(path or "image", _picture(part))
             case File("inode/directory", path, text):
                 yield Attached(path, plural(len(text.splitlines()), "entry"))
             case File("application/octet-stream", path):

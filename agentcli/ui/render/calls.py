@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from agentcli.core.message import ToolResult
 from agentcli.core.sanitise import safe
-from agentcli.core.subagent_result import spent
+from agentcli.core.subagent_result import calls_of, spent
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import NO_OUTPUT
+from agentcli.core.tool import DECLINED, NO_OUTPUT
 from agentcli.ui.render import diff
 from agentcli.ui.render.cells import clip, expand, wrap
 from agentcli.ui.render.cells import width as _width
 from agentcli.ui.render.markdown_blocks import Block
 from agentcli.ui.render.pieces import Called
-from agentcli.ui.style import Look, Markdown, Role, Theme, duration
+from agentcli.ui.style import Look, Markdown, Role, Theme, count, duration
 
 _MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘"}
 """Marks of a call's status; no meaning by colour alone."""
@@ -90,8 +90,8 @@ def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = Fal
     """Return the first rows and a count of the rest; with `end`, for output of commands, the last rows after `first` ones."""
     if len(rows) <= limit + 1:
         return rows
-    count = f"  … {len(rows) - limit} {'more' if first or not end else 'earlier'} lines"
-    mark = theme.paint("dim", clip(f"{count} (Ctrl-O)" if _width(count) + 9 <= width else count, width))
+    rest = f"  … {len(rows) - limit} {'more' if first or not end else 'earlier'} lines"
+    mark = theme.paint("dim", clip(f"{rest} (Ctrl-O)" if _width(rest) + 9 <= width else rest, width))
     return [*rows[:first], mark, *rows[first - limit :]] if end else [*rows[:limit], mark]
 
 
@@ -115,6 +115,8 @@ def brief(result: ToolResult, look: Look) -> str:
         facts.append(plural(data["matches"], "match"))
     elif isinstance(data.get("lines"), int):
         facts.append(plural(data["lines"], "line"))
+    elif uses := calls_of(result):
+        facts.append(plural(len(uses), "tool use"))
     elif (
         result.output not in ("", NO_OUTPUT)
         and result.name not in look.for_people
@@ -123,7 +125,7 @@ def brief(result: ToolResult, look: Look) -> str:
     ):
         facts.append(plural(len(result.output.splitlines()), "line"))
     if data.get("agent") and (tokens := spent(result)[1].total):
-        facts.append(f"{tokens:,} tokens")
+        facts.append(f"{count(tokens)} tokens")
     if result.seconds >= 2:
         facts.append(duration(result.seconds))
     return ", ".join(facts)
@@ -141,6 +143,9 @@ def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whol
     role: Role = "dim" if not result.failed or result.status != "error" else "bad"
     # The line above tells the exit code.
     output = result.for_people.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
+    if result.status == "denied" and output.startswith(DECLINED):
+        _, reason, words = output.partition(f"{DECLINED}: ")
+        output = f"You said: {words}" if reason else ""
     text = expand(safe(output))
     rows = wrap(text, width - 2) if text else []
     plain = result.name in look.for_people and not result.failed

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.event import seconds_left
 from agentcli.core.sanitise import safe
+from agentcli.core.text.plural import plural
 from agentcli.ui.render.calls import together
 from agentcli.ui.render.cells import clip, expand, width, wrap
 from agentcli.ui.render.frame import Edit, Live, Size
 from agentcli.ui.render.input_box import dialog_lines, input_lines, lowest
 from agentcli.ui.render.pieces import Called
-from agentcli.ui.render.scrollback import count, todo_lines
+from agentcli.ui.render.scrollback import todo_lines
 from agentcli.ui.render.status_line import BAR_FROM, status_line
-from agentcli.ui.style import Look, Markdown, Theme, duration
+from agentcli.ui.style import Look, Markdown, Theme, count, duration
 
 if TYPE_CHECKING:
     from agentcli.core.event import Retrying
     from agentcli.core.record import TodoItem
-    from agentcli.ui.render.facts import Work
+    from agentcli.ui.render.facts import Running, Work
     from agentcli.ui.render.state import State
 
-RUNNING_ROWS = 5
+RUNNING_ROWS, RUNNING_OUTPUT = 5, 3
+"""Running calls that are shown, and lines of output of each."""
 THOUGHT, THOUGHT_ROWS = 2000, 3
 """Characters of a running thought that are laid out, and rows of them on the screen."""
 ROOMY = 20
@@ -116,7 +118,9 @@ def _busy(state: State, size: Size, look: Look, now: float) -> list[str]:
     lines = _running(state, size, look, now)
     # While a question is open, the program waits for the person.
     if state.work is not None and state.dialog is None:
-        lines += _todo(state.todo, size, theme)
+        todo = _todo(state.todo, size, theme)
+        lines += [""] if todo and lines and size.rows >= ROOMY else []
+        lines += todo
         lines += [""] if size.rows >= ROOMY else []
         lines.append(_progress_line(_activity(state, state.work), state.work, now, size.columns - 1, theme))
     return lines
@@ -174,15 +178,24 @@ def _running(state: State, size: Size, look: Look, now: float) -> list[str]:
     lines = together(state.reads, size.columns, look) if state.reads else []
     lines += [""] if running and not state.reads and (state.printed is not Called or state.bodied) else []
     for one in running[:RUNNING_ROWS]:
-        since = f" · {duration(now - one.since)}" if now - one.since >= 1 else ""
-        title = clip(look.near(one.title), max(size.columns - 2 - len(since), 8))
-        lines.append(clip(f"○ {title}" + theme.paint("dim", since), size.columns))
-        if one.last.strip():
-            last = [row for row in expand(one.last).split("\n") if row.strip()][-3:]
-            lines += [theme.paint("dim", "  " + clip(row, size.columns - 3)) for row in last]
+        lines += running_lines(one, size.columns, look, now, RUNNING_OUTPUT)
     if len(running) > RUNNING_ROWS:
         lines.append(theme.paint("dim", f"○ and {len(running) - RUNNING_ROWS} more"))
     return lines
+
+
+def running_lines(one: Running, columns: int, look: Look, now: float, last: int) -> list[str]:
+    """Return the line of a running call with the last lines of its output; those of a subagent are its calls, as a tree."""
+    facts = [plural(one.calls, "tool use"), f"{count(one.tokens)} tokens"] if one.calls else []
+    facts += [duration(now - one.since)] if now - one.since >= 1 else []
+    about = "".join(f" · {fact}" for fact in facts)
+    title = clip(look.near(one.title), max(columns - 2 - width(about), 8))
+    rows = [row for row in expand(one.last).split("\n") if row.strip()][-last:]
+    marks = [*["├ "] * (len(rows) - 1), "└ "] if one.calls else [""] * len(rows)
+    below = [
+        look.theme.paint("dim", clip(f"  {mark}{row}", columns - 1)) for mark, row in zip(marks, rows, strict=False)
+    ]
+    return [clip(f"○ {title}" + look.theme.paint("dim", about), columns), *below]
 
 
 def _todo(items: Sequence[TodoItem], size: Size, theme: Theme) -> list[str]:

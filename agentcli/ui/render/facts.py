@@ -8,12 +8,17 @@ from agentcli.core.event import Retrying
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A call that runs since `since` (monotonic seconds); `last` is the end of its output so far."""
+    """A call that runs since `since` (monotonic seconds); `last` is the end of its output so far.
+
+    A subagent's output are its calls, one a line; `calls` and `tokens` count all of them.
+    """
 
     call_id: str
     title: str
     since: float
     last: str = ""
+    calls: int = 0
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,6 @@ CHOICE_ROWS = 12
 
 RULED = 10
 """Minimal rows of the terminal for a rule above the input."""
-RULE = 60
-"""Maximal cells of that rule: a narrower window makes several rows of a long one, and painting goes wrong until it reports its size."""
 
 
 def rule(columns: int, theme: Theme) -> str:
@@ -42,7 +40,7 @@ def input_lines(edit: Edit, size: Size, theme: Theme, below: str = "") -> tuple[
     first = min(max(0, row - limit + 1), max(0, len(rows) - limit)) if len(rows) > limit else 0
     mark = theme.paint("accent", (edit.mark or "> ").rstrip()) + " "
     lines = [(mark if n == 0 else "  ") + line for n, line in enumerate(rows)][first : first + limit]
-    above = [rule(min(size.columns - 1, RULE), theme)] if size.rows >= RULED else []
+    above = [rule(size.columns - 1, theme)] if size.rows >= RULED else []
     menu = _menu(edit, size, theme) or ([below] if below else [])
     return [*above, *lines, *menu], (len(above) + row - first, column + 2)
 
@@ -156,6 +154,11 @@ def _laid_out(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[int
     if not dialog.numbered and any(width(choice.detail) > columns - wide - 4 for choice in dialog.choices):
         whole = dialog.choices[dialog.chosen].detail  # it may be cut beside its label
         hint[:0] = [theme.paint("dim", row) for row in wrap(whole, columns - 2)[:DETAIL_ROWS] or [""]]
+    if any(choice.about for choice in dialog.choices):
+        about = wrap(dialog.choices[dialog.chosen].about, columns - 2)[:DETAIL_ROWS]
+        hint[:0] = [*about, *[""] * (DETAIL_ROWS - len(about))]  # the list must not jump from choice to choice
+    apart = bool(hint) and dialog.numbered and bool(dialog.choices) and size.rows >= ROOMY
+    hint = [*([""] if apart else []), *(f"  {row}" for row in hint)]
     free = size.rows - 1 - len(lines) - len(hint)
     room = max(min(free, CHOICE_ROWS), 3)
     first = max(0, min(dialog.chosen - room // 2, len(dialog.choices) - room))
@@ -166,7 +169,7 @@ def _laid_out(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[int
         lines += rows
     if dialog.empty and not dialog.choices:
         lines.append(theme.paint("dim", clip(f"  {dialog.empty}", columns)))
-    lines += [f"  {row}" for row in hint]
+    lines += hint
     return heading, lines, cursor
 
 
@@ -195,7 +198,7 @@ def _label_width(dialog: Dialog, columns: int) -> int:
 LABELS_ALONE = 36
 """Minimal cells of a list without numbers for details beside long labels: without the ends of their names models are all alike."""
 ROOMY = 20
-"""Minimal rows of the terminal for a blank row above a dialog, and one above its choices."""
+"""Minimal rows of the terminal for a blank row above a dialog, one above its choices and one below them."""
 
 
 def _heading(dialog: Dialog, columns: int, theme: Theme) -> list[str]:

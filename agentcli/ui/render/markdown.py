@@ -196,7 +196,7 @@ def _ticked(rows: list[Row], mark: str) -> tuple[list[Row], str]:
     for run in rows[0]:
         first.append(Run(run.text[left:], run.sgr, run.link))
         left = max(left - len(run.text), 0)
-    return [first, *rows[1:]], f"{'☐' if box[1] == ' ' else '☒'} "
+    return [first, *rows[1:]], f"{'☐' if box[1] == ' ' else '✔'} "
 
 
 def _align(cell: Node) -> tables.Align:

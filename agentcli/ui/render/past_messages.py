@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult
@@ -14,13 +15,37 @@ LOOKED = 25
 """Records read per message to show: most of a session's records are messages."""
 
 
+@dataclass(frozen=True, slots=True)
+class RewindPoint:
+    """A prompt that can be rewound to: its number, text and time, and lines added to and deleted from each file until the next one."""
+
+    seq: int
+    words: str
+    time: str
+    changes: Mapping[str, tuple[int, int]]
+
+
+def rewind_points(journal: Journal) -> list[RewindPoint]:
+    """Return the user's prompts with what was changed after each, oldest first."""
+    points: list[RewindPoint] = []
+    for record in in_force(list(journal.records())):
+        match record.body:
+            case Message(role="user") as prompt if prompt.text.strip():
+                points.append(RewindPoint(record.seq, prompt.typed, record.time, {}))
+            case ToolResult(metadata=data) if points and isinstance(path := data.get("path"), str):
+                added, deleted = (data.get(name) or 0 for name in ("additions", "deletions"))
+                before = points[-1].changes.get(path, (0, 0))
+                if added or deleted or data.get("created"):
+                    changes = {**points[-1].changes, path: (before[0] + added, before[1] + deleted)}
+                    points[-1] = replace(points[-1], changes=changes)
+            case _:
+                pass
+    return points
+
+
 def prompts(journal: Journal) -> list[tuple[int, str]]:
     """Return the user's prompts with their numbers, oldest first."""
-    return [
-        (record.seq, body.typed)
-        for record in in_force(list(journal.records()))
-        if isinstance(body := record.body, Message) and body.role == "user" and body.text.strip()
-    ]
+    return [(one.seq, one.words) for one in rewind_points(journal)]
 
 
 def newest_answer(journal: Journal) -> str:

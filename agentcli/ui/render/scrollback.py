@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from agentcli.core.costs import dollars
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.plural import plural
@@ -28,7 +29,7 @@ from agentcli.ui.render.pieces import (
     UserMessage,
 )
 from agentcli.ui.render.spans import Run, written
-from agentcli.ui.style import Look, Markdown, Theme, duration
+from agentcli.ui.style import Look, Markdown, Theme, count, duration
 
 MESSAGE_LINES, MESSAGE_CHARACTERS = 40, 8_000
 """A prompt with more of either is displayed to a quarter of it."""
@@ -83,7 +84,7 @@ def _step(item: TodoItem, columns: int, theme: Theme) -> str:
     text = safe(item.content).replace("\n", " ")
     match item.status:
         case "completed":
-            return theme.paint("dim", clip(f"  ☒ {text}", columns))
+            return theme.paint("dim", clip(f"  ✔ {text}", columns))
         case "in_progress":
             return theme.paint("strong", clip(f"  ◐ {safe(item.active_form) or text}", columns))
         case "pending":
@@ -92,16 +93,8 @@ def _step(item: TodoItem, columns: int, theme: Theme) -> str:
 
 def _finished(piece: Finished) -> str:
     about, least = ("about ", "at least ") if piece.estimated else ("", "")
-    cost = f" · {least}${piece.cost:.{2 if piece.cost >= 0.005 else 4}f}" if piece.cost else ""
+    cost = f" · {least}{dollars(piece.cost)}" if piece.cost else ""
     return f"{duration(piece.seconds)} · {count(piece.sent)} in, {about}{count(piece.received)} out{cost}"
-
-
-def count(tokens: int) -> str:
-    """Format a count in at most four characters, unit included: 820, 3.2k, 34k, 1.2M."""
-    if tokens < 1000:
-        return str(tokens)
-    value, unit = (tokens / 1000, "k") if tokens < 999_500 else (tokens / 1e6, "M")
-    return f"{value:.0f}{unit}" if value >= 9.95 or value == int(value) else f"{value:.1f}{unit}"
 
 
 def _prompt(message: UserMessage, width: int, theme: Theme) -> list[str]:

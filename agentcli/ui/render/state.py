@@ -129,8 +129,8 @@ def update(state: State, event: Event, now: float) -> State:
                 titles={**state.titles, call.call_id: running.title},
                 writing="",
             )
-        case happened.ToolProgress(call_id, text):
-            return replace(state, running=tuple(_progress(one, call_id, text) for one in state.running))
+        case happened.ToolProgress():
+            return replace(state, running=tuple(_progress(one, event) for one in state.running))
         case happened.PermissionDecided(call_id, _, "allow", "read-only"):
             return replace(state, harmless=state.harmless | {call_id})
         case happened.PermissionDecided():
@@ -169,7 +169,7 @@ def _automatic(
             return _doing(state, "Compressing")
         case happened.CompactionEnded(trigger, status, _, before, after, why):
             sizes = f"{before:,} → {after:,} tokens" if status == "compressed" else status.replace("_", " ")
-            text = f"Compaction: {sizes}. {why}" if status != "noop" else f"Nothing was compacted. {why}"
+            text = why if status == "noop" else f"Compaction: {sizes}. {why}"
             # A manual compaction is reported, too, but is no automatic action.
             state = state.add(Note("act", safe(text))) if trigger == "manual" else state.act(text)
             return _doing(state, "Working")
@@ -318,10 +318,11 @@ def _used(state: State, event: happened.UsageReported) -> State:
     return replace(state, status=status, work=work)
 
 
-def _progress(one: Running, call_id: str, text: str) -> Running:
-    if one.call_id != call_id:
+def _progress(one: Running, event: happened.ToolProgress) -> Running:
+    if one.call_id != event.call_id:
         return one
-    return replace(one, last=(one.last + safe(text))[-2000:])
+    calls, tokens = max(one.calls, event.calls), max(one.tokens, event.tokens)
+    return replace(one, last=(one.last + safe(event.text))[-2000:], calls=calls, tokens=tokens)
 
 
 def _one_line(text: str) -> str:

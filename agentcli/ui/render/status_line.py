@@ -13,13 +13,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from agentcli.core.costs import dollars
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
+from agentcli.system.branch import branch
 from agentcli.ui.render.cells import width
 from agentcli.ui.render.facts import Status
-from agentcli.ui.render.scrollback import count
-from agentcli.ui.style import Role, Theme
+from agentcli.ui.style import Role, Theme, count
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -102,21 +103,6 @@ async def run_script(command: str, status: Status, folder: Path) -> str:
     return safe_line(out.decode(errors="replace").split("\n")[0])[:200]
 
 
-def branch(folder: Path) -> str:
-    """Return the branch or abbreviated commit that is checked out, read without starting git; empty if unknown."""
-    for parent in (folder, *folder.parents):
-        git = parent / ".git"
-        try:
-            if git.is_file():  # `.git` is a file in worktrees and submodules
-                git = parent / git.read_text(errors="replace").removeprefix("gitdir:").strip()
-            if (git / "HEAD").is_file():
-                head = (git / "HEAD").read_text(errors="replace").strip()
-                return head.removeprefix("ref: refs/heads/")[:30] if head.startswith("ref:") else head[:7]
-        except (OSError, ValueError):
-            return ""
-    return ""
-
-
 FACTS = (
     "model", "mode", "jobs", "context", "cost", "budget", "cache", "extra", "folder", "branch", "sandbox", "session",
 )  # fmt: skip
@@ -130,6 +116,8 @@ _BAR, _PARTS = 8, " ▏▎▍▌▋▊▉"
 """Cells of the context window's bar, and its parts of a cell."""
 BAR_FROM = 60
 """Minimal columns for the bar."""
+FILLED = 0.1
+"""Share of the window in use from which on the bar is shown: before, it tells less than the number."""
 NEAR = 0.8
 """Share of the way to compaction from which on the context is an alarm."""
 
@@ -191,8 +179,8 @@ def _text(status: Status, name: str) -> str:
     match name:
         case "model":
             return short_model(status.model)
-        case "cost" if status.cost is not None:
-            return f"${status.cost:.2f}"
+        case "cost" if status.cost:
+            return dollars(status.cost)
         case "budget" if status.budget is not None:
             return f"budget {100 * status.budget:.0f}%"
         case "cache" if status.hit_rate is not None:
@@ -210,7 +198,7 @@ def _text(status: Status, name: str) -> str:
 def _context(status: Status, columns: int) -> Fact:
     """Return the tokens in use and usable, with a bar; if compaction is near, also its threshold."""
     text = f"{count(status.used)}/{count(status.usable)}"
-    if columns >= BAR_FROM:
+    if columns >= BAR_FROM and status.used >= FILLED * status.usable:
         eighths = min(round(8 * _BAR * status.used / status.usable), 8 * _BAR)
         bar = "█" * (eighths // 8) + _PARTS[eighths % 8].strip()
         text += f" ▕{bar.ljust(_BAR)}▏"

@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentcli.ui.render.cells import clip, fit, width, wrap
-from agentcli.ui.render.scrollback import count
-from agentcli.ui.style import Theme
+from agentcli.ui.style import Theme, count
 
 if TYPE_CHECKING:
     from agentcli.context.window_report import Row, WindowReport

@@ -171,7 +171,14 @@ class Console:
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
-        chosen = await self.asking.pick(title, choices, start)
+        chosen = await self.choose(title, choices, start, {})
+        return None if chosen is None else chosen[0]
+
+    async def choose(
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str]
+    ) -> tuple[int, str] | None:
+        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does."""
+        chosen = await self.asking.choose(title, choices, start, acts)
         self._cancelled = chosen is None
         return chosen
 

@@ -12,6 +12,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.subagent_result import calls_of
 from agentcli.ui.render.attached import attached
 from agentcli.ui.render.calls import called
 from agentcli.ui.render.cells import expand, wrap
@@ -71,7 +72,9 @@ class Transcript:
         title = safe_line(result.title) or (call_title(call) if call else result.name)
         given = [str(call.input[name]) for name in _SHOWN_INPUTS if name in call.input] if call else []
         hidden = [safe(text) for text in given if "\n" in text.strip() or text.strip() not in title]
-        return [Called(title, result, gap=True), *(Printed(_rows(text)) for text in hidden)]
+        steps = [f"└ {safe_line(step)}" for step in calls_of(result)]
+        printed = [*(_rows(text) for text in hidden), *([tuple(steps)] if steps else [])]
+        return [Called(title, result, gap=True), *map(Printed, printed)]
 
 
 def section_lines(section: Sequence[Piece], columns: int, look: Look, markdown: Markdown) -> list[str]:

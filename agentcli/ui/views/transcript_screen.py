@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from agentcli.core.journal import Journal
 from agentcli.core.tasks import run_beside
 from agentcli.ui.input.editor import Editor
+from agentcli.ui.render.draw import running_lines
 from agentcli.ui.render.pieces import Piece, Printed, UserMessage
 from agentcli.ui.terminal.early import PAINTED
 from agentcli.ui.terminal.screen import Screen, renderer
@@ -43,6 +45,8 @@ class Viewing:
         self._sections: list[Sequence[Piece]] = []
         self._laid: deque[list[str]] = deque()
         """Lines of the newest sections; older ones are laid out later."""
+        self._running: list[str] = []
+        """Lines of the calls that run, below all sections of the transcript."""
         self._columns = self._anchor = 0
         """Width of the lines; number of the section, counted from the end, to go to once it is laid out."""
         self._painted: list[str] = []
@@ -74,6 +78,7 @@ class Viewing:
         self._editor.focus(True)
         self._screen.painter.raw(_ENTER)
         self._pager, self._columns = Pager(height=self._height), self._screen.size.columns
+        self._running = self._running_lines()
         self._work = run_beside(self._read(), self._failed)
 
     def close(self) -> None:
@@ -122,7 +127,11 @@ class Viewing:
 
     def renew(self) -> None:
         """Add the records written since; at the end it stays at the end."""
-        if self._pager is None or self._working or not (new := self._new()):
+        if self._pager is None or self._working:
+            return
+        new, running = self._new(), self._running
+        self._running = self._running_lines()
+        if not new and self._running == running:
             return
         at_end = self._pager.at_end and self._pager.entry is None
         self._sections += new
@@ -194,6 +203,7 @@ class Viewing:
         if columns == self._columns:
             return
         self._columns = columns
+        self._running = self._running_lines()
         if not self._sections:
             return
         self._anchor = self._anchor or (0 if before.at_end else self._section_at(before.top))
@@ -224,7 +234,14 @@ class Viewing:
             if isinstance(section[0], UserMessage):
                 stops.append(len(lines) + 1)  # the prompt follows a blank line
             lines += laid
-        return lines, stops
+        return [*lines, *self._running], stops
+
+    def _running_lines(self) -> list[str]:
+        if self._page is not None:
+            return []
+        look, now, columns = self._screen.look, time.monotonic(), self._columns - 1
+        shown = [running_lines(one, columns, look, now, sys.maxsize) for one in self._screen.state.running]
+        return [row for rows in shown for row in ("", *rows)]
 
     def _stop(self) -> None:
         if self._work is not None:

@@ -41,12 +41,12 @@ ORDINARY = [
 def test_a_placeholder_is_neither_written_nor_put_in_by_an_edit(call: Call, ctx: Bench, line: str) -> None:
     written = call("write", file_path="a.js", content=f"first\n{line}\n")
     assert written.output.startswith(
-        f"Line 2 of content stands for code that is left out: {line.strip()}. Nothing was changed."
+        f"Line 2 of content is a placeholder for omitted code: {line.strip()}. Nothing was changed."
     )
     assert not (ctx.cwd / "a.js").exists()
     (ctx.cwd / "a.js").write_text("old\n")
     edit = call("edit", file_path="a.js", old_string="old\n", new_string=f"{line}\nnew\n")
-    assert edit.output.startswith("Line 1 of new_string stands for code")
+    assert edit.output.startswith("Line 1 of new_string is a placeholder")
     assert (ctx.cwd / "a.js").read_text() == "old\n"
 
 

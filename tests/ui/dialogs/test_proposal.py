@@ -150,12 +150,12 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
     ruled = replace(COMMAND, always="bash(make)", session="bash(make)", prefixes=("bash(make *)",))
     assert labels(COMMAND) == ["Yes, once", "No, tell it what to do instead"]
     assert labels(ruled) == [
-        "Yes, once", "Yes, for this session", "Always in this project: bash(make)",
-        "Always in this project, also with other arguments: bash(make *)", "Always in every project…",
+        "Yes, once", "Yes, for this session", "Always allow `make` in this project",
+        "Always allow `make …` in this project", "Always in every project…",
         "No, tell it what to do instead",
     ]  # fmt: skip
     server = replace(OTHER, always="mcp__time__now", prefixes=("mcp__time__*",))
-    assert "Always in this project, every tool of the server: mcp__time__*" in labels(server)
+    assert "Always allow every tool of the server time in this project" in labels(server)
     assert len(labels(ruled)) == len(answers(ruled, None))
     assert labels(ruled, {"command": "make -j"}) == labels(COMMAND)
     assert labels(replace(COMMAND, others=(WRITE,)))[-1] == "Yes to both (shows the other first)"

@@ -24,8 +24,8 @@ EDIT = ApprovalRequest(
 @pytest.mark.parametrize(
     ("rule", "offered"),
     [
-        ("bash(make *)", "6 always in this project, also with other arguments (bash(make *))"),
-        ("mcp__time__*", "6 always in this project, every tool of the server (mcp__time__*)"),
+        ("bash(make *)", "6 always allow `make …` in this project"),
+        ("mcp__time__*", "6 always allow every tool of the server time in this project"),
     ],
 )
 def test_a_wider_rule_is_offered_as_what_it_allows(rule: str, offered: str) -> None:
@@ -81,8 +81,8 @@ def test_a_rule_of_several_lines_stays_in_the_line_of_the_question() -> None:
     person = Person("1")
     person.approve(replace(COMMAND, always="bash(make\nmake x)", prefixes=("bash(make\t*)",)))
     assert person.asked == [
-        r"1 yes once, 2 yes for this session, 3 always in this project (bash(make\nmake x)), 4 no, "
-        r"6 always in this project, also with other arguments (bash(make\t*)), 7 always in every project (bash(make\nmake x))? "
+        r"1 yes once, 2 yes for this session, 3 always allow `make\nmake x` in this project, 4 no, "
+        r"6 always allow bash(make\t*) in this project, 7 always allow `make\nmake x` in every project? "
     ]
 
 

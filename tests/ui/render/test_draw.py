@@ -131,7 +131,7 @@ def test_in_a_low_window_the_list_of_steps_leaves_room_for_the_running_command()
     lines = draw(state, Edit(), Size(30, 10), Look(MUTE), [], 0.5).lines
     assert [line.strip() for line in lines[1:6]] == [
         "○ $ make",
-        "☒ step 4",
+        "✔ step 4",
         "☐ step 5",
         "☐ step 6",
         "✻ Running… (0s · Esc to inte…",
@@ -177,10 +177,9 @@ def test_long_output_of_a_failed_command_keeps_its_head_and_its_end_with_a_count
 def test_what_only_the_model_needs_is_not_shown() -> None:
     hint = " Do not try another way to the same end."
     result = ToolResult("c", "bash", "denied", "The user said no to this call." + hint, metadata={FOR_MODEL: hint})
-    assert render([Called("$ make", result)], 80, Look(MUTE), markdown) == [
-        "⊘ $ make · denied",
-        "  The user said no to this call.",
-    ]
+    assert render([Called("$ make", result)], 80, Look(MUTE), markdown) == ["⊘ $ make · denied"]
+    said = replace(result, output="The user said no: use ninja", metadata={})
+    assert render([Called("$ make", said)], 80, Look(MUTE), markdown) == ["⊘ $ make · denied", "  You said: use ninja"]
 
 
 def test_a_diff_has_the_numbers_of_the_file() -> None:
@@ -339,12 +338,13 @@ def test_a_setting_in_a_narrow_window_has_its_value_beside_its_own_name() -> Non
     assert '❯ mode  "ask"' in lines
 
 
-def test_the_result_of_a_subagent_says_how_many_tokens_it_took() -> None:
-    spent = {"agent": "explore", **spending("demo", Usage(input=16_000, output=500), None)}
+def test_the_result_of_a_subagent_says_how_many_tools_and_tokens_it_took() -> None:
+    calls = {"calls": ['Search "cart"', "Read cart.py"]}
+    spent = {"agent": "explore", **calls, **spending("demo", Usage(input=16_000, output=500), None)}
     row = render(
         [Called("explore: find it", ToolResult("c", "task", "success", "Found.", metadata=spent))],
         80,
         Look(MUTE),
         markdown,
     )[0]
-    assert row == "● explore: find it · 1 line, 16,500 tokens"
+    assert row == "● explore: find it · 2 tool uses, 16k tokens"

@@ -54,7 +54,7 @@ def test_an_entity_smuggles_no_control_character() -> None:
 
 def test_lists_keep_their_numbers_and_show_tasks_as_boxes() -> None:
     assert shown("3. three") == ["3. three"]
-    assert shown("- [ ] open\n- [x] done\n- a\n  - b\n    1. c") == ["☐ open", "☒ done", "• a", "  ◦ b", "    1. c"]
+    assert shown("- [ ] open\n- [x] done\n- a\n  - b\n    1. c") == ["☐ open", "✔ done", "• a", "  ◦ b", "    1. c"]
 
 
 def test_a_wrapped_item_hangs_under_its_text() -> None:

@@ -116,7 +116,7 @@ def test_a_turn_ends_with_its_list_its_duration_its_tokens_and_its_cost() -> Non
         state = update(state, event, 45.0 * now)
     assert render(state.finished, 80, Look(MUTE), markdown) == [
         "",
-        "  ☒ read",
+        "  ✔ read",
         "  ☐ mend",
         "",
         "2m 15s · 8.9k in, 415 out · $0.01",

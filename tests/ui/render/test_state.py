@@ -199,8 +199,10 @@ def test_thinking_that_had_to_be_dropped_is_told_and_kept() -> None:
 
 
 def test_a_compaction_that_was_asked_for_is_told_and_none_of_what_was_done_unasked() -> None:
-    state = update(State(), CompactionEnded("manual", "noop", "auto", 9, 9, "Too little stands there."), 0.0)
-    assert state.finished == (Note("act", "Nothing was compacted. Too little stands there."),)
+    state = update(
+        State(), CompactionEnded("manual", "noop", "auto", 9, 9, "Not enough to compact yet (9 tokens)."), 0.0
+    )
+    assert state.finished == (Note("act", "Not enough to compact yet (9 tokens)."),)
     assert state.acts == ()
     state = update(State(), CompactionEnded("auto", "compressed", "auto", 9_000, 2_000, "Why."), 0.0)
     assert state.acts == ("Compaction: 9,000 → 2,000 tokens. Why.",)

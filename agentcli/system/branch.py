@@ -1,0 +1,20 @@
+"""The branch that is checked out in a folder, read without starting git."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def branch(folder: Path) -> str:
+    """Return the branch or abbreviated commit that is checked out, read without starting git; empty if unknown."""
+    for parent in (folder, *folder.parents):
+        git = parent / ".git"
+        try:
+            if git.is_file():  # `.git` is a file in worktrees and submodules
+                git = parent / git.read_text(errors="replace").removeprefix("gitdir:").strip()
+            if (git / "HEAD").is_file():
+                head = (git / "HEAD").read_text(errors="replace").strip()
+                return head.removeprefix("ref: refs/heads/")[:30] if head.startswith("ref:") else head[:7]
+        except (OSError, ValueError):
+            return ""
+    return ""

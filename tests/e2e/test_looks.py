@@ -1,0 +1,203 @@
+"""What a person sees, beside the answers: lists to choose from, work of subagents, the frame of the screen."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.program import Program
+from tests.terminal import Terminal
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(tmp_path)
+
+
+def call(name: str, **given: Any) -> dict[str, Any]:
+    return {"name": name, "input": given}
+
+
+def start(program: Program, *arguments: str, replies: list[Any], columns: int = 100, rows: int = 30) -> Terminal:
+    file = program.base / "script.json"
+    file.write_text(json.dumps({"replies": replies}))
+    return program.terminal(*arguments, "-m", f"script:{file}", columns=columns, rows=rows)
+
+
+def row_of(t: Terminal, text: str) -> int:
+    return next(n for n, row in enumerate(t.screen()) if text in row)
+
+
+EDIT = call("edit", file_path="a.py", old_string="1", new_string="2")
+WAIT = call("bash", command="echo begun; until [ -e go ]; do sleep 0.1; done")
+
+
+def test_the_frame_of_the_screen_is_quiet(program: Program) -> None:
+    with start(program, replies=[{"text": "Hello."}], columns=120) as t:
+        t.until("? keys")
+        t.send("hi\r")
+        t.until("Hello.")
+        t.until(" in, ")
+        t.settle()
+        rows = t.screen()
+        assert "─" * 119 in rows
+        status = rows[row_of(t, "ask · ")]
+        assert "▕" not in status
+        assert "$" not in status
+
+
+def test_the_todo_list_is_apart_from_the_running_command_and_the_keys_from_the_choices(program: Program) -> None:
+    steps = [{"content": "Read it", "status": "completed"}, {"content": "Fix it", "status": "in_progress"}]
+    replies = [
+        {"calls": [call("todo", todos=steps), WAIT]},
+        {"calls": [call("bash", command="./run")]},
+        {"text": "End."},
+    ]
+    with start(program, "--allow", "bash(echo *)", "--allow", "bash(until *)", replies=replies) as t:
+        t.until("? keys")
+        t.send("go\r")
+        t.until("Run this command?")
+        t.send("1")
+        t.until("  begun")
+        t.until("✔ Read it")
+        t.settle()
+        rows = t.screen()
+        assert "● Todo list · 1 of 2 done" in rows
+        assert rows[row_of(t, "✔ Read it") - 1] == ""
+        (program.work / "go").touch()
+        t.until("$ ./run")
+        t.settle()
+        assert t.screen()[row_of(t, "e edit · Esc no") - 1] == ""
+        t.send("\x1b")
+
+
+def test_a_short_session_has_not_enough_to_compact(program: Program) -> None:
+    with start(program, replies=[{"text": "Hello."}]) as t:
+        t.until("? keys")
+        t.send("hi\r")
+        t.until("Hello.")
+        t.send("/compress\r")
+        t.until("Not enough to compact yet (")
+        shown = "\n".join(t.screen())
+        assert re.search(r"Not enough to compact yet \([\d,]+ tokens\)\.", shown)
+        assert "must stay" not in shown
+
+
+def test_a_subagent_is_a_tree_with_its_tool_uses_and_tokens_and_the_transcript_has_its_steps(program: Program) -> None:
+    task = call("task", description="look for carts", prompt="Find the carts.")
+    replies = [
+        {"calls": [task]},
+        {"calls": [call("grep", pattern="cart")]},
+        {"calls": [WAIT]},
+        {"text": "Found."},
+        {"text": "All done."},
+    ]
+    with start(program, "--mode", "yolo", replies=replies) as t:
+        t.until("? keys")
+        t.send("go\r")
+        t.until("  └ $ echo begun")
+        t.settle()
+        running = row_of(t, "○ Task: look for carts")
+        assert re.search(r"○ Task: look for carts · 2 tool uses · [\d.]+k? tokens", t.screen()[running])
+        assert t.screen()[running + 1] == '  ├ Search "cart"'
+        t.send("\x0f")
+        t.until("─ Transcript ─")
+        t.settle()
+        assert row_of(t, '├ Search "cart"') < row_of(t, "└ $ echo begun")
+        t.send("q")
+        (program.work / "go").touch()
+        t.until("All done.")
+        assert re.search(r"● Task: look for carts · 2 tool uses, [\d.]+k? tokens", "\n".join(t.history()))
+        t.send("\x0f")
+        t.until("─ Transcript ─")
+        t.until('│ └ Search "cart"')
+        t.until("│ Find the carts.")
+
+
+def test_the_transcript_opens_over_a_question_which_waits(program: Program) -> None:
+    (program.work / "a.py").write_text("1\n")
+    with start(program, replies=[{"text": "I change it.", "calls": [EDIT]}, {"text": "Changed."}]) as t:
+        t.until("? keys")
+        t.send("go\r")
+        t.until("❯ 1. Yes")
+        t.send("\x0f")
+        t.until("─ Transcript ─")
+        t.until("I change it.")
+        t.send("q")
+        t.gone("─ Transcript ─")
+        t.until("❯ 1. Yes")
+        t.send("1")
+        t.until("Changed.")
+
+
+def test_sessions_have_their_age_branch_size_and_last_words_and_are_renamed_and_deleted_in_the_list(
+    program: Program,
+) -> None:
+    git = program.work / ".git"
+    git.mkdir()
+    (git / "HEAD").write_text("ref: refs/heads/feature\n")
+    for words in (("first words", "second words"), ("another",)):
+        with start(program, replies=[{"text": "Answer."}]) as t:
+            t.until("? keys")
+            for word in words:
+                t.send(f"{word}\r")
+                t.until(f"> {word}")
+                t.until(" in, ")
+                t.settle()
+            t.send("\x04")
+            assert t.wait() == 0
+    with start(program, replies=[{"text": "Answer."}]) as t:
+        t.until("? keys")
+        t.send("/resume\r")
+        t.until("❯ another")
+        t.until("Ctrl-R rename · Ctrl-X delete")
+        assert re.search(r"first words +just now · feature · 2 prompts · script.json", "\n".join(t.screen()))
+        t.until("Last: another")
+        t.send("\x1b[B")
+        t.until("Last: second words")
+        t.send("\x12")
+        t.until("Name of the session")
+        t.send("mine\r")
+        t.until("❯ mine")
+        t.send("\x1b[A\x18")
+        t.until("Move “another” to the trash?")
+        t.send("y")
+        t.gone("another ")
+        t.until("❯ mine")
+        t.send("\r")
+        t.until("> second words")
+    assert program.run("sessions", "list").out.count("another") == 0
+    assert "another" in program.run("sessions", "list", "--trash").out
+
+
+def test_lists_tell_what_is_chosen_from(program: Program) -> None:
+    (program.work / "a.py").write_text("1\n")
+    with start(program, "--mode", "auto-edit", replies=[{"calls": [EDIT]}, {"text": "Changed."}]) as t:
+        t.until("? keys")
+        t.send("change it\r")
+        t.until("Changed.")
+        t.send("/rewind\r")
+        t.until("Rewind to which prompt?")
+        assert re.search(r"❯ change it +#\d+ · just now · a.py \+1 −1", "\n".join(t.screen()))
+        t.send("\x1b")
+        t.gone("Rewind to which")
+        t.send("/config\r")
+        t.until("Model of a new session, provider/model or an alias")
+        t.send("\x1b[B")
+        t.until("  Mode of a new session.")
+        t.send("\x1b")
+        t.gone("Mode of a new session.")
+        t.send("/model\r")
+        t.until("Which model?")
+        t.send("sonnet")
+        t.until("anthropic/claude-sonnet-4-5 ")
+        assert all("no key" in row for row in t.screen() if " anthropic/" in row)
+        t.send("\x1b")
+        t.gone("Which model?")
+        t.send("\x12")
+        t.until("Earlier prompts")
+        assert str(program.work) not in "\n".join(t.screen())
