@@ -21,6 +21,8 @@ import pyte
 
 _TELLING = ("TMUX", "STY", "TERM_PROGRAM", "VTE_VERSION", "KITTY_", "WT_SESSION", "KONSOLE_", "COLORFGBG", "COLORTERM")
 
+PATIENCE = float(os.environ.get("TERMINAL_PATIENCE", "1"))
+"""Factor for the time that a text on the screen is waited for: more than 1 on a machine that does other work."""
 READING = 1.0
 """Seconds that a person needs at least to read a question; keys that come much sooner are taken to be typed ahead."""
 _QUESTION = re.compile(
@@ -99,14 +101,14 @@ class Terminal:
 
     def until(self, text: str, seconds: float = 20.0) -> None:
         """Read on until the text stands on the screen or in the scrollback; AssertionError with the screen otherwise."""
-        ends = time.monotonic() + seconds
+        ends = time.monotonic() + seconds * PATIENCE
         while text not in "\n".join(row + " " for row in self.history()):
             if not self._wait(ends):
                 raise AssertionError(f"{text!r} never came. The screen:\n" + "\n".join(self.screen()))
 
     def gone(self, text: str, seconds: float = 20.0) -> None:
         """Read on until the text is no longer on the screen."""
-        ends = time.monotonic() + seconds
+        ends = time.monotonic() + seconds * PATIENCE
         while text in "\n".join(self.screen()):
             if not self._wait(ends):
                 raise AssertionError(f"{text!r} stays. The screen:\n" + "\n".join(self.screen()))
@@ -154,7 +156,7 @@ class Terminal:
 
     def wait(self, seconds: float = 10.0) -> int:
         """Wait for the end of the program; its exit code, or minus the signal."""
-        ends = time.monotonic() + seconds
+        ends = time.monotonic() + seconds * PATIENCE
         while self.code is None:
             self._wait(min(ends, time.monotonic() + 0.05))
             pid, status = os.waitpid(self.pid, os.WNOHANG)

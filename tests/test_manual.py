@@ -16,7 +16,7 @@ from agentcli.core.errors import InputError
 from agentcli.ui.input.keys import KEYS, help_lines
 from agentcli.ui.render.cells import width
 from agentcli.ui.render.markdown import document
-from agentcli.ui.style import Look
+from agentcli.ui.style import MUTE, Look
 from tests.manual import PAGE, text
 from tests.texts import PACKAGE
 from tests.ui.slash import COMMANDS
@@ -107,3 +107,18 @@ def test_a_topic_that_does_not_exist_is_answered_with_the_near_ones() -> None:
 def test_the_pages_lie_in_the_package() -> None:
     assert Path(manual.__file__).parent == manual.FOLDER
     assert {path.stem for path in manual.FOLDER.glob("*.md")} == {*manual.TOPICS, "index"}
+
+
+@pytest.mark.parametrize("columns", [40, 72, 120])
+def test_paragraphs_flow_at_any_width(columns: int) -> None:
+    source = "One two three\nfour five six.\n\n- an item that\n  goes over lines\n\n    code stays\n    as it is\n"
+    rows = document(source, columns, Look(MUTE))
+    whole = [row for row in rows if row]
+    assert whole[:2] == ["One two three four five six.", "• an item that goes over lines"]
+    assert [row.strip() for row in whole[2:]] == ["code stays", "as it is"]
+
+
+def test_a_search_finds_paragraphs_and_items_whole() -> None:
+    found = {section.heading: section.lines for section in manual.search("newest edits of one reply")}
+    assert any(line.startswith("Files are saved before each change.") for line in found["Undo and rewind"])
+    assert all("\n" not in line for lines in found.values() for line in lines)

@@ -16,6 +16,7 @@ from agentcli.agent.report import lifetime
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
+from agentcli.app.daily import FILE, first_today
 from agentcli.app.models import ModelSource, no_key
 from agentcli.app.options import LAST
 from agentcli.app.project import ProjectContext
@@ -186,8 +187,16 @@ class SessionOpener:
         mode = self._selection.mode(history.mode)
         if history.model and (spec.name, mode) != (history.model, history.mode):
             journal.append(Settings(spec.name, mode, why=why))
-        setup = self._setup([*notes, *filter(None, (why, lifetime(spec, date.today().isoformat())))])
+        setup = self._setup([*notes, *filter(None, (why, self._lifetime(spec)))])
         return AgentSession(journal, setup, models.connect(spec.name), mode, source, self._features)
+
+    def _lifetime(self, spec: ModelSpec) -> str:
+        """Return the warning that a model is retired, or will be soon, once a day."""
+        today = date.today().isoformat()
+        ends = lifetime(spec, today)
+        if ends and not self._options.no_session and not first_today(self._project.dirs.state / FILE, ends, today):
+            return ""
+        return ends
 
     def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
         """Start a new session that continues another with this handoff; `session` stays as it is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -59,15 +60,21 @@ def help_command(
 
 def drawn_page(topic: str) -> list[str]:
     """Return the lines of a page of the manual: drawn on a terminal, as Markdown anywhere else."""
-    source = manual.page(topic)
+    return drawn(manual.page(topic))
+
+
+def drawn(source: str) -> list[str]:
+    """Return the lines of Markdown of the manual: drawn on a terminal, as they are anywhere else."""
     if not on_terminal(sys.stdout):
-        return [source.rstrip("\n")]
+        return [source.strip("\n")]
     from agentcli.ui.render import links
     from agentcli.ui.render.markdown import document
     from agentcli.ui.style import Look, choose_theme
 
     look = Look(choose_theme("auto", os.environ), links=links.known("auto", os.environ))
-    return document(source, min(shutil.get_terminal_size((80, 24)).columns, WIDEST), look)
+    row = re.fullmatch(r"\| *(.*?) *\|", source)  # one row of a table is none
+    source = re.sub(r" *(?<!\\)\| *", " · ", row[1]) if row else source
+    return document(source, min(shutil.get_terminal_size((80, 24)).columns - 2, WIDEST), look)
 
 
 def _print_topics() -> None:
@@ -88,6 +95,7 @@ def _print_found(text: str) -> None:
     for section in found:
         print_styled([(section.topic, "bold cyan"), (f" · {section.heading}", "bold")])
         for line in section.lines[:_MATCHES]:
-            print_styled([(f"  {line.strip()}", "")])
+            for row in drawn(line):
+                print(f"  {row}")
     say()
     say(f"Found in {plural(len(found), 'section')}. `agentcli help TOPIC` opens one.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -57,15 +57,35 @@ def summary(topic: str) -> str:
 
 
 def search(text: str) -> list[Section]:
-    """Return the sections that contain every word of the text, in any case; their `lines` are the lines with any of the words."""
+    """Return the sections that contain every word of the text, in any case; their `lines` are the paragraphs, items and rows with any
+    of the words, each in one line.
+    """  # fmt: skip
     words = text.casefold().split()
     found = []
     for section in (section for topic in TOPICS for section in _sections(topic)):
         whole = "\n".join((section.heading, *section.lines)).casefold()
         if words and all(word in whole for word in words):
-            lines = tuple(line for line in section.lines if any(word in line.casefold() for word in words))
+            whole_lines = _joined(section.lines)
+            lines = tuple(line for line in whole_lines if any(word in line.casefold() for word in words))
             found.append(Section(section.topic, section.heading, lines))
     return found
+
+
+_APART = ("- ", "* ", "|", "    ", "1. ", ">")
+"""Beginnings of lines that continue no paragraph."""
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """Return the lines with each paragraph and item in one; an empty line ends one."""
+    joined: list[str] = []
+    ended = True
+    for line in lines:
+        if line and not ended and not line.startswith(_APART):
+            joined[-1] = f"{joined[-1]} {line.strip()}"
+        elif line:
+            joined.append(line)
+        ended = not line or line.startswith(("|", "    "))
+    return joined
 
 
 def _sections(topic: str) -> Iterator[Section]:
@@ -75,9 +95,9 @@ def _sections(topic: str) -> Iterator[Section]:
     for line in page(topic).splitlines():
         fenced ^= line.startswith("```")
         if line.startswith("#") and not fenced:
-            if lines:
+            if any(lines):
                 yield Section(topic, heading, tuple(lines))
             heading, lines = line.lstrip("# "), []
-        elif line.strip():
-            lines.append(line)
+        else:
+            lines.append(line.rstrip())
     yield Section(topic, heading, tuple(lines))

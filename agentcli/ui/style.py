@@ -139,7 +139,7 @@ class Look:
     """Appearance of the output: theme, and how much is printed before the rest is folded.
 
     `output_lines` and `diff_lines`: limits before folding; `thinking` unfolds thoughts; `raw` leaves Markdown as it is;
-    `links` writes addresses as terminal links; `light`: whether the terminal reported a light background, if it did; `folder`: the
+    `flows` joins the lines of a paragraph; `links` writes addresses as terminal links; `light`: whether the terminal reported a light background, if it did; `folder`: the
     working folder; `for_people`: tools whose results the user wants to read, too.
     """
 
@@ -148,6 +148,7 @@ class Look:
     output_lines: int = 5
     diff_lines: int = 60
     tail_rows: int = 14
+    flows: bool = False
     raw: bool = False
     links: bool = False
     light: bool | None = None

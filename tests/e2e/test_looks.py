@@ -163,7 +163,7 @@ def test_sessions_have_their_age_branch_size_and_last_words_and_are_renamed_and_
         t.until("Name of the session")
         t.send("mine\r")
         t.until("❯ mine")
-        t.send("\x1b[A\x18")
+        t.send("\x1b[B\x18")
         t.until("Move “another” to the trash?")
         t.send("y")
         t.gone("another ")

@@ -49,20 +49,21 @@ async def resume(context: CommandContext, selector: str) -> None:
 
 async def _chosen(context: CommandContext) -> str:
     """Ask for one of these sessions and return its id; empty if the person chooses none, which ends a program that began with the question."""
-    start = 0
+    start, on = 0, ""
     while others := await asyncio.to_thread(_resumable, context):
+        start = next((n for n, one in enumerate(others) if one["id"] == on), min(start, len(others) - 1))
         chosen = await context.choose("Resume which session?", [_choice(one) for one in others], start, _ACTS)
         if chosen is None:
             break
         start, key = chosen
         one = others[start]
+        on = str(one["id"])
         if not key:
-            return str(one["id"])
+            return on
         try:
             await _act(context, one, key)
         except AgentError as error:
             context.warn(str(error))
-        start = min(start, max(len(others) - 2, 0)) if key == _DELETE else start
     if context.host.choosing:
         context.say("No session chosen.")
         context.leave(INTERRUPTED if context.interrupted else 0)

@@ -293,13 +293,15 @@ def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
 
 
 def _view(keys: KeyBindings, editor: EditorOps, opens: str) -> None:
-    """Bind the keys of a view; the one that opens the transcript also closes it."""
+    """Bind the keys of a view; the one that opens the transcript also closes it, and opens it over a question."""
     viewing = Condition(lambda: editor.handler.asking == "view")
     for name in ("backspace", "c-u", "c-l"):
         keys.add(name, filter=viewing)(_presses(editor, name))
     keys.add("c-f", filter=viewing)(_presses(editor, "pagedown"))
     keys.add("c-b", filter=viewing)(_presses(editor, "pageup"))
     keys.add(*opens.split(), filter=viewing)(_presses(editor, "close"))
+    choosing = Condition(lambda: editor.handler.asking == "choice")
+    keys.add(*opens.split(), filter=choosing)(_does(editor, "output"))
 
 
 def _does(editor: EditorOps, action: KeyAction) -> Callable[[KeyPressEvent], Any]:

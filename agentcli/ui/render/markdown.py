@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -42,7 +43,8 @@ def lines(block: Block, columns: int, look: Look) -> list[str]:
 
 
 def document(source: str, columns: int, look: Look) -> list[str]:
-    """Render a whole Markdown text."""
+    """Render a whole Markdown text; its paragraphs flow, as texts do whose lines were broken for an editor."""
+    look = replace(look, flows=True)
     state, blocks = Blocks().feed(source)
     return [line for block in (*blocks, *state.end()) for line in lines(block, columns, look)]
 
@@ -140,6 +142,8 @@ class _Writer:
         match node.type:
             case "text":
                 return self._text(safe(node.content), sgr)
+            case "softbreak" if self._look.flows:
+                return [Run(" ", sgr)]
             case "softbreak" | "hardbreak":
                 return [Run("\n")]
             case "code_inline":

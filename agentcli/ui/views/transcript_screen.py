@@ -75,6 +75,7 @@ class Viewing:
         self._title, self._new, self._page = title, new, page
         self._screen.here.clear()
         self._screen.wanted = self._remind
+        self._notice = WANTED if self._screen.state.dialog is not None else ""
         self._editor.focus(True)
         self._screen.painter.raw(_ENTER)
         self._pager, self._columns = Pager(height=self._height), self._screen.size.columns
@@ -90,7 +91,7 @@ class Viewing:
         self._sections, self._painted, self._notice = [], [], ""
         self._laid.clear()
         self._screen.wanted = lambda: None
-        self._editor.focus(False)
+        self._editor.focus(self._screen.state.dialog is not None)
         if not self._hidden:
             self._screen.painter.raw(_LEAVE + _CURSOR)
         self._hidden = False
