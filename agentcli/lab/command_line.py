@@ -124,7 +124,7 @@ def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list
     models = [setup.model for setup in setups.values()]
     reasons = {name: next(filter(None, (missing(name, model) for model in models)), "") for name in named}
     if PROVIDER in reasons:
-        reasons[PROVIDER] = "A replay asks no provider for summaries, so the policy provider cannot be compared."
+        reasons[PROVIDER] = "A replay asks no provider for summaries, so it can't compare the policy provider."
     if policies and (why := next(filter(None, reasons.values()), "")):
         raise InputError(why)
     return [name for name in named if not reasons[name]]

@@ -20,7 +20,7 @@ from agentcli.providers.wire import Ids, sendable, sendable_json, tokens
 Json = dict[str, Any]
 
 INCOMPLETE: Mapping[str, Stop] = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
-UNREADABLE = "[Only {} can read the summary that stands here. recall finds what it was made from.]"
+UNREADABLE = "[Only {} can read the summary that is here. recall finds what it was made from.]"
 """Text of a summary for all other models."""
 _CHARACTERS = 4
 """Characters of a token, about: of the user's messages that a summary repeats."""
@@ -222,7 +222,7 @@ def compacted(answer: Any, model: str) -> Iterator[StreamEvent]:
     """
     items = answer["output"]
     if not any(item["type"] == "compaction" and item["encrypted_content"] for item in items):
-        raise ValueError("the answer holds no summary")
+        raise ValueError("the answer has no summary")
     usage = to_usage(_table(answer.get("usage")))
     said = sum(len(json.dumps(item.get("content") or "", ensure_ascii=False)) for item in items)
     own = {KIND: {COMPACTED: sendable_json(items)}, TYPED: {SIZE: usage.output + said // _CHARACTERS}}
