@@ -100,13 +100,13 @@ def _only_looks(name: str, arguments: Sequence[str]) -> bool:
             word.startswith(("-w", "-p", "--write", "--load", "--system")) or "=" in word for word in arguments
         )
     return arguments[:1] in _ASKED_OF_ANY or (
-        arguments[:1] in (("-l",), ("-L",), ("--list",), ("--show",)) and name in _LISTING
+        arguments[:1] in (("-l",), ("-L",), ("--list",), ("--show",)) and name in LISTING
     )
 
 
 _ASKED_OF_ANY = (("--version",), ("-V",), ("--help",))
 _LISTING_ALONE = word_set("mount swapon ifconfig route arp zpool zfs sysctl")
-_LISTING = word_set(
+LISTING = word_set(
     "fdisk sfdisk gdisk sgdisk parted iptables ip6tables mount swapon chage blkid losetup auditctl update-grub efibootmgr"
 )
 """Programs that only list with `-l`, `-L` or `--list`."""

@@ -16,6 +16,7 @@ from agentcli.permissions.paths import Workspace, impossible
 from agentcli.permissions.shell.known_programs import SHELLS, WRAPPERS, is_interpreter, word_set
 from agentcli.permissions.shell.listing import fed_lines, listed, placed
 from agentcli.permissions.shell.parse import UNKNOWN, Part, Piece, below, parser, runs
+from agentcli.permissions.shell.rough import rough_commands
 from agentcli.permissions.shell.values import MOST, Values, merged, word_values
 
 if TYPE_CHECKING:
@@ -107,7 +108,13 @@ class _Follower:
     def text(self, text: str, state: _State, depth: int) -> _State:
         if not depth:
             raise _TooMuchError
-        return self.node(parser().parse(text.encode("utf-8", "surrogatepass")).root_node, state, depth)
+        root = parser().parse(text.encode("utf-8", "surrogatepass")).root_node
+        after = self.node(root, state, depth)
+        if root.has_error:
+            for words, writes in rough_commands(text):
+                after = _either(after, self._run(words, root, after, {}, depth))
+                self.runs.append(Run((), after.folders, writes))
+        return after
 
     def node(self, node: Node, state: _State, depth: int) -> _State:
         if next(self._steps) > _STEPS or len(self.runs) > _RUNS:
@@ -197,19 +204,16 @@ class _Follower:
         fed: Values | None = state.fed
         script = ""
         rest: list[Node] = []
+        more: list[Node] = []
         for child in node.children_by_field_name("redirect"):
             if child.type == "file_redirect":
-                reads = any(part.type == "<" for part in child.children)
-                targets = [
-                    word
-                    for part in child.children_by_field_name("destination")
-                    for word in self._values(part, state, depth)
-                ]
+                reads = any(part.type == "<" for part in child.children) and not child.has_error
+                # The parser takes the words after the target for more targets.
+                targets = child.children_by_field_name("destination")
+                more += targets[1:]
                 fed = None if reads else fed
-                writes += [] if reads else targets
-                sources = [
-                    part for part in child.children_by_field_name("destination") if part.type == "process_substitution"
-                ]
+                writes += [] if reads else [word for part in targets[:1] for word in self._values(part, state, depth)]
+                sources = [part for part in targets[:1] if part.type == "process_substitution"]
                 if reads and sources:
                     fed = self._output(sources[0], state, depth)
             elif child.type == "herestring_redirect":
@@ -218,10 +222,16 @@ class _Follower:
             elif child.type == "heredoc_redirect":
                 script = next((_raw(part) for part in child.children if part.type == "heredoc_body"), "")
                 fed = tuple(script.split()) or ()
-                rest += [part for part in child.named_children if not part.type.startswith("heredoc")]
+                words = child.children_by_field_name("argument")
+                more += words
+                rest += [
+                    part for part in child.named_children if part not in words and not part.type.startswith("heredoc")
+                ]
         before = len(self.runs)
         after = state
-        if body is not None:
+        if body is not None and body.type == "command":
+            after = self._command(body, replace(state, fed=fed), depth, more)
+        elif body is not None:
             after = self.node(body, replace(state, fed=fed), depth)
         mine = range(before, len(self.runs))
         outer = [index for index in mine if not self.runs[index].behind] or list(mine)
@@ -289,11 +299,12 @@ class _Follower:
             fed = inner._listed(part, replace(state, fed=fed), before, depth - 1)
         return fed
 
-    def _command(self, node: Node, state: _State, depth: int) -> _State:
+    def _command(self, node: Node, state: _State, depth: int, more: Sequence[Node] = ()) -> _State:
+        """Follow a simple command; `more` are words of it that stand behind its redirections."""
         own: dict[str, str] = {}
         lines: list[Values] = []
         names: list[Node] = []
-        for child in node.children:
+        for child in (*node.children, *more):
             if child.type == "variable_assignment":
                 name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
                 found = self._values(value, state, depth) if value is not None else ("",)
@@ -314,7 +325,7 @@ class _Follower:
         for words in itertools.product(*lines):
             line = tuple(words)
             before = len(self.runs)
-            after = self._run(line, node, after, own, depth)
+            after = _bound(self._run(line, node, after, own, depth), "_", line[-1:] or ("",))
             for index in range(before, len(self.runs)) if script else ():
                 self._fed(index, script, state, depth)
             if line and (line[0] in ("source", ".") or line[0] in SHELLS):

@@ -153,6 +153,8 @@ def _part(node: Node) -> Part:
         first, *rest = [_value(child) for child in redirect.children_by_field_name("destination")] or [Piece("", False)]
         (reads if any(child.type == "<" for child in redirect.children) else writes).append(first)
         words.extend(rest)
+    for here in _redirects(node, "heredoc_redirect"):
+        words.extend(map(_value, here.children_by_field_name("argument")))
     return Part(tuple(words), tuple(writes), tuple(reads))
 
 
@@ -160,11 +162,11 @@ def _is_prefix(node: Node) -> bool:
     return node.type == "variable_assignment" and node.parent is not None and node.parent.type == "command"
 
 
-def _redirects(node: Node) -> list[Node]:
+def _redirects(node: Node, kind: str = "file_redirect") -> list[Node]:
     around = [node]
     if node.type in _COMMAND_NODES and node.parent is not None and node.parent.type == "redirected_statement":
         around.append(node.parent)
-    return [child for outer in around for child in outer.children if child.type == "file_redirect"]
+    return [child for outer in around for child in outer.children if child.type == kind]
 
 
 HERE_TEXT = r"""(?x: \$\(cat[ \t]*<<[ \t]*(?P<quote>['"])(?P<mark>[A-Za-z_]\w*)(?P=quote)[ \t]*\n

@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace, impossible, resolved
-from agentcli.permissions.shell.administration import REMOVING, RIGHTS, administers, kills, only_reads
+from agentcli.permissions.shell.administration import LISTING, REMOVING, RIGHTS, administers, kills, only_reads
 from agentcli.permissions.shell.flow import Run, runs_of
-from agentcli.permissions.shell.known_programs import word_set
+from agentcli.permissions.shell.known_programs import WRAPPERS, word_set
 from agentcli.permissions.shell.listing import placed
 from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.scripts import places_lost, shell_texts
@@ -58,6 +58,11 @@ def _reaches(run: Run, workspace: Workspace) -> str:
         and (whole := _whole_place(arguments, run, workspace))
     ):
         return f"{name} is given {whole}, all of it"
+    known = name.startswith("-") or name in LISTING or name in _READ_ARGUMENTS or name in _JUDGED_BY_TARGET
+    if not known and not only_reads(name, arguments):
+        for word in _of_the_machine(arguments):
+            if why := _lost(name, word, run.folders, workspace, follows=True):
+                return why
     return _in_script(name, arguments, run, workspace)
 
 
@@ -107,7 +112,8 @@ def _targets(name: str, arguments: Sequence[str], run: Run) -> Iterator[tuple[st
     elif name in ("cp", "install", "ln", "link"):
         yield from ((word, True) for word in folders or (operands[-1:] if len(operands) > 1 else []))
     elif name in RIGHTS:
-        yield from ((word, True) for word in operands[1:])
+        takes = name == "chmod" and any(re.fullmatch(r"-[rwxXst]+", word) for word in arguments)
+        yield from ((word, True) for word in (operands if takes else operands[1:]))
     elif name in ("tee", "truncate", "sponge"):
         yield from ((word, True) for word in operands)
     elif name == "dd":
@@ -150,12 +156,12 @@ def _operands(arguments: Sequence[str], valued: Sequence[str]) -> tuple[list[str
 
 def _outputs(name: str, arguments: Sequence[str]) -> Iterator[str]:
     """Yield the values of options that name a file or folder to write to."""
-    options = _OUTPUTS.get(name, ())
-    if name.endswith("tar") and not _extracts(arguments):
-        return
+    options, dash = _OUTPUTS.get(name, ()), "-?" if name.endswith("tar") else "-"
+    if name.endswith("tar"):
+        options = _of_tar(arguments)
     for word, after in zip(arguments, [*arguments[1:], ""], strict=False):
         for option in options:
-            if word == option or (option[1:2] != "-" and re.fullmatch(rf"-[a-zA-Z]+{option[1:]}", word)):
+            if word == option or (option[1:2] != "-" and re.fullmatch(rf"{dash}[a-zA-Z]+{option[1:]}", word)):
                 yield after
             elif option.startswith("--") and word.startswith(f"{option}="):
                 yield word.partition("=")[2]
@@ -167,6 +173,21 @@ def _extracts(arguments: Sequence[str]) -> bool:
     """Return True if tar may extract files; its first word alone may give short options without a hyphen."""
     bundled = bool(arguments) and re.match(r"[a-zA-Z]*x", arguments[0]) is not None
     return bundled or any(re.match(r"-[a-zA-Z]*x|--extract|--get", word) for word in arguments)
+
+
+def _of_tar(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the options of tar that name what it writes: the folder to extract to, or the archive."""
+    words = [word for word in arguments if not word.startswith("--")]
+    letters = "".join(
+        word for index, word in enumerate(words) if re.fullmatch(r"-[a-zA-Z]+" if index else r"-?[a-zA-Z]+", word)
+    )
+    if _extracts(arguments):
+        return ("-C", "--directory")
+    if set("cruA") & set(letters) or not {"--create", "--append", "--update", "--delete", "--concatenate"}.isdisjoint(
+        arguments
+    ):
+        return ("-f", "--file")
+    return ()
 
 
 def _found(arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
@@ -295,6 +316,32 @@ def _whole_place(arguments: Sequence[str], run: Run, workspace: Workspace) -> st
             if any(resolved(placed(text, folder, workspace)) in homes for folder in run.folders):
                 return form
     return ""
+
+
+_MACHINE = r"/(?:etc|dev|boot|sys|proc/sys)/[^\s'\"`,;:|&<>(){}]+"
+_GIVEN = re.compile(rf"(?:|-\w|[-\w]+=|[^/]*['\"(\s])(?P<path>{_MACHINE})(?:['\")\s].*)?", re.DOTALL)
+"""A file of the machine as a word, as the value of an option or variable, or quoted within a text."""
+_READ_ARGUMENTS = (
+    word_set(
+        "cd pushd popd echo printf export test [ [[ read set source . type which cp mv ln rsync scp ssh git find grep egrep rg diff comm cmp less more"
+    )
+    | word_set(
+        "sed gsed perl ruby python python3 node php lua awk gawk mawk mount umount findmnt df lsblk blkid tar curl wget dd openssl"
+    )
+    | _ELSEWHERE
+    | WRAPPERS
+)
+"""Programs that only read such files if nothing above says otherwise."""
+_JUDGED_BY_TARGET = REMOVING | RIGHTS | frozenset(_VALUED) | {"link", "tee", "sponge", "gio"}
+
+
+def _of_the_machine(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the files of the system's settings and devices that the arguments of a program name, which may write to them."""
+    for word in arguments:
+        if (match := _GIVEN.fullmatch(word)) and not match["path"].startswith(
+            ("/dev/null", "/dev/std", "/dev/tty", "/dev/shm")
+        ):
+            yield match["path"]
 
 
 def _mounted(word: str) -> list[str]:

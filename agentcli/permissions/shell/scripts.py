@@ -31,7 +31,11 @@ _FIRST = word_set(
 """Functions of Python that change the file in their first argument or receiver."""
 _BOTH = word_set("rename replace move renames")
 _SECOND = word_set("copy copy2 copyfile copytree symlink link")
-_SHELLS = word_set("system popen getoutput getstatusoutput run call check_call check_output Popen execSync exec")
+_SHELLS = word_set(
+    "system popen getoutput getstatusoutput run call check_call check_output Popen execSync exec create_subprocess_shell"
+)
+_STARTERS = re.compile(r"exec[lv]|spawn|posix_spawn|create_subprocess_exec")
+_ALL = _FIRST | _BOTH | _SECOND
 _WRITING = re.compile(r"[wax+]")
 _VERBS = re.compile(
     r"""(?:\brm(?:dir|tree)?(?:Sync)?|\bunlink(?:Sync)?|\bremove(?:Sync|_tree|_dir_all)?|\brmtree|\brm_rf?|\brimraf|\btruncate(?:Sync)?"""
@@ -59,6 +63,10 @@ def places_lost(name: str, arguments: Sequence[str], fed: str, home: str, folder
 
 def shell_texts(name: str, arguments: Sequence[str], fed: str) -> Iterator[str]:
     """Yield the shell commands that a script contains."""
+    yield from dict.fromkeys(_shell_texts(name, arguments, fed))
+
+
+def _shell_texts(name: str, arguments: Sequence[str], fed: str) -> Iterator[str]:
     kind = name.rstrip("0123456789.")
     if kind in ("awk", "gawk", "mawk"):
         programs: Iterator[str] = iter([word for word in arguments if "system" in word or "|" in word])
@@ -128,27 +136,70 @@ def _of_python(script: str, home: str, folder: str) -> Iterator[str]:
         yield from _of_calls(script, home)
         return
     sources = _sources(tree)
+    aliases = _aliases(tree)
+    if _changes_indirectly(tree):
+        yield from (text for text in _texts(tree) if text.startswith(("/", "~", "..")))
+    for inner in _inner_scripts(tree):
+        yield from _of_python(inner, home, folder)
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        name = _called(call)
+        name = aliases.get(_called(call), _called(call))
         if name == "kill" and call.args and _number(call.args[0]) in (1, -1):
             yield ":ends process 1 or all processes"
-        for value in _changed(name, call):
+        for value in _changed(name, call, {**_MODULES, **aliases}):
             yield from (
                 place for place in _places(value, sources, home, frozenset()) if place.startswith(("/", "~", ".."))
             )
 
 
-def _changed(name: str, call: ast.Call) -> Iterator[ast.expr]:
-    """Yield the expressions that name the files that a call removes or writes."""
+_MODULES = {name: name for name in ("os", "shutil", "sh", "pathlib", "io", "codecs", "gzip")}
+
+
+def _aliases(tree: ast.AST) -> Mapping[str, str]:
+    """Return the true names of what a script imports under other ones."""
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+    return {name.asname: name.name.rpartition(".")[2] for node in imports for name in node.names if name.asname}
+
+
+def _changes_indirectly(tree: ast.AST) -> bool:
+    """Return True if a script names a function that changes files without calling it there, or changes its folder to another place."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name, value=ast.Name(id="os" | "shutil") | ast.Call()) if name in _ALL:
+                if id(node) not in called:
+                    return True
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]) if name in _ALL:
+                return True
+            case ast.Call(func=ast.Attribute(attr="chdir" | "fchdir") | ast.Name(id="chdir")):
+                return any(_called(call) in _ALL for call in ast.walk(tree) if isinstance(call, ast.Call))
+            case _:
+                pass
+    return False
+
+
+def _texts(tree: ast.AST) -> Iterator[str]:
+    yield from (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _inner_scripts(tree: ast.AST) -> Iterator[str]:
+    """Yield the scripts that a script evaluates."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="exec" | "eval" | "compile"), args=[ast.Constant(value=str(text)), *_]):
+                yield text
+            case _:
+                pass
+
+
+def _changed(name: str, call: ast.Call, modules: Mapping[str, str]) -> Iterator[ast.expr]:
+    """Yield the expressions that name the files that a call removes or writes. `modules` are the true names of modules."""
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     arguments = [
         *call.args,
         *(keyword.value for keyword in call.keywords if keyword.arg in ("path", "file", "dst", "name")),
     ]
     if name == "open":
-        method = receiver is not None and not (
-            isinstance(receiver, ast.Name) and receiver.id in ("io", "os", "codecs", "gzip")
-        )
+        method = receiver is not None and _module(receiver, modules) not in ("io", "os", "codecs", "gzip")
         modes = [
             *call.args[0 if method else 1 :],
             *(keyword.value for keyword in call.keywords if keyword.arg == "mode"),
@@ -159,16 +210,27 @@ def _changed(name: str, call: ast.Call) -> Iterator[ast.expr]:
         ):
             yield from [receiver] if method and receiver is not None else arguments[:1]
         return
-    if name == "replace" and len(call.args) != 1 and not (isinstance(receiver, ast.Name) and receiver.id == "os"):
+    if name == "replace" and len(call.args) != 1 and _module(receiver, modules) != "os":
         return  # `replace` of a text
     if name in _FIRST or name in _BOTH:
-        module = isinstance(receiver, ast.Name) and receiver.id in ("os", "shutil", "sh", "pathlib")
+        module = _module(receiver, modules) in ("os", "shutil", "sh", "pathlib")
         if receiver is not None and not module:
             yield receiver
         if receiver is None or module or name in _BOTH:
             yield from arguments[: 2 if name in _BOTH else 1]
     elif name in _SECOND:
         yield from arguments[1:2]
+
+
+def _module(receiver: ast.expr | None, modules: Mapping[str, str]) -> str:
+    """Return the module that a name stands for, or the empty string."""
+    match receiver:
+        case ast.Name(id=name):
+            return modules.get(name, "")
+        case ast.Call(func=ast.Name(id="__import__"), args=[ast.Constant(value=str(name)), *_]):
+            return name
+        case _:
+            return ""
 
 
 def _called(call: ast.Call) -> str:
@@ -249,12 +311,23 @@ def _commands_of_python(script: str) -> Iterator[str]:
     if tree is None:
         yield from _commands_of_text(script) if _STARTING.search(script) else ()
         return
-    sources = _sources(tree)
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        if _called(call) in _SHELLS:
-            given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in ("args", "cmd"))]
-            for command in given[:1]:
-                yield from _command(command, sources)
+    sources, aliases = _sources(tree), _aliases(tree)
+    for inner in _inner_scripts(tree):
+        yield from _commands_of_python(inner)
+    for node in ast.walk(tree):
+        for line in node.args if isinstance(node, ast.Call) else ():
+            if isinstance(line, ast.List | ast.Tuple) and len(line.elts) > 1 and isinstance(line.elts[0], ast.Constant):
+                yield from _command(line, sources)
+        match node:
+            case ast.Call() if aliases.get(_called(node), _called(node)) in _SHELLS:
+                named = (keyword.value for keyword in node.keywords if keyword.arg in ("args", "cmd"))
+                yield from (text for given in [*node.args[:1], *named][:1] for text in _command(given, sources))
+            case ast.Call(args=[*given]) if _STARTERS.match(aliases.get(_called(node), _called(node))):
+                # `execlp("rm", "rm", "-rf", "x")`: the words of a command as arguments, which may begin at any of them.
+                texts = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+                yield from (shlex.join(texts[start:]) for start in range(max(0, min(3, len(texts) - 1))))
+            case _:
+                pass
 
 
 def _command(value: ast.expr, sources: Mapping[str, list[ast.expr]]) -> Iterator[str]:

@@ -79,9 +79,9 @@ def _joined(parts: Sequence[Values]) -> Values:
 
 
 def _variable(name: str, variables: Mapping[str, Values]) -> Values:
-    if name in ("?", "$", "!", "#", "-", "_"):
+    if name in ("?", "$", "!", "#", "-"):
         return (_NUMBER,)
-    if name.isdecimal() or name in ("@", "*"):
+    if name.isdecimal() or name in ("@", "*", "_"):
         return variables.get(name, (UNKNOWN,))
     return variables.get(name, ("",))
 
