@@ -59,11 +59,13 @@ def _reader(cls: Any) -> tuple[Mapping[str, int], Callable[[Any], Sequence[Any]]
 def _methods(cls: Any) -> dict[str, Any]:
     """Return the methods of a class by name."""
     instances = 0
+    set_fields: _SetFields | None = None
 
     def __init__(self: Any, *args: Any, **values: Any) -> None:
-        nonlocal instances
+        nonlocal instances, set_fields
         instances += 1
-        if instances > FEW or not _set(self, cls, args, values):
+        set_fields = set_fields or _setter(cls)
+        if instances > FEW or not set_fields(self, args, values):
             cls.__init__ = _compiled_init(cls)
             cls.__init__(self, *args, **values)
 
@@ -83,31 +85,44 @@ FEW = 32
 """Number of instances of a class up to which compiling its `__init__` does not pay."""
 
 
-def _set(self: Any, cls: Any, args: tuple[Any, ...], values: dict[str, Any]) -> bool:
-    """Set the slots of an instance as the compiled `__init__` does; return False, without changes, for arguments that it refuses."""
+_SetFields = Callable[[Any, tuple[Any, ...], dict[str, Any]], bool]
+
+
+def _setter(cls: Any) -> _SetFields:
+    """Return a function that sets the slots of an instance as the compiled `__init__` does.
+
+    For arguments that the compiled one refuses, it returns False and changes nothing.
+    """
     fields: Any = dataclasses.fields(cls)
-    positional = [field.name for field in fields if field.init and not field.kw_only]
-    given = dict(zip(positional, args, strict=False))
-    unknown = values.keys() - {field.name for field in fields if field.init}
-    if unknown or len(args) > len(positional) or given.keys() & values.keys():
-        return False
-    given |= values
-    if any(field.name not in given and _is_required(field) for field in fields):
-        return False
-    for field in fields:
-        if field.name in given:
-            getattr(cls, field.name).__set__(self, given[field.name])
-        elif field.default is not dataclasses.MISSING:
-            getattr(cls, field.name).__set__(self, field.default)
-        elif field.init:
-            getattr(cls, field.name).__set__(self, field.default_factory())
-    if hasattr(cls, "__post_init__"):
-        self.__post_init__()
-    return True
+    slots = {field.name: getattr(cls, field.name).__set__ for field in fields}
+    accepted = {field.name: field.kw_only for field in fields if field.init}
+    positional = [name for name, by_keyword in accepted.items() if not by_keyword]
+    defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+    makers = {
+        field.name: field.default_factory
+        for field in fields
+        if field.init and field.default_factory is not dataclasses.MISSING
+    }
+    required = accepted.keys() - defaults.keys() - makers.keys()
+    is_checked = hasattr(cls, "__post_init__")
 
+    def set_fields(self: Any, args: tuple[Any, ...], values: dict[str, Any]) -> bool:
+        given = dict(zip(positional, args, strict=False))
+        if len(args) > len(positional) or values.keys() - accepted or given.keys() & values.keys():
+            return False
+        given |= values
+        if required - given.keys():
+            return False
+        for name, make in makers.items():
+            if name not in given:
+                given[name] = make()
+        for name, value in {**defaults, **given}.items():
+            slots[name](self, value)
+        if is_checked:
+            self.__post_init__()
+        return True
 
-def _is_required(field: dataclasses.Field[Any]) -> bool:
-    return field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    return set_fields
 
 
 def _compiled_init(cls: Any) -> Any:

@@ -5,7 +5,6 @@ Parsers search all of the rest again for each piece of markup that is never clos
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 
@@ -70,6 +69,8 @@ def _end_of_tag(text: str, start: int) -> int:
 
 def _tag(inside: str) -> str:
     """Return a tag from the text between its brackets; empty if that is no tag."""
+    import html  # Its table of entities takes milliseconds, and few runs read a page.
+
     closing = inside.startswith("/")
     name = _NAME.match(inside, 1 if closing else 0)
     if name is None:
