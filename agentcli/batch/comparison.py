@@ -19,7 +19,7 @@ SHOWN = 20
 class Run:
     """One run of a task. `cost` is in USD, `tokens` are input and output, cached ones included; `steps` are requests to the model.
 
-    `ended` is False for a run without a final result, which no rate counts.
+    `ended` is False for a run without a final result, which no rate counts; `cause` is the cause of a failure, if it is known.
     """
 
     task: str
@@ -30,6 +30,7 @@ class Run:
     tokens: int = 0
     steps: int = 0
     seconds: float = 0.0
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)

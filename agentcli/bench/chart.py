@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from agentcli.batch.comparison import Side
-from agentcli.bench.results import Result, of_task, passes
+from agentcli.bench.results import Result, causes_by_side, of_task, passes
 from agentcli.system.paths import replace_file
 
 _LEFT, _WIDE, _ROW = 220, 520, 34
@@ -61,12 +61,16 @@ def html(result: Result, picture: str) -> str:
     for task in result.tasks:
         body += f"<tr><td>{escape(task)}</td>{''.join(_cell(of_task(side, task)) for side in result.sides)}</tr>\n"
     body += f"<tr><th>all</th>{''.join(_cell(side) for side in result.sides)}</tr>\n"
-    causes = "".join(f"<li>{escape(id)}: {escape(cause)}</li>" for id, cause in result.causes.items())
+    causes = "".join(
+        f"<tr><td>{escape(cause)}</td>{''.join(f'<td>{number}</td>' for number in numbers)}</tr>\n"
+        for cause, numbers in causes_by_side(result).items()
+    )
+    failed = "".join(f"<li>{escape(id)}: {escape(cause)}</li>" for id, cause in result.causes.items())
     return (
         f'<!doctype html><meta charset="utf-8"><title>{escape(_title(result))}</title>'
         "<style>body{font:14px sans-serif;margin:2em}td,th{padding:3px 12px;text-align:left}svg{max-width:900px}</style>"
         f"{picture}<table><tr><th>task</th>{heads}</tr>\n{body}</table>"
-        f"{f'<h2>Failures</h2><ul>{causes}</ul>' if causes else ''}\n"
+        f"{f'<h2>Causes of failures</h2><table><tr><th>cause</th>{heads}</tr>{causes}</table><ul>{failed}</ul>' if causes else ''}\n"
     )
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentcli.cli.flags import Json, MaxCost, Trust, taking
-from agentcli.cli.output import aside, say, say_json
+from agentcli.cli.output import aside, page, say, say_json
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import InputError, UsageError
+from agentcli.core.errors import AgentError, InputError, UsageError
+from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
 from agentcli.system.paths import app_dirs
 
 if TYPE_CHECKING:
+    from agentcli.batch.ledger import Row
     from agentcli.batch.tasks import Task
     from agentcli.bench.results import Result
     from agentcli.bench.running import Bench
@@ -186,14 +189,14 @@ def show(
     task: Annotated[str, typer.Argument(metavar="TASK", help="a task, or one run of it")] = "",
     json_: Json = False,
 ) -> None:
-    """Show a run: its table, and the cause of each failure; with TASK its steps and the words of its check."""
+    """Show a run: its table, and the cause of each failure; with TASK the steps of its runs and the words of its check, of one run its session."""
     from agentcli.bench.results import as_json, measured
     from agentcli.bench.running import find
 
     out = find(name, app_dirs())
     result = measured(out)
     if task:
-        say("\n".join(_about(out, task, result)))
+        _show_runs(out, task, result)
     elif json_:
         say_json(as_json(result))
     else:
@@ -202,27 +205,44 @@ def show(
             say(f"  {id}: {cause}")
 
 
-def _about(out: Path, task: str, result: Result) -> list[str]:
-    """Describe the runs of a task: state, cause, check, steps, session. Raise InputError for a task that was not run."""
+def _show_runs(out: Path, task: str, result: Result) -> None:
+    """Show the runs of a task, and of a single one its session. Raise InputError for a task that was not run."""
     from agentcli.batch.results import load
+    from agentcli.sessions.record_text import as_text
+    from agentcli.sessions.store import Store
+
+    batch = load(out)
+    known = [id for id, entry in batch.tasks.items() if task in (id, entry.get("run", {}).get("of"))]
+    rows = {id: batch.states[id].newest for id in known if id in batch.states}
+    if not rows:
+        raise InputError(f"No run of {task!r} in {out}.")
+    lines = [line for id, row in rows.items() for line in _about(out, id, row, result.causes.get(id, ""))]
+    try:
+        [row] = rows.values()
+        store = Store(app_dirs().sessions)
+        info = store.find(row.session)
+        session = store.open(info.project_id, info.id, read_only=True)
+    except (ValueError, AgentError):
+        say("\n".join(lines))
+        return
+    page(chain(map(safe, lines), filter(None, map(as_text, session.records()))))
+
+
+def _about(out: Path, id: str, row: Row, cause: str) -> list[str]:
+    """Describe a run: state, cause, steps, check, files, session."""
     from agentcli.batch.work import folder_of
     from agentcli.bench.causes import steps_of, words_of_check
 
-    batch = load(out)
-    lines: list[str] = []
-    for id, entry in batch.tasks.items():
-        if task not in (id, entry.get("run", {}).get("of")) or id not in batch.states:
-            continue
-        row = batch.states[id].newest
-        place = folder_of(out, id, row.attempt, row.token)
-        cause = f" ({result.causes[id]})" if id in result.causes else ""
-        lines.append(f"{id}: {row.state}{cause}, {row.seconds:.0f} s, ${row.cost:.4f}")
-        lines += [f"  {number}. {step[:150]}" for number, step in enumerate(steps_of(place), 1)]
-        lines += [f"  check: {words_of_check(place)[:500] or '-'}"]
-        lines += [f"  files: {place}", f"  session: agentcli sessions show {row.session}", ""]
-    if not lines:
-        raise InputError(f"No run of {task!r} in {out}.")
-    return lines
+    place = folder_of(out, id, row.attempt, row.token)
+    why = f" ({cause})" if cause else ""
+    return [
+        f"{id}: {row.state}{why}, {row.seconds:.0f} s, ${row.cost:.4f}",
+        *(f"  {number}. {step[:150]}" for number, step in enumerate(steps_of(place), 1)),
+        f"  check: {words_of_check(place)[:500] or '-'}",
+        f"  files: {place}",
+        f"  session: agentcli sessions show {row.session}",
+        "",
+    ]
 
 
 @app.command("export")

@@ -97,7 +97,9 @@ def require_tools() -> None:
     except subprocess.TimeoutExpired:
         why = "it does not answer"
     if why:
-        raise AgentError(f"docker does not run: {safe_line(why)}. Start it: each task of Harbor runs in a container.")
+        raise AgentError(
+            f"docker does not run: {safe_line(why).rstrip(' .?!')}. Start it: each task of Harbor runs in a container."
+        )
 
 
 def rewards(jobs: Path) -> tuple[int, int]:

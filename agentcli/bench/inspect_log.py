@@ -16,7 +16,7 @@ from agentcli.batch.comparison import Run, Side
 from agentcli.batch.ledger import TaskState
 from agentcli.batch.results import Batch, load
 from agentcli.bench.causes import words_of_check
-from agentcli.bench.results import Result, measured
+from agentcli.bench.results import Result, ids_by_side, measured
 from agentcli.inspect_ai.transcript import Json, Transcript, transcript, usage
 from agentcli.sessions.exporting.transcript import cleaned
 from agentcli.system.paths import replace_file
@@ -32,7 +32,7 @@ def write_logs(out: Path, folder: Path, clean: Callable[[str], str] = str) -> Se
     result, batch = measured(out), load(out)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for side, ids in zip(result.sides, _ids_of(batch), strict=True):
+    for side, ids in zip(result.sides, ids_by_side(batch), strict=True):
         log = _log(result, batch, side, ids)
         log = {**log, "samples": cleaned(log["samples"], clean)}
         spec = log["eval"]
@@ -42,17 +42,9 @@ def write_logs(out: Path, folder: Path, clean: Callable[[str], str] = str) -> Se
     return written
 
 
-def _ids_of(batch: Batch) -> Sequence[Sequence[str]]:
-    """Return the ids of the runs of each variant, in the order of `sides_of`."""
-    found: dict[str, list[str]] = {}
-    for id, task in batch.tasks.items():
-        found.setdefault((task.get("run") or {"variant": ""})["variant"], []).append(id)
-    return list(found.values())
-
-
 def _log(result: Result, batch: Batch, side: Side, ids: Sequence[str]) -> Json:
     ended = [(id, run) for id, run in zip(ids, side.runs, strict=True) if run.ended]
-    samples = [_sample(batch, id, run, result.causes.get(id)) for id, run in ended]
+    samples = [_sample(batch, id, run) for id, run in ended]
     model = next((model for sample in samples if (model := sample["output"]["model"])), side.name)
     times = [batch.states[id].newest.t for id, _ in ended]
     began = min((time - run.seconds for time, (_, run) in zip(times, ended, strict=True)), default=0.0)
@@ -97,7 +89,8 @@ def _results(side: Side) -> Json:
     return {"total_samples": len(side.runs), "completed_samples": count, "scores": [score]}
 
 
-def _sample(batch: Batch, id: str, run: Run, cause: str | None) -> Json:
+def _sample(batch: Batch, id: str, run: Run) -> Json:
+    cause = run.cause
     state = batch.states[id]
     row = state.newest
     done = transcript(_lines(batch, id, state))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +42,26 @@ def measured(out: Path) -> Result:
     """Return the results of the run in a folder, and store them there. Raise InputError if there is none."""
     note = note_of(out)
     batch = load(out)
-    sides = sides_of(batch)
+    causes = _causes(batch)
+    sides = [
+        Side(side.name, tuple(replace(run, cause=causes.get(id, "")) for id, run in zip(ids, side.runs, strict=True)))
+        for ids, side in zip(ids_by_side(batch), sides_of(batch), strict=True)
+    ]
     if note:
         sides = [
             Side(each["label"] or "default", side.runs) for each, side in zip(note["variants"], sides, strict=True)
         ]
-    found = Result(note["set"] if note else batch.name, sides, _causes(batch))
+    found = Result(note["set"] if note else batch.name, sides, causes)
     replace_file(out / RESULT, json.dumps(as_json(found), indent=1) + "\n")
     return found
+
+
+def ids_by_side(batch: Batch) -> Sequence[Sequence[str]]:
+    """Return the ids of the runs of each side, in the order of `sides_of` and of its runs."""
+    found: dict[str, list[str]] = {}
+    for id, task in batch.tasks.items():
+        found.setdefault((task.get("run") or {"variant": ""})["variant"], []).append(id)
+    return list(found.values())
 
 
 def _causes(batch: Batch) -> Mapping[str, str]:
@@ -104,14 +117,13 @@ def against(result: Result, former: Result) -> Sequence[Difference]:
 
 
 def table(result: Result) -> Iterator[str]:
-    """Yield lines for people: a row for each task, the passes of each variant in columns; below, each variant as a whole."""
+    """Yield lines for people: a row for each task and variant; below, each variant as a whole, and the causes of failures."""
     wide = max(len(task) for task in [*result.tasks, "task"])
-    columns = [max(len(side.name), 20) for side in result.sides]
-    heads = (f"{side.name:{column}}" for side, column in zip(result.sides, columns, strict=True))
-    yield f"{'task':{wide}}  {'  '.join(heads)}".rstrip()
+    name = max(len(side.name) for side in [*result.sides, Side("variant", ())])
+    yield f"{'task':{wide}}  {'variant':{name}}  passed  95 % interval   $/run   tokens/run  steps  seconds"
     for task in result.tasks:
-        cells = (f"{_cell(of_task(side, task)):{column}}" for side, column in zip(result.sides, columns, strict=True))
-        yield f"{task:{wide}}  {'  '.join(cells)}".rstrip()
+        for number, side in enumerate(result.sides):
+            yield f"{'' if number else task:{wide}}  {side.name:{name}}  {_cells(of_task(side, task))}"
     yield ""
     for side in result.sides:
         rate = side.rate
@@ -121,17 +133,28 @@ def table(result: Result) -> Iterator[str]:
         )
         if missing := len(side.runs) - len(side.ended):
             yield f"{side.name}: {missing} runs without a final result are not counted"
-    counts: dict[str, int] = {}
-    for cause in result.causes.values():
-        counts[cause] = counts.get(cause, 0) + 1
-    if counts:
-        listed = sorted(counts.items(), key=lambda item: -item[1])
-        yield "failures: " + ", ".join(f"{number} {cause}" for cause, number in listed)
+    if counts := causes_by_side(result):
+        wide = max(len(cause) for cause in [*counts, "cause of failure"])
+        names = [f"{side.name:>5}" for side in result.sides]
+        yield f"\n{'cause of failure':{wide}}  {'  '.join(names)}"
+        for cause, numbers in counts.items():
+            yield f"{cause:{wide}}  {'  '.join(f'{each:>{len(name)}}' for name, each in zip(names, numbers, strict=True))}"
 
 
-def _cell(side: Side) -> str:
+def _cells(side: Side) -> str:
+    if not side.ended:
+        return "–"
     rate = side.rate
-    return f"{passes(side):5} {rate.low:4.0%} – {rate.high:4.0%}" if side.ended else "–"
+    interval = f"{rate.low:.0%} – {rate.high:.0%}"
+    spent = f"{side.mean('cost'):7.4f}  {side.mean('tokens'):11,.0f}  {side.mean('steps'):5.1f}  {side.mean('seconds'):7.1f}"
+    return f"{passes(side):6}  {interval:13}  {spent}"
+
+
+def causes_by_side(result: Result) -> Mapping[str, Sequence[int]]:
+    """Return how many runs of each side failed for each cause, the most frequent cause first."""
+    causes = [[run.cause for run in side.runs if run.cause] for side in result.sides]
+    counts = {cause: [each.count(cause) for each in causes] for cause in dict.fromkeys(itertools.chain(*causes))}
+    return dict(sorted(counts.items(), key=lambda item: -sum(item[1])))
 
 
 def passes(side: Side) -> str:
