@@ -21,7 +21,7 @@ from agentcli.core.tasks import start_task, until_set
 _DEFAULT = SnapshotSettings()
 
 
-NO_SUMMARY = "the provider's reply holds no summary"
+NO_SUMMARY = "there is no summary in the provider's reply"
 
 
 class Interrupted(Exception):

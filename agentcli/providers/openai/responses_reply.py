@@ -20,7 +20,7 @@ from agentcli.providers.wire import Ids, sendable, sendable_json, tokens
 Json = dict[str, Any]
 
 INCOMPLETE: Mapping[str, Stop] = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
-UNREADABLE = "[Only {} can read the summary that is here. recall finds what it was made from.]"
+UNREADABLE = "[Only {} can read this summary. Use recall to find the records behind it.]"
 """Text of a summary for all other models."""
 _CHARACTERS = 4
 """Characters of a token, about: of the user's messages that a summary repeats."""
