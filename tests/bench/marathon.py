@@ -11,6 +11,7 @@ requests and the results of calls only.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import re
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.message import ToolCall
-from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.providers.scripted.model import Reply, call, say, tokens_of
 from tests.bench.bench_turns import MODELS
 from tests.bench.long_life import prepared, resident
 from tests.e2e.program import Program
@@ -68,7 +69,7 @@ class Spent:
 
 @dataclass(slots=True)
 class Marathon:
-    """What came of it. `freed` is the share of each compaction, `snapshots` their summaries in characters."""
+    """What came of it. `freed` is the share of each compaction, `snapshots` their summaries in tokens by the server's count."""
 
     spent: list[Spent] = field(default_factory=list)
     freed: list[float] = field(default_factory=list)
@@ -244,7 +245,7 @@ def _judge_snapshot(script: Script, result: Marathon) -> None:
     """Note the sizes of the newest snapshot and of the user's words beside it, if the task's requests hold one."""
     text = script.bodies[-1].decode()
     shown = re.search(r"<state_snapshot>.*?</state_snapshot>", text, re.DOTALL)
-    result.snapshots.append(len(shown[0]) if shown else 0)
+    result.snapshots.append(tokens_of(json.loads(f'"{shown[0]}"')) if shown else 0)
     result.carried.append(sum(map(len, re.findall(r"<user_message turn=.*?</user_message>", text, re.DOTALL))))
 
 
@@ -253,7 +254,7 @@ def _row(n: int, result: Marathon) -> str:
     freed = f"{result.freed[-1]:.0%}" if result.freed else "-"
     return (
         f"task {n:3}: {spent.requests:3} requests {spent.tokens:9,} tokens ${spent.cost:.4f} {spent.seconds:6.2f} s, "
-        f"{len(result.freed):3} compactions, the last freed {freed}; snapshot {result.snapshots[-1]:6,} characters, user's words {result.carried[-1]:6,}"
+        f"{len(result.freed):3} compactions, the last freed {freed}; snapshot {result.snapshots[-1]:6,} tokens, characters of the user's words {result.carried[-1]:6,}"
     )
 
 
@@ -262,7 +263,7 @@ def report(result: Marathon) -> Iterator[str]:
     late = result.freed[LATE:] or result.freed[-1:]
     yield f"{len(result.spent)} tasks, {result.tokens:,} tokens, {len(result.freed)} compactions, {len(result.failed)} failed"
     yield f"freed: least {min(result.freed, default=0):.0%}, after the thirtieth {min(late, default=0):.0%} to {max(late, default=0):.0%}"
-    yield f"largest snapshot {max(result.snapshots):,} characters, user's words {max(result.carried):,}"
+    yield f"largest snapshot {max(result.snapshots):,} tokens, user's words {max(result.carried):,} characters"
     yield f"facts: {len(result.in_view)} in view, {len(result.found)} recalled, {len(result.lost)} lost"
     for name, last in (("first", False), ("last", True)):
         part = result.tenth(last)
