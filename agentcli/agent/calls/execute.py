@@ -179,5 +179,5 @@ class ToolRun:
 
         hidden = call.decision.hidden.paths if call.decision is not None else ()
         scope = CallScope(call.paths, hidden, call.box, call.folder, self._hooks.variables, call.buffers, objection)
-        auto = self._ctx.limits.line_numbers == "auto"
-        return self._ctx.for_call(scope, self._builder.model.spec.line_numbers if auto else None)
+        by_model = call.its_tool.traits.reads_files and self._ctx.limits.line_numbers == "auto"
+        return self._ctx.for_call(scope, self._builder.model.spec.line_numbers if by_model else None)
