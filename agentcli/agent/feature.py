@@ -52,6 +52,10 @@ Follow = Callable[[TurnEnded, asyncio.Event], AsyncIterator[Event | Prompt]]
 """Continues the work after a turn: yields events, and last a prompt for one more turn, if any. A TurnEnded replaces the turn's own."""
 
 
+Due = Callable[[asyncio.Event], AsyncIterator[Event | str | Prompt]]
+"""Yields events, and last what begins a turn by itself, if anything: a text as a person types it, or a prompt for the model."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionFeature:
     """Parts that a package adds to a session; everything but the name may be empty."""
@@ -85,6 +89,10 @@ class SessionFeature:
     """Called after each turn of a session that has a state of the feature on record, under its name."""
     news: Callable[[], Sequence[str]] = tuple
     """Events outside of the conversation since the last call, for the model."""
+    is_due: Callable[[], bool] = bool
+    """True if a prompt of the feature is due, asked about every second while no turn runs."""
+    due: Due | None = None
+    """Yields the prompt that is due, and records before that it is."""
     notes: Callable[[], Sequence[str]] = tuple
     """Notes for the person when a session is opened that has a state of the feature on record."""
     notices: Callable[[], Iterable[Event]] = tuple
@@ -142,6 +150,14 @@ class FeatureList:
     def following(self, recorded: Container[str]) -> Sequence[Follow]:
         """Return the ways to continue after a turn, of the features that have a state on record."""
         return [one.follow for one in self.all if one.follow is not None and one.name in recorded]
+
+    def is_due(self) -> bool:
+        """Return whether a prompt of a feature is due."""
+        return any(one.is_due() for one in self.all)
+
+    def due(self) -> Due | None:
+        """Return what yields the prompt that is due; None if none is."""
+        return next((one.due for one in self.all if one.due is not None and one.is_due()), None)
 
     def notes(self, recorded: Container[str]) -> Sequence[str]:
         """Return notes for the person on an opened session, of the features that have a state on record."""

@@ -201,6 +201,22 @@ class AgentSession:
         """The state of each server."""
         return self._setup.servers.states() if self._setup.servers is not None else ()
 
+    def is_due(self) -> bool:
+        """Return whether a prompt is due that begins a turn by itself."""
+        return self._features.is_due()
+
+    async def due(self, interrupt: asyncio.Event, show: Callable[[Sequence[Event]], None]) -> str | Prompt | None:
+        """Return the prompt that is due: a text as a person types it, or a prompt for the model; `show` gets the events before it."""
+        prompt: str | Prompt | None = None
+        if (due := self._features.due()) is not None:
+            async with closing(due(interrupt)) as steps:
+                async for step in steps:
+                    if isinstance(step, str | Prompt):
+                        prompt = step
+                    else:
+                        show([step])
+        return prompt
+
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point. Raises InputError for a file that a deny rule keeps from being read."""
         require_readable(prompt, self.rules, self._setup)

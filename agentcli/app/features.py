@@ -20,6 +20,17 @@ def _goal(core: SessionCore) -> SessionFeature:
     )
 
 
+def _timers(core: SessionCore) -> SessionFeature:
+    is_due = later("timers.session:is_due")
+    return SessionFeature(
+        "timers",
+        follow=partial(later("timers.session:follow"), core),
+        is_due=lambda: "timers" in core.journal.history.features and is_due(core),
+        due=partial(later("timers.session:due"), core),
+        notes=partial(later("timers.session:notes"), core),
+    )
+
+
 FEATURES: Sequence[Feature] = (
     Feature("conversation", commands=later("ui.commands.built_in:CONVERSATION")),
     Feature("files", registry.FILES),
@@ -49,6 +60,7 @@ FEATURES: Sequence[Feature] = (
     Feature("instructions", commands=later("ui.commands.built_in:INSTRUCTIONS")),
     Feature("changes", commands=later("ui.commands.built_in:CHANGES")),
     Feature("goal", commands=later("goal.commands:COMMANDS"), session=_goal),
+    Feature("timers", commands=later("timers.commands:COMMANDS"), session=_timers),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),
 )

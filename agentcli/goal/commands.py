@@ -10,7 +10,7 @@ from agentcli.agent.unreadable import shared_sandbox
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import UsageError
 from agentcli.core.event import seconds_left
-from agentcli.goal.arguments import Parsed, count, dollars, duration, parse
+from agentcli.core.text.options import Parsed, count, dollars, duration, parse
 from agentcli.goal.session import beginning, continuing
 from agentcli.goal.state import Goal, goal_of, save
 from agentcli.ui.commands.base import CommandContext

@@ -6,7 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Sessions": ("resume", "clear", "new", "rename", "sessions", "fork", "handoff", "quit"),
-    "Work": ("diff", "undo", "redo", "rewind", "review", "findings", "todo", "tasks", "queue", "goal"),
+    "Work": (
+        "diff",
+        "undo",
+        "redo",
+        "rewind",
+        "review",
+        "findings",
+        "todo",
+        "tasks",
+        "queue",
+        "goal",
+        "loop",
+        "every",
+        "after",
+    ),
     "Context": ("compress", "context", "uncompress", "prune", "pin", "unpin", "memory", "init"),
     "Model and permissions": ("model", "mode", "permissions", "tools"),
     "Cost and state": ("cost", "budget", "status", "stats", "cache", "why", "doctor"),

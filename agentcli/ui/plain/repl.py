@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 
 TWICE = 1.5
 """Seconds within which a second Ctrl-C leaves."""
+
+
+DUE_EVERY = 1.0
+"""Seconds between two looks for prompts that are due."""
 
 
 PATIENCE = 0.75
@@ -146,11 +150,28 @@ class PlainTerminal:
         await settle(self.host, session, self.confirm, self.say, self.move_to)
         self.session.begin(self.show_events)
         while not self._left:
-            text = self._next.pop(0) if self._next else self._typed_early() or await self.ask("> ")
+            text = self._next.pop(0) if self._next else self._typed_early() or await self._next_input()
             if text is None:
                 break
             await self._do(text)
             self._idle.begin()
+
+    async def _next_input(self) -> str | Prompt | None:
+        """Wait for a line, or for a prompt that is due by itself; None at the end of input."""
+        while True:
+            asked = start_task(self.ask("> "))
+            while not asked.done() and not self.session.is_due():
+                await asyncio.wait({asked}, timeout=DUE_EVERY)
+            # The wait for a line would take the answer to a question of the turn.
+            asked.cancel()
+            await asyncio.wait({asked})
+            if not asked.cancelled():
+                return asked.result()
+            self._interrupt.clear()
+            prompt = await self.session.due(self._interrupt, self.show_events)
+            self.say("")
+            if prompt is not None:
+                return prompt
 
     async def _until_ended(self, repl: asyncio.Task[None]) -> None:
         """Wait for the loop or an exit signal; after a signal the interrupted loop is cancelled if it does not end in time."""
@@ -257,9 +278,12 @@ class PlainTerminal:
         self._code = self._code or code
         self._left = True
 
-    async def _do(self, text: str) -> None:
+    async def _do(self, text: str | Prompt) -> None:
         try:
-            if text.strip() == "?":
+            if isinstance(text, Prompt):
+                due = text
+                await self.play("Working", lambda interrupt: self.session.turn(due, interrupt))
+            elif text.strip() == "?":
                 self.list_keys()
             elif self.host.commands.is_command(text, self.session):
                 await self.host.commands.run(self, text)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agentcli.ui.commands.registry import CommandHost
 
 WATCH_EVERY = 1.0
-"""Seconds between two checks of background jobs and saves of the draft."""
+"""Seconds between two checks of background jobs and prompts that are due, and saves of the draft."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -232,6 +232,7 @@ class Terminal:
         while True:
             await asyncio.sleep(WATCH_EVERY)
             self._draft_actions.keep()
+            self.repl.wake()
             self.viewing.renew()
             if self.screen.state.status.jobs:
                 self.screen.refresh()

@@ -90,6 +90,21 @@ class Repl:
             self._console.screen.change(replace(self._console.state, queue=queue[1:], notice=""))
             self.submit(queue[0])
 
+    def wake(self) -> None:
+        """Begin the turn of a prompt that is due by itself, unless something runs or a question is open."""
+        if not self.working and self._console.state.dialog is None and self._console.session.is_due():
+            self._work = watch_task(start_task(self._woken()), self._failed, lambda _: self.idle.begin())
+
+    async def _woken(self) -> None:
+        console, before = self._console, self._console.state.queue
+        console.interrupt.clear()
+        prompt = await console.session.due(console.interrupt, console.show_events)
+        if prompt is None and console.state.queue != before:  # typed meanwhile
+            prompt, *rest = console.state.queue
+            console.screen.change(replace(console.state, queue=tuple(rest), notice=""))
+        if prompt is not None:
+            await self._through(prompt)
+
     def interrupt(self) -> None:
         """Interrupt the running work; the queue continues after it."""
         if self.working:
@@ -112,7 +127,7 @@ class Repl:
             self._work.cancel()
             await asyncio.wait({self._work}, timeout=PATIENCE)
 
-    async def _through(self, text: str) -> None:
+    async def _through(self, text: str | Prompt) -> None:
         while True:
             began = time.monotonic()
             await self._attempt(self._perform(text))
@@ -132,15 +147,19 @@ class Repl:
             self._console.warn(str(error))
         self._console.screen.refresh()
 
-    async def _perform(self, text: str) -> None:
+    async def _perform(self, text: str | Prompt) -> None:
         console = self._console
+        if isinstance(text, Prompt):
+            prompt, session = text, console.session
+            await console.play("Working", lambda interrupt: session.turn(prompt, interrupt))
+            return
         if console.host.commands.is_command(text, console.session):
             await console.run_command(text)
         elif text.startswith("!"):
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
         else:
-            prompt = await self._with_files(text)
-            session = console.session
+            given = await self._with_files(text)
+            current = console.session
 
             def give_back() -> None:
                 if not console.editor.draft.text:
@@ -149,7 +168,7 @@ class Repl:
             await console.play(
                 "Working",
                 lambda interrupt: with_warnings(
-                    given_back(session.turn(prompt, interrupt), give_back), text, session.cwd, session.servers
+                    given_back(current.turn(given, interrupt), give_back), text, current.cwd, current.servers
                 ),
             )
 

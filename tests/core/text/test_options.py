@@ -1,11 +1,11 @@
-"""The argument of /goal: options first, then text."""
+"""The options of a slash command come first, then its text."""
 
 from __future__ import annotations
 
 import pytest
 
 from agentcli.core.errors import UsageError
-from agentcli.goal.arguments import Parsed, count, dollars, duration, parse
+from agentcli.core.text.options import Parsed, count, dollars, duration, parse
 
 VALUES = {"check": "'pytest -q'", "turns": "N"}
 

@@ -1,4 +1,4 @@
-"""The argument of /goal: options, then the text of the goal."""
+"""Options at the beginning of a slash command's argument, followed by text."""
 
 from __future__ import annotations
 

@@ -1,0 +1,136 @@
+"""The slash commands of timers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from agentcli.agent.core import SessionCore
+from agentcli.agent.unreadable import shared_sandbox
+from agentcli.core.dataclass import replace
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.event import Event, Noticed, seconds_left
+from agentcli.core.tasks import until_interrupted
+from agentcli.core.text.options import Parsed, count, dollars, duration, parse
+from agentcli.timers.state import MOST, RUNS, Timer, lines, save, timers_of
+from agentcli.ui.commands.base import CommandContext
+from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Context, Output, Said, Sent, Work
+from agentcli.ui.render.frame import Item
+
+_REPEATED = {"times": "N", "until": "'test -e done'", "cost": "USD"}
+_ONCE = {"until": "'test -e done'", "cost": "USD"}
+SHORTEST = 1.0
+"""Seconds of the shortest interval."""
+
+
+def _words(_: CommandContext) -> Sequence[Item]:
+    return [
+        Item("5m", "the interval: 90s, 5m, 2h"),
+        Item("cancel", "end all timers, or the one with a number"),
+        Item("pause", "run none until /loop resume"),
+        Item("resume", "continue timers"),
+    ]
+
+
+@command(where="everywhere", at_once=True, arguments=_words)
+async def loop(ctx: Context, argument: str) -> AsyncIterator[Output]:
+    """Send a prompt now and at intervals: /loop [5m TEXT]
+
+    TIME is 90s, 5m, 2h; options before TEXT end it: `--times N` (100 by default), `--until COMMAND` (exit code 0), `--cost USD`. A timer waits while
+    anything runs or asks. Without an argument, list the timers. /loop cancel [N], /loop pause, /loop resume. See /help goals.
+    """
+    async for output in _timer(ctx, "loop", argument, _REPEATED):
+        yield output
+
+
+@command(where="everywhere", at_once=True)
+async def every(ctx: Context, argument: str) -> AsyncIterator[Output]:
+    """Send a prompt at intervals, the first time after one: /every [5m TEXT]
+
+    As /loop, but it waits first.
+    """
+    async for output in _timer(ctx, "every", argument, _REPEATED):
+        yield output
+
+
+@command(where="everywhere", at_once=True)
+async def after(ctx: Context, argument: str) -> AsyncIterator[Output]:
+    """Send a prompt once, after a time: /after [20m TEXT]
+
+    Without an argument, list the timers; /loop cancel N ends one.
+    """
+    async for output in _timer(ctx, "after", argument, _ONCE):
+        yield output
+
+
+async def _timer(ctx: Context, name: str, argument: str, values: Mapping[str, str]) -> AsyncIterator[Output]:
+    core = ctx.session.core
+    word, _, rest = argument.partition(" ")
+    if not argument or argument == "list":
+        yield Said(lines(core))
+        return
+    if word in ("cancel", "stop", "clear", "off"):
+        yield Said([_cancelled(core, rest.strip())])
+        return
+    if argument in ("pause", "resume"):
+        save(core, replace(timers_of(core), paused="by you" if argument == "pause" else "", failed=0, running=False))
+        yield Said(lines(core))
+        return
+    alone = ctx.terminal is None
+    if alone and not core.setup.alone:
+        raise InputError("Timers need a terminal, or -p: here each turn begins with a prompt of the editor.")
+    made = _new(core, name, duration(word, f"/{name}"), parse(rest, values))
+    timers = timers_of(core)
+    added = replace(timers, all=(*timers.all, made), made=made.id, paused="", running=alone)
+    save(core, added.with_next(made, made.next) if alone else added)
+    yield Said([f"Timer {made.line(time.time())}. /loop cancel {made.id} ends it."])
+    if alone:
+        wait = made.next - time.time()
+        if wait > 0:
+            yield Work("Waiting", lambda interrupt: _waited(wait, interrupt))
+        yield Sent(made.text)
+
+
+async def _waited(seconds: float, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    yield Noticed(f"Waiting {seconds_left(seconds)}.")
+    await until_interrupted(interrupt, asyncio.sleep(seconds))
+
+
+def _new(core: SessionCore, name: str, interval: float, parsed: Parsed) -> Timer:
+    """Return a timer that begins now. Raises UsageError for one that says nothing, InputError for a command that deny rules forbid."""
+    timers, options = timers_of(core), parsed.options
+    if not parsed.text:
+        raise UsageError(f"Which prompt? Use /{name} 5m TEXT.")
+    if len(timers.all) >= MOST:
+        raise UsageError(f"There are {MOST} timers, the most there may be. /loop cancel N ends one.")
+    until = options.get("until", "")
+    if until:
+        shared_sandbox(until, core.approval.rules, core.approval.mode, core.setup)
+    once = name == "after"
+    return Timer(
+        timers.made + 1,
+        parsed.text,
+        0.0 if once else max(SHORTEST, interval),
+        time.time() + (0.0 if name == "loop" else interval),
+        1 if once else count(options, "times", RUNS),
+        until,
+        dollars(options, "cost", None),
+        core.journal.history.cost or 0.0,
+    )
+
+
+def _cancelled(core: SessionCore, number: str) -> str:
+    """End the timer with this number, or all without one. Raises UsageError if there is none."""
+    timers = timers_of(core)
+    ended = [timer for timer in timers.all if number in ("", "all", str(timer.id))]
+    if not ended:
+        raise UsageError(f"There is no timer {number}." if number else "No timers.")
+    for timer in ended:
+        timers = timers.without(timer)
+    save(core, timers)
+    return f"Cancelled {', '.join(f'timer {timer.id}' for timer in ended)}."
+
+
+COMMANDS = (loop, every, after)

@@ -1,0 +1,95 @@
+"""Timers as people use them: at a terminal, line by line, without one, and over a kill."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.program import Program
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(tmp_path)
+
+
+def script(program: Program, *replies: dict[str, Any]) -> tuple[str, str]:
+    file = program.base / "script.json"
+    file.write_text(json.dumps({"replies": replies}))
+    return ("-m", f"script:{file}")
+
+
+def prompts(program: Program) -> list[str]:
+    said = [record for record in program.records() if record.get("role") == "user"]
+    return [part["text"] for record in said for part in record["parts"] if not part["synthetic"]]
+
+
+def test_a_loop_runs_while_nothing_else_does_and_waits_for_an_approval(program: Program) -> None:
+    touch = {"name": "bash", "input": {"command": "touch asked"}}
+    with program.terminal(
+        *script(program, {"text": "First."}, {"calls": [touch]}, {"text": "Allowed."}, {"text": "Last."})
+    ) as t:
+        t.until("? keys")
+        t.send("/loop 1s --times 3 look\r")
+        t.until("Timer 1. every 1 s, 3 left")
+        t.until("First.")
+        t.until("touch asked")
+        t.until("❯ 1.")
+        time.sleep(2.5)  # the third run is due meanwhile
+        assert prompts(program) == ["look", "look"]
+        t.send("1")
+        t.until("Allowed.")
+        t.until("Last.")
+        t.send("/loop\r")
+        t.until("No timers.")
+    assert prompts(program) == ["look", "look", "look"]
+
+
+def test_a_loop_at_a_plain_terminal_leaves_the_line_to_the_person(program: Program) -> None:
+    with program.terminal(
+        "--plain", *script(program, {"text": "First."}, {"text": "Second."}, {"text": "Third."})
+    ) as t:
+        t.until("> ")
+        t.send("/loop 1s --times 2 look\r")
+        t.until("First.")
+        t.until("Second.")
+        t.send("mine\r")
+        t.until("Third.")
+    assert prompts(program) == ["look", "look", "mine"]
+
+
+def test_timers_survive_a_kill_and_wait_for_resume(program: Program) -> None:
+    with program.terminal(*script(program, {"text": "First."})) as t:
+        t.until("? keys")
+        t.send("/every 1s look\r")
+        t.until("First.")
+        t.signal(signal.SIGKILL)
+        t.wait()
+    before = len(prompts(program))
+    with program.terminal("-c", *script(program, {"text": "Again."})) as t:
+        t.until("A timer waits: /loop resume continues")
+        t.settle(2.0)
+        assert len(prompts(program)) == before
+        t.send("/loop resume\r")
+        t.until("Again.")
+        t.send("/loop cancel\r")
+        t.until("Cancelled timer 1.")
+    assert program.run("sessions", "check").code == 0
+
+
+def test_a_run_without_a_terminal_ends_with_its_timers_and_is_resumed_after_a_kill(program: Program) -> None:
+    running = program.start("-p", "/loop 2s --times 50 look", *script(program, {"text": "Hello."}), "-o", "stream-json")
+    assert running.stdout is not None
+    while "Waiting for timer 1" not in (line := running.stdout.readline()):
+        assert line, "it ended early"
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    noted = program.ask("-c", "-p", "/loop", *script(program, {"text": "x"}))
+    assert "49 left" in noted.result["text"]
+    plain = program.ask("-c", "-p", "hello", *script(program, {"text": "Hello."}))
+    assert plain.code == 0, "it does not wait for timers that were not resumed"
