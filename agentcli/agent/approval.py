@@ -258,7 +258,7 @@ class ApprovalGate:
 def _checked(call: Call) -> Mapping[str, Any]:
     """Return the input as it will run. Raises ToolError if it cannot work."""
     tool, given = call.its_tool, call.call.input
-    checked: Mapping[str, Any] = given if tool.foreign else check(tool.schema.parameters, given)
+    checked: Mapping[str, Any] = given if tool.foreign else check(tool.takes, given)
     return checked
 
 

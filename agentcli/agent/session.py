@@ -69,7 +69,7 @@ class AgentSession:
         ]
         """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self.extensions = own.extensions
-        background = own.subagents.wait_for_background if setup.alone else None
+        background = own.wait_for_background if setup.alone else None
         self.conversation: Conversation = Conversation(core, own, source, background)
         self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
         self.compactor: Compactor = self.conversation.compactor

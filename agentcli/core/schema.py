@@ -42,13 +42,30 @@ class WireName:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unlisted:
+    """A note on a parameter that no schema lists: it costs no token, and the results that it is of use for name it."""
+
+
 def parameters(function: Callable[..., Any], skip: int = 2) -> dict[str, Any]:
     """Return the JSON Schema of a function's parameters after the first `skip`.
 
     A parameter may be `Annotated[type, "description"]`, with a `WireName` too. Lists of dataclasses become arrays of objects.
     """
-    schema = object_schema(parameters_of(function)[skip:], function.__qualname__)
+    listed = [slot for slot in parameters_of(function)[skip:] if not _is_unlisted(slot)]
+    schema = object_schema(listed, function.__qualname__)
     return schema if schema["required"] else {name: value for name, value in schema.items() if name != "required"}
+
+
+def unlisted(function: Callable[..., Any], skip: int = 2) -> dict[str, Any]:
+    """Return the JSON Schemas of a function's parameters that `parameters` leaves out, by name."""
+    slots = [slot for slot in parameters_of(function)[skip:] if _is_unlisted(slot)]
+    found: dict[str, Any] = object_schema(slots, function.__qualname__)["properties"]
+    return found
+
+
+def _is_unlisted(slot: Slot) -> bool:
+    return isinstance(slot.kind, Noted) and Unlisted() in slot.kind.notes
 
 
 def wire_names(function: Callable[..., Any], skip: int = 2) -> dict[str, str]:

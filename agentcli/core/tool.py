@@ -285,11 +285,19 @@ class Tool:
     title: Title = lambda _: ""
     preview: Preview = as_json
     foreign: bool = False
+    unlisted: Mapping[str, Any] = field(default_factory=dict)
+    """The JSON Schemas of the parameters that it takes although its schema does not list them."""
 
     @property
     def name(self) -> str:
         """The name by which models call it."""
         return self.schema.name
+
+    @property
+    def takes(self) -> Mapping[str, Any]:
+        """The JSON Schema of all that it takes."""
+        listed = self.schema.parameters
+        return {**listed, "properties": {**listed["properties"], **self.unlisted}} if self.unlisted else listed
 
 
 RunTool = Callable[[Tool, ToolContext, str, Mapping[str, Any]], Awaitable[ToolOutput]]

@@ -21,6 +21,7 @@ from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.files_seen import with_files_seen
 from agentcli.tools.lib.output_buffer import OutputBuffer
 
+WAKES = 'bash_output(id, wake_on="REGEX") tells you of matching lines as they come.'
 _MOVE = 'cd -- "$1" && shift && exec "$@"'
 _TICK = 0.1
 """Seconds between two pieces of progress."""
@@ -243,7 +244,7 @@ def _in_background(ctx: ToolContext, call_id: str, command: str, prepared: Comma
     if jobs is None:
         raise ToolError("There are no background jobs here. Run it without run_in_background.")
     job = jobs.start(command, prepared, ctx.limits, lambda text: ctx.keep_output(call_id, text))
-    hint = " bash_output shows what it prints, bash_stop ends it; you are told when it ends."
+    hint = f" bash_output shows what it prints, bash_stop ends it; you are told when it ends. {WAKES}"
     return ToolOutput(
         f"Started in the background as {job.id}.{hint}",
         metadata={"job": job.id, FOR_MODEL: hint},

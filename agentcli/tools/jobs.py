@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.schema import Unlisted
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.system.process import Command, Ended, run
 from agentcli.tools.lib.output_buffer import OutputBuffer
+
+if TYPE_CHECKING:
+    from agentcli.tools.watch import Watch
+
+PAUSE = 2.0
+"""Seconds between two wakes by the same job."""
 
 
 @dataclass(slots=True)
@@ -35,6 +42,8 @@ class Job:
     """Metadata of the result that first shows the job's end."""
     end_shown: bool = False
     """True once a result has shown the job's end."""
+    watch: Watch | None = None
+    """What wakes the model with its lines."""
 
     @property
     def state(self) -> str:
@@ -53,6 +62,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._most = most
         self._watched: set[asyncio.Event] = set()
+        self._woken = asyncio.Event()
 
     def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[str], str]) -> Job:
         """Start a command. Raises ToolError if too many are running."""
@@ -118,11 +128,34 @@ class Jobs:
         return news
 
     def news(self) -> Sequence[str]:
-        """Return a line for the model about each job that ended since the last call."""
-        return [
+        """Return texts for the model: the lines that it waits for, and a line about each job that ended since the last call."""
+        lines = [text for job in self._jobs.values() if job.watch is not None for text in job.watch.news()]
+        ended = [
             f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
             for job in self.finished()
         ]
+        return [*lines, *ended]
+
+    def waking(self) -> Sequence[str]:
+        """Return the ids of the jobs with news that the model wants to be woken for."""
+        return [job.id for job in self._jobs.values() if _wakes(job)]
+
+    async def woken(self) -> bool:
+        """Wait until a job has such news; False at once if none can have any."""
+        while not self.waking():
+            if not any(job.watch is not None and job.watch.waits for job in self._jobs.values() if not job.reported):
+                return False
+            self._woken.clear()
+            # A job's next lines wait for a while after the last ones.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), PAUSE)
+        return True
+
+    def watch(self, job: Job, pattern: str, seconds: float) -> None:
+        """Wake the model with the lines of a job that match from now on. Raises ToolError for an invalid pattern."""
+        from agentcli.tools.watch import Watch
+
+        job.watch = Watch(job.id, pattern, seconds, PAUSE, self._woken.set)
 
     async def stop(self, id: str) -> Job:
         """End a job with all its processes."""
@@ -148,8 +181,12 @@ class Jobs:
         return job
 
 
-async def bash_output(ctx: ToolContext, call_id: str, id: str, wait: int = 0) -> ToolOutput:
+async def bash_output(
+    ctx: ToolContext, call_id: str, id: str, wait: int = 0, wake_on: Annotated[str, Unlisted()] = ""
+) -> ToolOutput:
     job = _jobs(ctx).get(id)
+    if wake_on and job.ended is None:
+        _jobs(ctx).watch(job, wake_on, ctx.limits.pattern_seconds)
     if job.task is not None and (seconds := waiting_time(wait, ctx.limits)):
         await asyncio.wait([job.task], timeout=seconds)
     text = bytes(job.fresh).decode("utf-8", "replace")
@@ -161,8 +198,9 @@ async def bash_output(ctx: ToolContext, call_id: str, id: str, wait: int = 0) ->
     job.end_shown = job.end_shown or job.ended is not None
     exit_code = job.ended.exit_code if job.ended else None
     output = truncate_bytes(text, ctx.limits.bash_output, "left out")
+    woken = f"\n[you are told when it prints a line that matches {wake_on}, and when it ends]" if wake_on else ""
     return ToolOutput(
-        f"[{job.id}: {job.state}]\n{missed}{output or '(nothing new)'}",
+        f"[{job.id}: {job.state}]\n{missed}{output or '(nothing new)'}{woken if job.ended is None else ''}",
         truncated=bool(missed),
         output_file=job.capture.file,
         metadata={"job": job.id, "state": job.state, "exit_code": exit_code, **more},
@@ -209,6 +247,8 @@ class Fresh:
 
     def add(self, piece: memoryview, skipped: int) -> None:
         self.job.capture.add(piece, skipped)
+        if self.job.watch is not None:
+            self.job.watch.add(piece)
         fresh = self.job.fresh
         fresh += piece
         surplus = len(fresh) - self.limit
@@ -217,9 +257,16 @@ class Fresh:
             self.job.missed += surplus
 
 
+def _wakes(job: Job) -> bool:
+    return job.watch is not None and (job.watch.has_news or (job.ended is not None and not job.reported))
+
+
 async def _run(job: Job, prepared: Command, limit: int) -> None:
     try:
-        job.ended = await run(prepared, Fresh(job, limit), None, None)
+        ended = await run(prepared, Fresh(job, limit), None, None)
+        if job.watch is not None:
+            await job.watch.finish()
+        job.ended = ended
     except ToolError as error:
         job.fresh += str(error).encode()
         job.ended = Ended("exit", None, 0.0)
@@ -229,7 +276,10 @@ async def _run(job: Job, prepared: Command, limit: int) -> None:
 
 async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
     try:
-        job.ended = await process  # cancelling this lets the process end, in its own time
+        ended = await process  # cancelling this lets the process end, in its own time
+        if job.watch is not None:
+            await job.watch.finish()
+        job.ended = ended
     except ToolError as error:
         job.fresh += str(error).encode()
         job.ended = Ended("exit", None, 0.0)

@@ -28,7 +28,7 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
     A mended input is mended to itself. Looks at the file system for paths that are wrapped in something.
     """
     mending = _Mending(tool.name, ignores_all=tool.traits.effect in ("none", "read", "ask"))
-    found = mending.of(tool.schema.parameters, given)
+    found = mending.of(tool.takes, given)
     path = found.get(tool.traits.subject)
     if tool.traits.effect in ("read", "write") and not tool.traits.patches and isinstance(path, str):
         found[tool.traits.subject] = unwrapped(cwd, path)

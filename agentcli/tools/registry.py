@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import replace_surrogates, safe_line
-from agentcli.core.schema import check, parameters, wire_names
+from agentcli.core.schema import check, parameters, unlisted, wire_names
 from agentcli.core.text.patch import GRAMMAR
 from agentcli.core.tool import Preview, Run, Title, Tool, ToolContext, ToolOutput, Traits, as_json
 from agentcli.resources import prompt
@@ -56,7 +56,7 @@ class Entry:
         schema = ToolSchema(
             self.name, self.description or prompt(f"tools/{self.name}.md"), parameters(self.run), self.grammar
         )
-        return Tool(schema, self.run, self.traits, self._one_line, self.preview)
+        return Tool(schema, self.run, self.traits, self._one_line, self.preview, unlisted=unlisted(self.run))
 
     def _one_line(self, given: Mapping[str, Any]) -> str:
         # Paths that differ in a newline or a blank have different titles.
@@ -142,7 +142,7 @@ async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, An
     title = tool.name
     meant = Mended(dict(given)) if tool.foreign else mended(tool, given, ctx.cwd)
     try:
-        checked = meant.input if tool.foreign else check(tool.schema.parameters, meant.input)
+        checked = meant.input if tool.foreign else check(tool.takes, meant.input)
         title = tool.title(checked)
         outcome = await tool.run(ctx, call_id, **_python_names(tool.run, checked))
     except ToolError as error:
