@@ -105,7 +105,7 @@ async def main(folder: Path, model: str) -> None:
         "jobs_dir": str(folder / "jobs"),
         "quiet": True,
         "n_attempts": int(os.environ.get("ATTEMPTS", "1")),
-        "environment": {"import_path": "harbor_job:Bubblewrap"},
+        "environment": {"import_path": "harbor_job:Bubblewrap", "kwargs": {"auto_mounting": True}},
         "agents": [{"import_path": "agentcli.harbor:AgentCli", "model_name": model, "kwargs": {"max_turns": 9}}],
         "tasks": [{"path": str(folder / "task")}],
     }
