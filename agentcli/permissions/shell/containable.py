@@ -70,7 +70,7 @@ def containment(
     `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only; `places` are the
     folders that each of its parts may run in.
     """
-    if not whole:
+    if not whole and not _all_held(workspace):
         return Containment("hides what it runs")
     written = parts
     text, parts = seen_text(text, workspace), seen_parts(parts, workspace)
@@ -131,7 +131,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
         name, *arguments = named
         if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
             yield f"{name} acts outside the sandbox"
-        if name in _MEANING or (name in SHELLS and _fills_in(words, arguments)):
+        if (name in _MEANING or (name in SHELLS and _fills_in(words, arguments))) and not _all_held(workspace):
             yield "hides what it runs"
         if name == "git" and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why
@@ -373,6 +373,29 @@ def _size(path: str) -> int:
         return os.lstat(path).st_size
     except OSError:
         return 0
+
+
+def _all_held(workspace: Workspace) -> bool:
+    """Return True if a command in the sandbox could do no harm whatever it is: undo could restore all files, and none is private.
+
+    The repository and the settings of programs are closed to it.
+    """
+    undo = workspace.undo
+    if undo is None:
+        return False
+    left = undo.files
+    for folder, folders, names in chain.from_iterable(map(os.walk, workspace.resolved_roots)):
+        folders[:] = [name for name in folders if name != ".git" and name not in _CACHES]
+        left -= len(names) + len(folders)
+        if (
+            left < 0
+            or not undo.skipped.isdisjoint(folders)
+            or any(names_protected(name, write=False) for name in names)
+        ):
+            return False
+        if any(_size(os.path.join(folder, name)) > undo.bytes for name in names):
+            return False
+    return True
 
 
 def _too_large(workspace: Workspace, undo: UndoCover) -> bool:
