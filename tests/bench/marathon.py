@@ -243,10 +243,25 @@ def _judge(answers: Mapping[str, str], script: Script, plan: Sequence[Task], res
 
 def _judge_snapshot(script: Script, result: Marathon) -> None:
     """Note the sizes of the newest snapshot and of the user's words beside it, if the task's requests hold one."""
-    text = script.bodies[-1].decode()
-    shown = re.search(r"<state_snapshot>.*?</state_snapshot>", text, re.DOTALL)
-    result.snapshots.append(tokens_of(json.loads(f'"{shown[0]}"')) if shown else 0)
-    result.carried.append(sum(map(len, re.findall(r"<user_message turn=.*?</user_message>", text, re.DOTALL))))
+    texts = [text for text in _strings(json.loads(script.bodies[-1])) if "</state_snapshot>" in text]
+    shown = [re.search(r"<state_snapshot>\n.*</state_snapshot>", text, re.DOTALL) for text in texts]
+    result.snapshots.append(max((tokens_of(found[0]) for found in shown if found), default=0))
+    body = script.bodies[-1].decode()
+    result.carried.append(sum(map(len, re.findall(r"<user_message turn=.*?</user_message>", body, re.DOTALL))))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """All texts in the JSON of a request."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _strings(each)
+        case dict():
+            yield from _strings([*value.values()])
+        case _:
+            pass
 
 
 def _row(n: int, result: Marathon) -> str:
