@@ -1,4 +1,4 @@
-"""Draws the README's picture from the real program: `python -m tests.picture` plays the demo and writes tests/picture.svg."""
+"""Draws the README's pictures from the real program: `python -m tests.picture` plays the demo and writes tests/picture-dark.svg and -light.svg."""
 
 from __future__ import annotations
 
@@ -10,34 +10,46 @@ from pathlib import Path
 import pyte
 from rich.console import Console
 from rich.style import Style
+from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
 from tests.e2e.program import Program
 from tests.terminal import Terminal
 
-COLUMNS, ROWS = 92, 46
-TARGET = Path(__file__).with_name("picture.svg")
+COLUMNS, ROWS = 84, 36
+FOLDER = Path(__file__).parent
+LIGHT = TerminalTheme(
+    (255, 255, 255),
+    (36, 41, 47),
+    [(36, 41, 47), (164, 14, 38), (17, 99, 41), (125, 78, 0), (5, 80, 174), (130, 80, 223), (27, 124, 131), (110, 119, 129)],
+    [(87, 96, 106), (207, 34, 46), (26, 127, 55), (154, 103, 0), (33, 139, 255), (163, 117, 255), (49, 146, 170), (140, 149, 159)],
+)  # fmt: skip
+"""Colours that are readable on white."""
+FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace"
+THEMES = {"dark": SVG_EXPORT_THEME, "light": LIGHT}
 
 
 def main() -> None:
-    """Play the demo up to the second test run, and draw what stands on the screen."""
-    with tempfile.TemporaryDirectory() as name:
-        program = Program(Path(name))
-        with program.terminal("demo", columns=COLUMNS, rows=ROWS) as terminal:
-            terminal.until("1. Yes, once")
-            terminal.settle()
-            draw(terminal)
+    """Play the demo up to its first edit, once in each theme, and draw the screen."""
+    for name, theme in THEMES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            program = Program(Path(folder), {"COLORTERM": "truecolor", "AGENTCLI_UI__THEME": name})
+            with program.terminal("demo", columns=COLUMNS, rows=ROWS) as terminal:
+                terminal.until("1. Yes")
+                terminal.settle(1.0)
+                drawn = svg(screen_of(terminal), "agentcli demo", theme)
+        (FOLDER / f"picture-{name}.svg").write_text(drawn, encoding="utf-8")
 
 
-def draw(terminal: Terminal) -> None:
-    """Write the screen into the README's picture."""
+def screen_of(terminal: Terminal) -> pyte.Screen:
+    """The screen with its colours."""
     screen = pyte.Screen(COLUMNS, ROWS)
     pyte.ByteStream(screen).feed(terminal.raw)
-    TARGET.write_text(svg(screen, "agentcli demo"), encoding="utf-8")
+    return screen
 
 
-def svg(screen: pyte.Screen, title: str) -> str:
-    """The screen as SVG, down to its last row that is not empty."""
+def svg(screen: pyte.Screen, title: str, theme: TerminalTheme = SVG_EXPORT_THEME) -> str:
+    """The screen in a frame as SVG, down to its last row that is not empty."""
     with open("/dev/null", "w") as nowhere:
         console = Console(
             record=True, width=screen.columns, file=nowhere, force_terminal=True, color_system="truecolor"
@@ -48,9 +60,12 @@ def svg(screen: pyte.Screen, title: str) -> str:
             for look, cells in groupby((screen.buffer[row][column] for column in range(screen.columns)), style):
                 line.append("".join(cell.data for cell in cells), look)
             console.print(line, no_wrap=True, overflow="crop")
-        drawn = console.export_svg(title=title)
+        drawn = console.export_svg(title=title, theme=theme)
     # Without the web fonts that rich would have a viewer load.
-    return re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)
+    drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)
+    drawn = drawn.replace("Fira Code, monospace", FONTS)
+    # The frame's line is drawn for a dark page.
+    return drawn.replace('stroke="rgba(255,255,255,0.35)"', 'stroke="rgba(127,127,127,0.5)"')
 
 
 def style(cell: pyte.screens.Char) -> Style:

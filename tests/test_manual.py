@@ -111,7 +111,9 @@ def test_the_pages_lie_in_the_package() -> None:
 
 @pytest.mark.parametrize("columns", [40, 72, 120])
 def test_paragraphs_flow_at_any_width(columns: int) -> None:
-    source = "One two three\nfour five six.\n\n- an item that\n  goes over lines\n\nCode:\n\n    code stays\n    as it is\n"
+    source = (
+        "One two three\nfour five six.\n\n- an item that\n  goes over lines\n\nCode:\n\n    code stays\n    as it is\n"
+    )
     rows = document(source, columns, Look(MUTE))
     whole = [row for row in rows if row]
     assert whole[:2] == ["One two three four five six.", "• an item that goes over lines"]

@@ -28,12 +28,13 @@ _VOLATILE = (
     (re.compile(r"\b[\d,.]+k? in, [\d,.]+k? out( · \$[\d.]+)?"), "IN in, OUT out"),
     (re.compile(r"(↑|↓) [\d,.]+k?( tokens)?"), r"\1 TOKENS"),
     (re.compile(r"[\d,]+ tokens"), "N tokens"),
+    (re.compile(r"just now|\d+ (min|h) ago"), "AGO"),
     (re.compile(r", \d+s\b"), ""),
     (re.compile(r"\b\d+m \d\ds|\b\d+s\b"), "TIME"),
     (re.compile(r"sandbox \w+"), "sandbox STATE"),
     (re.compile(r"agentcli \d+\.\d+\.\d+\S*"), "agentcli VERSION"),
     (re.compile(r"^─{8,}$"), "────"),
-    (re.compile(r"\$\d+\.\d+( · cache \d+%)?"), "COST"),
+    (re.compile(r"(\$\d+\.\d+ · )?cache \d+%|\$\d+\.\d+"), "COST"),
 )
 """What differs from run to run."""
 _SUMMARISED = re.compile(r"Summarised \d+ messages\..*?(?=\n\n|$)", re.DOTALL)

@@ -98,7 +98,11 @@ def _choice(session: Mapping[str, Any]) -> Choice:
         str(session.get("model", "")).rpartition("/")[2],
         str(session.get("place") or ""),
     )
-    return Choice(_label(session), " · ".join(filter(None, facts)), about=f"Last: {last}" if last else "")
+    return Choice(
+        _label(session),
+        " · ".join(filter(None, facts)),
+        about=f"Last: {last}" if last not in ("", session.get("title")) else "",
+    )
 
 
 @command(where="everywhere", at_once=True)
