@@ -24,6 +24,72 @@ def names(code: str) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, alias.name) for alias in found)
 
 
+def unclosed(code: str) -> Iterator[tuple[int, str]]:
+    """Each `async for`, in a loop or a comprehension, over anything but the name that an `async with closing(…)` around it gives the stream."""
+
+    def bound(node: ast.AsyncWith) -> Iterator[str]:
+        for item in node.items:
+            match item:
+                case ast.withitem(context_expr=ast.Call(func=ast.Name(id="closing")), optional_vars=ast.Name(id=name)):
+                    yield name
+
+    def visit(node: ast.AST, closed: frozenset[str]) -> Iterator[tuple[int, str]]:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                closed = frozenset()
+            case ast.AsyncWith():
+                closed = closed.union(bound(node))
+            case ast.AsyncFor(iter=stream) if not (isinstance(stream, ast.Name) and stream.id in closed):
+                yield node.lineno, ast.unparse(stream)
+            case ast.comprehension(is_async=1, iter=stream) if not (
+                isinstance(stream, ast.Name) and stream.id in closed
+            ):
+                yield stream.lineno, ast.unparse(stream)
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, closed)
+
+    yield from visit(ast.parse(code), frozenset())
+
+
+def test_every_stream_is_closed_by_its_reader() -> None:
+    found = [
+        f"{path.relative_to(PACKAGE)}:{line} {stream}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for line, stream in unclosed(path.read_text())
+    ]
+    assert found == [], "`async with closing(stream) as values: async for value in values`"
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("async def f():\n async for x in g(): pass", 1),
+        ("async def f(s):\n async with closing(s) as v:\n  async for x in v: pass", 0),
+        ("async def f(s):\n async with closing(s) as v:\n  async for x in s: pass", 1),
+        ("async def f(s):\n async with other(s) as v:\n  async for x in v: pass", 1),
+        ("async def f(s):\n async with closing(s) as v: pass\n async for x in v: pass", 1),
+        ("async def f(s):\n async with closing(s) as v:\n  async def g():\n   async for x in v: pass", 1),
+        ("async def f(s):\n return [x async for x in s]", 1),
+        ("async def f(s):\n async with closing(s) as v:\n  return [x async for x in v]", 0),
+    ],
+)
+def test_a_stream_that_nobody_closes_is_seen(code: str, count: int) -> None:
+    assert len(list(unclosed(code))) == count
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import fcntl as f\nf.flock(1, 2)",
+        "from fcntl import lockf as lock",
+        "loop.create_task(x)",
+        "asyncio.ensure_future(x)",
+    ],
+)
+def test_a_raw_call_is_seen_under_any_name(code: str) -> None:
+    assert not {name for _, name in names(code)}.isdisjoint(LOCKING | TASKS)
+
+
 @pytest.mark.parametrize(
     ("raw", "module"),
     [(LOCKING, "system/locked_file.py"), (TASKS, "core/tasks.py")],
