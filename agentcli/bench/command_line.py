@@ -83,7 +83,7 @@ def run(asked: BenchFlags) -> int:
     bench, dirs = _bench(asked), app_dirs()
     out, known = (asked.out.resolve(), False) if asked.out else folder_for(bench, dirs)
     former = find(asked.against, dirs, besides=out, set=bench.set) if asked.against else None
-    if known:
+    if known and (out / "batch.json").exists():
         aside(f"Continuing {out}.", "agentcli")
     return _ran(asked, bench, out, former)
 
