@@ -125,7 +125,7 @@ def pages() -> Iterator[tuple[str, int, str]]:
             if unreleased:
                 continue
             if not line.startswith("    "):
-                yield path.name, number, re.sub(r"`[^`]*`|\]\([^)]*\)", "…", line)
+                yield path.name, number, re.sub(r"`[^`]*`|\]\([^)]*\)|<[^>]*>", "…", line)
 
 
 if __name__ == "__main__":
