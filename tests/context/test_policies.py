@@ -840,9 +840,7 @@ def test_what_precedes_the_newest_steps_must_be_worth_a_summary() -> None:
     story = talk(400, 400, 100)
     made = planned("auto", story)
     assert (made.trigger, made.does_something) == ("manual", False)
-    assert re.fullmatch(
-        r"Too little precedes the newest steps to be worth a summary \([\d,]+ tokens in all\)\.", made.reasons[0]
-    )
+    assert re.fullmatch(r"Not enough to compact yet \([\d,]+ tokens\)\.", made.reasons[0])
 
 
 def test_auto_says_what_it_summarises_and_up_to_where() -> None:
