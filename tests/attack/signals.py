@@ -92,7 +92,7 @@ def _in_terminal(program: Program, way: Way, mark: str, pause: float) -> tuple[i
     arguments, prompt = doing(program, activity, mark)
     program.more = {"TERM": "dumb" if front == "plain" else "xterm-256color", "SHELL": "/bin/bash"}
     with program.terminal(*arguments, columns=200) as t:
-        t.until("lists the commands" if front == "plain" else "▕")
+        t.until("lists the commands" if front == "plain" else "k/1")
         if prompt:
             t.send(f"{prompt}\r")
         until = time.monotonic() + pause

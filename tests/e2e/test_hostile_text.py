@@ -102,7 +102,7 @@ COMMANDS = [
 def test_nothing_hostile_reaches_the_terminal_by_any_display(program: Program) -> None:
     arguments = arranged(program)
     with terminal(program, *arguments, "\n".join(ARGUABLE)) as t:
-        t.until("▕")
+        t.until("k/1")
         until_idle(t)
         t.send("go on\r")
         until_idle(t)
@@ -141,7 +141,7 @@ def test_nothing_hostile_reaches_the_terminal_by_any_display(program: Program) -
         assert t.wait(20) == 0
         is_clean(t.raw)
     with terminal(program, "resume", session) as t:
-        t.until("▕")
+        t.until("k/1")
         t.settle(1, 20)
         t.send("/sessions\r")
         t.settle(0.4, 5)

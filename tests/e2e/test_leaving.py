@@ -48,7 +48,7 @@ def test_a_signal_ends_it_whatever_goes_on(
     command = [sys.executable, "-m", "agentcli", *arguments]
     env = {**program.env, "TERM": "dumb" if front == "plain" else "xterm-256color", "SHELL": "/bin/bash"}
     with Terminal(command, columns=200, env=env, cwd=str(program.work)) as t:
-        t.until("lists the commands" if front == "plain" else "▕")
+        t.until("lists the commands" if front == "plain" else "k/1")
         if what == "hook":
             t.send("fill the window\r")
             t.until("word word")
@@ -129,7 +129,7 @@ def test_a_signal_that_comes_again_and_again_changes_nothing_of_the_end(
     arguments, _ = doing(program, "nothing", "")
     env = {**program.env, "TERM": "dumb" if front == "plain" else "xterm-256color"}
     with Terminal([sys.executable, "-m", "agentcli", *arguments], columns=200, env=env, cwd=str(program.work)) as t:
-        t.until("lists the commands" if front == "plain" else "▕")
+        t.until("lists the commands" if front == "plain" else "k/1")
         ends = time.monotonic() + PATIENCE
         with contextlib.suppress(ProcessLookupError):
             while t.code is None and time.monotonic() < ends:
@@ -146,7 +146,7 @@ def test_a_session_of_which_the_disk_took_nothing_is_not_offered_to_be_resumed(
 ) -> None:
     program.more = {"XDG_DATA_HOME": "/dev/null"}
     with program.terminal("-m", "script:echo", *front) as t:
-        t.until("lists the commands" if front else "▕")
+        t.until("lists the commands" if front else "k/1")
         t.send("hello\r")
         t.until("not being saved")
         t.settle()

@@ -111,7 +111,7 @@ def test_no_is_told_to_the_model_with_its_reason(program: Program) -> None:
 def test_what_is_typed_while_the_program_loads_is_not_lost(program: Program) -> None:
     with terminal(program, "--set", "model=script:echo") as t:
         t.send("hello early bird\r")
-        t.until("▕")
+        t.until("k/1")
         ends = time.monotonic() + 20
         while "hello early bird" not in str(t.history()[-8:]) and time.monotonic() < ends:
             t.settle(0.2, 0.5)
@@ -130,7 +130,7 @@ def test_without_a_key_five_lines_help_and_a_pasted_key_is_kept_unseen(program: 
         assert "export GEMINI_API_KEY" in shown
         t.send("sk-ant-pasted-by-a-person\r")
         t.until("Stored the key in")
-        t.until("▕")
+        t.until("k/1")
         leave(t)
         assert b"pasted-by" not in t.raw
     kept = program.base / "config/agentcli/keys.json"
@@ -278,7 +278,7 @@ def test_a_new_session_names_the_jobs_that_end_with_the_old_one(program: Program
     script = program.base / "script.json"
     script.write_text(json.dumps({"replies": [{"calls": [job]}, {"text": "It runs."}]}))
     with terminal(program, "--mode", "yolo", "-m", f"script:{script}") as t:
-        t.until("▕")
+        t.until("k/1")
         t.send("go\r")
         t.until("It runs.")
         t.until("1 job")

@@ -246,7 +246,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def test_a_rewind_of_both_goes_through_where_no_file_was_changed(program: Program) -> None:
     with program.terminal("-m", "script:echo", columns=100, rows=40) as t:
-        t.until("▕")
+        t.until("k/1")
         t.send("just talk\r")
         t.until("\njust talk")
         t.settle()

@@ -74,7 +74,7 @@ def test_a_signal_at_any_point_ends_the_program_in_good_order(
 
 def test_a_window_that_is_closed_ends_the_program(program: Program) -> None:
     with program.terminal("-m", "script:long-reply", "go on") as t:
-        t.until("▕")
+        t.until("k/1")
         t.settle(0.05, 0.5)
         t.hang_up()
         assert t.wait(PATIENCE) == 129
@@ -121,7 +121,7 @@ def test_a_suspended_program_gives_the_terminal_back_and_goes_on(program: Progra
     with shell(program) as t:
         at_prompt = modes(t)
         t.send(f"{sys.executable} -m agentcli -m script:echo\r")
-        t.until("▕")
+        t.until("k/1")
         t.settle(0.1)
         t.send("half a prompt")
         t.until("half a prompt")

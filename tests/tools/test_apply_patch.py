@@ -75,7 +75,7 @@ def test_one_changed_file_is_reported_as_an_edit(call: Call, ctx: Bench) -> None
         (("*** Update File: b.py", "@@", "y"), "a line of a change begins with"),
         (("*** Add File: c.py", "x"), "begins with '+'"),
         (("*** Add File: ../../c.py", "+x"), "outside the workspace"),
-        (("*** Update File: b.py", "@@", " b"), "leaves b.py as it is"),
+        (("*** Update File: b.py", "@@", " b"), "does not change b.py"),
         (("*** Add File: b.py/c.py", "+x"), "b.py"),
         ((), "changes no file"),
     ],

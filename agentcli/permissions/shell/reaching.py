@@ -19,7 +19,10 @@ from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.scripts import places_lost, shell_texts
 from agentcli.permissions.shell.values import BELOW
 
-_STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|full|fd/\d+)|/proc/self/fd/\d+|&?\d+|-")
+# The shell connects to an address instead of opening /dev/tcp and /dev/udp: that is a matter of the network.
+_STREAMS = re.compile(
+    r"/dev/(?:null|zero|stdin|stdout|stderr|tty|full|fd/\d+|(?:tcp|udp)/[^/]+/[^/]+)|/proc/self/fd/\d+|&?\d+|-"
+)
 _WILD = re.compile(r"[*?\[]")
 _ELSEWHERE = word_set("docker podman kubectl nerdctl ssh lxc")
 """Programs whose inner commands run on other files: in a container, or on another machine."""

@@ -39,14 +39,14 @@ def to_json(source: Source, redactor: Redactor | None = None, through: Through =
 def _pieces(source: Source, redactor: Redactor | None, through: Through) -> Iterator[str]:
     clean: Clean = redactor or str
     files = {record.seq: data for record, data in source.records}
-    session = info_to_json(source.info)
+    session = dict(info_to_json(source.info))
     head = {
         "format": EXPORT,
         "version": VERSION,
         "redacted": redactor is not None,
         "missing": [seq for seq in range(1, source.info.records + 1) if seq not in files],
         "left_out": dict(source.left_out),
-        "session": {**session, **{name: clean(session[name]) for name in ("title", "name")}},
+        "session": session if redactor is None else _cleaned(session, redactor),
     }
     # A content without its secrets is a different one: no change could be undone with it.
     contents = {} if redactor else source.contents

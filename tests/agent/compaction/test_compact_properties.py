@@ -219,4 +219,5 @@ def test_a_policy_compacts_a_long_session_and_says_why(policy: str) -> None:
     events = compress(journal, Answers(reply), settings=EAGER, policy=policy)
     assert ended(events).status == "compressed"
     assert isinstance(newest(journal), Compaction)
-    assert newest(journal).policy == policy
+    # Only a provider that compacts can carry out `provider`; `auto` takes its place for others.
+    assert newest(journal).policy == ("auto" if policy == "provider" else policy)

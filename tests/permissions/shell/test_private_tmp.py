@@ -66,7 +66,7 @@ ASKS = {
     "/var/tmp/x is outside the workspace": ("make > /var/tmp/x", "ls /var/tmp/x"),
     "rm of /tmp is destructive": ("rm -rf /tmp",),
     "git rebase changes the repository": ("git rebase -i main", "git rebase --exec make main"),
-    "work holds .git, which could not be restored": ("git checkout -- .", "git restore ."),
+    "work contains .git, which could not be restored": ("git checkout -- .", "git restore ."),
 }
 
 
