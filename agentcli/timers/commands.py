@@ -11,6 +11,7 @@ from agentcli.agent.unreadable import shared_sandbox
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Noticed, seconds_left
+from agentcli.core.streams import closing
 from agentcli.core.tasks import until_interrupted
 from agentcli.core.text.options import Parsed, count, dollars, duration, parse
 from agentcli.timers.state import MOST, RUNS, Timer, lines, save, timers_of
@@ -41,8 +42,9 @@ async def loop(ctx: Context, argument: str) -> AsyncIterator[Output]:
     TIME is 90s, 5m, 2h; options before TEXT end it: `--times N` (100 by default), `--until COMMAND` (exit code 0), `--cost USD`. A timer waits while
     anything runs or asks. Without an argument, list the timers. /loop cancel [N], /loop pause, /loop resume. See /help goals.
     """
-    async for output in _timer(ctx, "loop", argument, _REPEATED):
-        yield output
+    async with closing(_timer(ctx, "loop", argument, _REPEATED)) as outputs:
+        async for output in outputs:
+            yield output
 
 
 @command(where="everywhere", at_once=True)
@@ -51,8 +53,9 @@ async def every(ctx: Context, argument: str) -> AsyncIterator[Output]:
 
     As /loop, but it waits first.
     """
-    async for output in _timer(ctx, "every", argument, _REPEATED):
-        yield output
+    async with closing(_timer(ctx, "every", argument, _REPEATED)) as outputs:
+        async for output in outputs:
+            yield output
 
 
 @command(where="everywhere", at_once=True)
@@ -61,8 +64,9 @@ async def after(ctx: Context, argument: str) -> AsyncIterator[Output]:
 
     Without an argument, list the timers; /loop cancel N ends one.
     """
-    async for output in _timer(ctx, "after", argument, _ONCE):
-        yield output
+    async with closing(_timer(ctx, "after", argument, _ONCE)) as outputs:
+        async for output in outputs:
+            yield output
 
 
 async def _timer(ctx: Context, name: str, argument: str, values: Mapping[str, str]) -> AsyncIterator[Output]:

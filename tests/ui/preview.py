@@ -138,6 +138,10 @@ class ScriptedSession:
     def mode(self) -> Any:
         return self.history.mode
 
+    def is_due(self) -> bool:
+        """Return False: no timer runs here."""
+        return False
+
     def shared_command(self, _: str, argv: Sequence[str]) -> Boxed:
         """A command of the person as it starts; nothing is denied here."""
         return Boxed(argv)
