@@ -130,7 +130,7 @@ def test_without_a_key_five_lines_help_and_a_pasted_key_is_kept_unseen(program: 
         assert "export GEMINI_API_KEY" in shown
         t.send("sk-ant-pasted-by-a-person\r")
         t.until("Stored the key in")
-        t.until("k/1")
+        t.until("k/9")
         leave(t)
         assert b"pasted-by" not in t.raw
     kept = program.base / "config/agentcli/keys.json"
