@@ -13,7 +13,7 @@ from tests.e2e.program import Program
 SERVE = {
     "name": "bash",
     "input": {
-        "command": "until [ -e go ]; do sleep 0.1; done; echo ready 1; sleep 1; exit 3",
+        "command": "until [ -e go ]; do sleep 0.1; done; echo ready 1; until [ -e stop ]; do sleep 0.1; done; exit 3",
         "run_in_background": True,
     },
 }
@@ -29,6 +29,10 @@ def script(program: Program, *replies: dict[str, Any]) -> tuple[str, ...]:
     file = program.base / "script.json"
     file.write_text(json.dumps({"replies": replies}))
     return ("-m", f"script:{file}", "--mode", "yolo")
+
+
+def create(name: str) -> dict[str, Any]:
+    return {"name": "bash", "input": {"command": f"touch {name}"}}
 
 
 def told(program: Program) -> str:
@@ -53,17 +57,19 @@ def test_an_idle_terminal_is_woken_by_a_line_and_by_the_end(program: Program) ->
         (program.work / "go").touch()
         t.until("Woken by job-1.")
         t.until("It is up.")
+        (program.work / "stop").touch()
         t.until("It is down.")
     assert "<output>\nready 1\n</output>" in told(program)
     assert "has ended: failed (exit code 3)" in told(program)
 
 
 def test_a_run_without_a_terminal_waits_for_the_lines_that_it_asked_for(program: Program) -> None:
-    (program.work / "go").touch()
     replies = [
         {"calls": [SERVE]},
         {"calls": [WATCH]},
+        {"calls": [create("go")]},
         {"text": "Waiting."},
+        {"calls": [create("stop")]},
         {"text": "It is up."},
         {"text": "It is down."},
     ]
