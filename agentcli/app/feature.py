@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentcli.agent.feature import MakeFeature
+from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import MakeFeature, SessionFeature
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import Tool, Traits
+from agentcli.permissions.started import Started
 from agentcli.project.opened import OpenedProject
 from agentcli.tools.registry import Entry, tool_of
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from agentcli.agent.settings import AgentSettings
     from agentcli.config import Config
     from agentcli.mcp.run_servers import RunServers
+    from agentcli.project.definition import Definition
     from agentcli.project.extensions import Extensions
     from agentcli.project.instructions import InstructionSet
     from agentcli.sessions.store import Store
@@ -77,6 +81,21 @@ def no_part(_: CheckedProgram, model: ModelSpec) -> str:
     return ""
 
 
+def always(_: CheckedProgram) -> bool:
+    """Return True."""
+    return True
+
+
+def none_defined(_: CheckedProgram) -> Iterable[Definition]:
+    """Return no definitions."""
+    return ()
+
+
+def none_started(_: CheckedProgram) -> Iterable[Started]:
+    """Return no commands."""
+    return ()
+
+
 def later(place: str) -> Callable[..., Any]:
     """Return a function that imports `module:name` of this package when it is called. If the name is a function, it is called; else returned."""
 
@@ -100,8 +119,14 @@ class Feature:
     """Its checks for `doctor`."""
     prompt: Callable[[CheckedProgram, ModelSpec], str] = no_part
     """Its part of the system prompt of a session that begins with a model."""
-    session: MakeFeature | None = None
+    session: Callable[[CheckedProgram, SessionCore], SessionFeature] | None = None
     """Makes its part of a session, if the agent does not make it itself."""
+    definitions: Callable[[CheckedProgram], Iterable[Definition]] = none_defined
+    """Lists what the files of a trusted project would start: a person has to approve each."""
+    started: Callable[[CheckedProgram], Iterable[Started]] = none_started
+    """Lists the commands that it may start by itself: in mode auto, files that they run are protected."""
+    offers: Callable[[CheckedProgram], bool] = always
+    """Tells if new sessions get its tools."""
 
 
 def tools_of(features: Sequence[Feature]) -> Sequence[Tool]:
@@ -114,9 +139,9 @@ def traits_of(features: Sequence[Feature]) -> Mapping[str, Traits]:
     return {entry.name: entry.traits for feature in features for entry in feature.tools}
 
 
-def session_features(features: Sequence[Feature]) -> Sequence[MakeFeature]:
-    """Return the makers of what features bring to each session."""
-    return [feature.session for feature in features if feature.session is not None]
+def session_features(program: CheckedProgram) -> Sequence[MakeFeature]:
+    """Return the makers of what the features of a program bring to each of its sessions."""
+    return [partial(feature.session, program) for feature in program.features if feature.session is not None]
 
 
 def slash_commands(features: Sequence[Feature]) -> SlashCommands:

@@ -8,11 +8,11 @@ from functools import partial
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.annexes import annex
-from agentcli.app.feature import Feature, later
+from agentcli.app.feature import CheckedProgram, Feature, later
 from agentcli.tools import registry
 
 
-def _goal(core: SessionCore) -> SessionFeature:
+def _goal(_: CheckedProgram, core: SessionCore) -> SessionFeature:
     return SessionFeature(
         "goal",
         follow=partial(later("goal.session:follow"), core),
@@ -20,7 +20,7 @@ def _goal(core: SessionCore) -> SessionFeature:
     )
 
 
-def _timers(core: SessionCore) -> SessionFeature:
+def _timers(_: CheckedProgram, core: SessionCore) -> SessionFeature:
     is_due = later("timers.session:is_due")
     return SessionFeature(
         "timers",
@@ -29,6 +29,11 @@ def _timers(core: SessionCore) -> SessionFeature:
         due=partial(later("timers.session:due"), core),
         notes=partial(later("timers.session:notes"), core),
     )
+
+
+def _mcp(_: CheckedProgram, core: SessionCore) -> SessionFeature:
+    made: SessionFeature = later("mcp.session:session_feature")(core)
+    return made
 
 
 FEATURES: Sequence[Feature] = (
@@ -53,9 +58,17 @@ FEATURES: Sequence[Feature] = (
         registry.MCP,
         commands=later("ui.commands.built_in:MCP"),
         checks=later("mcp.checks:server_rows"),
-        session=later("mcp.session:session_feature"),
+        session=_mcp,
+        definitions=later("mcp.run_servers:project_servers"),
+        started=lambda program: program.servers.started(),
     ),
-    Feature("hooks", commands=later("ui.commands.built_in:HOOKS"), checks=later("app.checks:hook_rows")),
+    Feature(
+        "hooks",
+        commands=later("ui.commands.built_in:HOOKS"),
+        checks=later("app.checks:hook_rows"),
+        definitions=later("hooks.loaded:definitions"),
+        started=later("hooks.loaded:started"),
+    ),
     Feature("checkpoints", commands=later("ui.commands.built_in:CHECKPOINTS")),
     Feature("instructions", commands=later("ui.commands.built_in:INSTRUCTIONS")),
     Feature("changes", commands=later("ui.commands.built_in:CHANGES")),

@@ -93,7 +93,7 @@ class Program(ProjectContext):
         self.workspace_policy = WorkspacePolicy(self, self.front_end.approve, self.traits, self._started)
         self._models = ModelSource(self, self.front_end.attended)
         self.selection = Selection(self, self._models)
-        self.sessions = SessionOpener(self, self.selection, self._models, self._setup, session_features(features))
+        self.sessions = SessionOpener(self, self.selection, self._models, self._setup, session_features(self))
 
     @cached_property
     def store(self) -> Store:
@@ -172,21 +172,7 @@ class Program(ProjectContext):
         )
 
     def _started(self) -> Sequence[Started]:
-        """Return the commands of the hooks in force, and of the servers that may be started."""
-        hooks = [
-            Started(f"the hook {hook.event} of {hook.source}", [hook.command, *hook.args], hook.folder or self.cwd)
-            if hook.args is not None
-            else Started(f"the hook {hook.event} of {hook.source}", hook.command, hook.folder or self.cwd)
-            for hook in loaded(self).hooks
-        ]
-        own = [
-            Started(f"the hook {table.get('event')} of config.toml", str(table.get("command")), self.cwd)
-            for table in (
-                *self.config.hooks.commands,
-                {"event": "PreCompress", "command": self.config.hooks.pre_compress},
-            )
-        ]
-        return [*hooks, *own, *self.servers.started()]
+        return [one for feature in self.features for one in feature.started(self)]
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
@@ -258,7 +244,9 @@ class Program(ProjectContext):
         """Return the tools of a session, including the tools that reach servers if there are any."""
         lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
         offered = [
-            tool for tool in tools_of(self.features) if tool.name not in lacking and (servers or not tool.traits.gate)
+            tool
+            for tool in tools_of([one for one in self.features if one.offers(self)])
+            if tool.name not in lacking and (servers or not tool.traits.gate)
         ]
         offered = [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
         offered = [*offered, *self.front_end.tools]

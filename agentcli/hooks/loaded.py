@@ -6,9 +6,11 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from agentcli.agent.settings import HookSettings
 from agentcli.core.dataclass import dataclass
+from agentcli.permissions.started import Started
 from agentcli.project.files import project_files
 from agentcli.project.opened import OpenedProject
 from agentcli.system.regular_file import version
@@ -23,6 +25,24 @@ CLAUDE_FILES = (".claude/settings.json", ".claude/settings.local.json")
 """A project's settings of Claude Code."""
 PROJECT_FILES = (".agentcli/hooks.json", *CLAUDE_FILES)
 """The files of a project that may define hooks."""
+
+
+class Configured(Protocol):
+    """Settings that define hooks."""
+
+    @property
+    def hooks(self) -> HookSettings:
+        """The hooks of the settings."""
+        ...
+
+
+class HookedProject(OpenedProject, Protocol):
+    """A project with its settings."""
+
+    @property
+    def config(self) -> Configured:
+        """The settings in force."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +94,23 @@ def loaded(project: OpenedProject) -> LoadedHooks:
     bundled = [plugin.hooks for plugin in project.plugins[0]]
     hooks = (*own.hooks, *(hook for file in bundled for hook in file.hooks), *approved)
     return LoadedHooks(hooks, (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes))
+
+
+def started(project: HookedProject) -> Sequence[Started]:
+    """Return the commands of the hooks in force."""
+    hooks = [
+        Started(f"the hook {hook.event} of {hook.source}", [hook.command, *hook.args], hook.folder or project.cwd)
+        if hook.args is not None
+        else Started(f"the hook {hook.event} of {hook.source}", hook.command, hook.folder or project.cwd)
+        for hook in loaded(project).hooks
+    ]
+    settings = project.config.hooks
+    tables = (*settings.commands, {"event": "PreCompress", "command": settings.pre_compress})
+    own = [
+        Started(f"the hook {table.get('event')} of config.toml", str(table.get("command")), project.cwd)
+        for table in tables
+    ]
+    return [*hooks, *own]
 
 
 def label(path: Path, cwd: Path) -> str:

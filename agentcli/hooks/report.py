@@ -6,38 +6,17 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
 from agentcli.agent.hooks import Ran
 from agentcli.agent.session import AgentSession
-from agentcli.agent.settings import HookSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.hooks.configured import configured
 from agentcli.hooks.files import Hook
-from agentcli.hooks.loaded import loaded, project_hooks
-from agentcli.project.opened import OpenedProject
+from agentcli.hooks.loaded import HookedProject, loaded, project_hooks
 from agentcli.project.places import folders
 
 NO_HOOKS = "No hooks. See `agentcli help hooks`."
-
-
-class Configured(Protocol):
-    """Settings that define hooks."""
-
-    @property
-    def hooks(self) -> HookSettings:
-        """The hooks of the settings."""
-        ...
-
-
-class HookedProject(OpenedProject, Protocol):
-    """A project with its settings."""
-
-    @property
-    def config(self) -> Configured:
-        """The settings in force."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from agentcli.agent.setup import (
     Person as WhoIsAsked,
 )
 from agentcli.agent.spending import RunLimits
+from agentcli.app.features import FEATURES
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.event import Event, TurnEnded
@@ -135,6 +136,13 @@ def open_session(
         today=lambda: date(2026, 11, 20),
     )
     return AgentSession(journal or MemorySession(), setup, made, mode, features=[session_feature, *features])
+
+
+def part_of_session(name: str, program: Any = None) -> MakeFeature:
+    """What makes the part of a session of the feature of that name, in a program of which only the given is looked at."""
+    make = next(feature.session for feature in FEATURES if feature.name == name)
+    assert make is not None
+    return partial(make, program)
 
 
 def say_to(session: AgentSession, *texts: str) -> list[Event]:

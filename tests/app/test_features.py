@@ -15,16 +15,20 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.agent.ports import Prompt
 from agentcli.agent.tool_context import offer
+from agentcli.app.approvable import definitions
 from agentcli.app.doctor import examine
-from agentcli.app.feature import Feature, Row, later, slash_commands, tools_of, traits_of
+from agentcli.app.feature import CheckedProgram, Feature, Row, later, slash_commands, tools_of, traits_of
 from agentcli.app.features import FEATURES
 from agentcli.app.options import Options
 from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
+from agentcli.core.dataclass import replace
 from agentcli.core.event import Event, Noticed
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.permissions.started import Started
+from agentcli.project.definition import Definition
 from agentcli.tools.registry import TRAITS, Entry, tools
 from agentcli.ui.commands.definition import Command, command
 from agentcli.ui.commands.outputs import Context, Output, Said
@@ -64,9 +68,9 @@ def prompt(_: Program, model: ModelSpec) -> str:
     return f"# Tide\nAsk the tide tool, {model.id}."
 
 
-def session(core: SessionCore) -> SessionFeature:
+def session(program: CheckedProgram, core: SessionCore) -> SessionFeature:
     def warned() -> Iterator[Event]:
-        yield Noticed(f"The tide turns in {core.setup.workspace.cwd.name}.")
+        yield Noticed(f"The tide turns in {program.cwd.name}, and {core.setup.workspace.cwd.name} is wet.")
 
     return SessionFeature("tide", services=[offer(Tide, Tide("low"))], before_request=warned)
 
@@ -76,6 +80,7 @@ TIDE = Feature("tide", [ENTRY], commands, checks, prompt, session)
 
 
 def program(folder: Path, *features: Feature, **options: Any) -> Program:
+    folder.mkdir(exist_ok=True)
     script = folder / "script.json"
     script.write_text('{"replies": [{"calls": [{"name": "tide", "input": {}}]}, {"text": "Go now."}]}')
     env = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
@@ -96,7 +101,7 @@ def test_what_a_feature_brings_to_a_session_is_all_there(tmp_path: Path) -> None
     assert answer.output == "The tide is low."
     assert any(block.startswith("# Tide\nAsk the tide tool, ") for block in opened.history.system)
     assert [tool["name"] for tool in opened.history.tools][-1] == "tide"
-    assert events.count(Noticed("The tide turns in work.")) == 2, "once before each request"
+    assert events.count(Noticed("The tide turns in work, and work is wet.")) == 2, "once before each request"
     opened.close()
 
 
@@ -110,6 +115,24 @@ def test_what_it_brings_to_the_program_is_all_there(
     assert capsys.readouterr().out == "Low tide.\n"
     assert slash_commands(made.features).find("tide") is tide_
     assert made.traits["tide"] == ENTRY.traits
+
+
+def test_a_feature_that_is_off_offers_no_tool_and_former_sessions_know_its_traits(tmp_path: Path) -> None:
+    made = program(tmp_path, replace(TIDE, offers=lambda asked: asked.config.general.mode == "plan"))
+    assert "tide" not in [tool.name for tool in made.tools_with(servers=False)]
+    assert made.traits["tide"] == ENTRY.traits
+
+
+def test_what_a_feature_would_start_is_approved_first_and_its_files_are_protected(tmp_path: Path) -> None:
+    gauge = Definition("server", "gauge", "tide.json", "./gauge.sh", {})
+    feature = replace(
+        TIDE, definitions=lambda _: [gauge], started=lambda asked: [Started("tide", "./gauge.sh", asked.cwd)]
+    )
+    made = program(tmp_path, feature)
+    assert definitions(made) == []
+    assert made.workspace_policy.workspace().started == {made.cwd / "gauge.sh": "tide runs gauge.sh"}
+    trusting = program(tmp_path / "other", feature, trust=True)
+    assert definitions(trusting) == [gauge]
 
 
 def test_the_features_bring_every_built_in_tool_once_in_the_order_of_requests() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.features import FEATURES
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Event, Noticed, Recorded, TurnEnded, Warned
 from agentcli.core.record import FeatureState
@@ -20,16 +19,15 @@ from agentcli.goal.session import notes
 from agentcli.goal.state import Goal, goal_of, save
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
 from agentcli.ui.commands.outputs import Context, as_turn
-from tests.agent.open_session import DEMO, ended, messages, open_session, say_to
+from tests.agent.open_session import DEMO, ended, messages, open_session, part_of_session, say_to
 
-MAKE = next(feature.session for feature in FEATURES if feature.name == "goal")
+MAKE = part_of_session("goal")
 PASSED = '{"verdict": "reached", "evidence": [{"result": %d, "quote": "12 passed in 0.8s"}], "reason": "they pass"}'
 RUNNERS: list[asyncio.Runner] = []
 NOT_YET = '{"verdict": "not yet", "evidence": [], "reason": "the tests were not run"}'
 
 
 def opened(folder: Path, script: Sequence[Reply], *judge: str, **more: Any) -> AgentSession:
-    assert MAKE is not None
     model = ScriptedModel(DEMO, [say(text) for text in judge] or [say(NOT_YET)])
     return open_session(folder, script, mode="yolo", summariser=model, features=[MAKE], **more)
 

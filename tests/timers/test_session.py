@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.features import FEATURES
 from agentcli.core.errors import AgentError, InputError, LimitReached, UsageError
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.record import FeatureState
@@ -22,9 +21,9 @@ from agentcli.timers.session import _judged
 from agentcli.timers.state import Timer, Timers, save, timers_of
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.commands.outputs import Context, as_turn
-from tests.agent.open_session import ended, messages, open_session
+from tests.agent.open_session import ended, messages, open_session, part_of_session
 
-MAKE = next(feature.session for feature in FEATURES if feature.name == "timers")
+MAKE = part_of_session("timers")
 RUNNERS: list[asyncio.Runner] = []
 
 
@@ -38,7 +37,6 @@ def one_loop() -> Iterator[None]:
 
 
 def opened(folder: Path, script: Sequence[Reply], **more: Any) -> AgentSession:
-    assert MAKE is not None
     return open_session(folder, script, mode="yolo", features=[MAKE], **more)
 
 
