@@ -38,7 +38,7 @@ TYPED = "agentcli"
 """The key in the Meta of a user's text for the line that the user entered; of a call, for what was changed in it; of a summary
 that only its provider can read, for its `SIZE`."""
 SIZE = "tokens"
-"""The key in that Meta of the tokens of a text that stands for more than itself."""
+"""The key in that Meta of the tokens of a text that represents more than itself."""
 
 
 @dataclass(frozen=True, slots=True)

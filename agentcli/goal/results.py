@@ -57,7 +57,7 @@ class Shown:
 
 
 def results_since(journal: Journal, seq: int) -> Sequence[Shown]:
-    """Return the results recorded after a record, oldest first, also those that a compaction has taken out of the view."""
+    """Return the results recorded after a record, oldest first, including results that a compaction removed from the view."""
     newest = takewhile(lambda record: record.seq > seq, journal.records(newest_first=True))
     records = in_force([*islice(newest, MOST)][::-1])
     calls: dict[str, ToolCall] = {}

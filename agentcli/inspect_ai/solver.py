@@ -1,6 +1,6 @@
 """agentcli as a solver of Inspect AI: `inspect eval TASK --solver agentcli/agentcli --model PROVIDER/MODEL`. Only Inspect imports it.
 
-The program runs in the sandbox of the sample, in which it must be installed; its messages, reply and tokens become those of the sample.
+The program runs in the sandbox of the sample, in which it must be installed; its messages, reply and tokens are recorded in the sample.
 """
 
 from __future__ import annotations

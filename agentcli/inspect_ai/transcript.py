@@ -38,7 +38,7 @@ class Transcript:
 
 
 def transcript(lines: Iterable[str]) -> Transcript:
-    """Read the lines of a run, those of a continued run after those of the first. Lines that are no events are skipped."""
+    """Read the lines of a run; the lines of a continued run follow. Lines that are no events are skipped."""
     reader = _Reader()
     for event in _parsed(lines):
         reader.add(event)

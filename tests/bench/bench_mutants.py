@@ -33,7 +33,7 @@ from tests.bench.mutations import CHECKOUT, Mutant, mutant, places
 
 COPIED = ("agentcli", "tests", "prompts", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
 TESTING = 30
-"""Seconds that the tests of a mutant take together at most, those of its own area and again the others; the fastest are run first."""
+"""Seconds for the tests of a mutant in its own area, and again for the other tests; the fastest run first."""
 ENDLESS = 100
 """Seconds after which a test fails, since a loop that never ends is noticed."""
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -102,7 +102,7 @@ LOADED = ("-q", "-s", "-n", "0", f"--timeout={ENDLESS}")
 
 
 def through(tests: Map, mutant: Mutant) -> Sequence[Sequence[str]]:
-    """Return the tests that run through the place, those of its area first; of a line that runs on import, those of the whole file."""
+    """Return the tests that run through the place, tests of its area first; for a line that runs on import, all tests of the file."""
     lines = tests.through(mutant.file)
     found = lines.get(mutant.line) or [*chain.from_iterable(lines.values()), *_importing(tests, mutant.file)]
     area = Path("tests", *Path(mutant.file).parts[1:2])

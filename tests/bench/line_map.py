@@ -50,7 +50,7 @@ class Map:
 
 
 def add(folder: Path, place: Path, tests: Sequence[str], sources: Sequence[str]) -> None:
-    """Run tests of a copy of the checkout, each file or folder by itself, and add those that pass to a map of some sources."""
+    """Run tests of a copy of the checkout, each file or folder by itself, and add the tests that pass to a map of some sources."""
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "coverage.ini"
     include = ", ".join(each if each.endswith(".py") else f"{each}/*" for each in sources)

@@ -23,7 +23,7 @@ from tests.bench.line_map import function_of
 from tests.bench.mutations import Mutant
 
 LATE = "too late"
-"""Stands for the test that kills a mutant on which the tests do not end."""
+"""The test that is named if the tests of a mutant do not end."""
 SECONDS = 900
 """Longest run of the tests of a mutant."""
 MEMORY = 4 << 30
@@ -34,7 +34,7 @@ class Trials:
     """Gives those who ask for it the result of tests on a mutant."""
 
     def __init__(self, work: Callable[[Trials], None], modules: Iterable[str]) -> None:
-        """`modules` are those of the mutants, some of which a test only imports while it runs."""
+        """`modules` are the mutants' modules; a test may import one only while it runs."""
         self._work, self._modules = work, modules
         self._items: dict[str, list[pytest.Item]] = defaultdict(list)
         self._functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)

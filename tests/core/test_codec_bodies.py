@@ -1,4 +1,4 @@
-"""Each kind of record in its file: the fields that it always has, those that it has if they say something, and back."""
+"""Each kind of record in its file: the fields that it always has, the fields that are written only if set, and how both are read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NONE = {"input": 0, "output": 0, "reasoning": 0, "cache_read": 0, "cache_write":
 
 
 def fields(body: Body) -> dict[str, Any]:
-    """The fields of a record but for those that all have."""
+    """The fields of a record without the common ones."""
     raw = json.loads(encode(Record(3, "id", "2026-01-01T00:00:00Z", "ab", body)))
     head = {name: raw.pop(name) for name in ("schema", "seq", "id", "kind", "prev")}
     assert head == {"schema": 1, "seq": 3, "id": "id", "kind": Record(3, "", "", "", body).kind, "prev": "ab"}

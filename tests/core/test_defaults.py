@@ -102,7 +102,7 @@ def test_a_field_is_empty_unless_it_is_in_the_table() -> None:
 
 
 def empty(value: Any) -> bool:
-    """True for nothing, for another value of these packages, and for what is made anew or is a function."""
+    """True for nothing, for another value of these packages, and for a new object or a function."""
     return (
         dataclasses.is_dataclass(value)
         or callable(value)

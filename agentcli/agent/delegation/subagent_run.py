@@ -162,7 +162,7 @@ def outcome(run: SubagentRun, journal: Journal, model: ModelSpec, ended: TurnEnd
 
 
 def _reported(event: Event) -> Iterator[Event]:
-    """Yield the events of a subagent that the person sees besides its calls: usage, denials and warnings."""
+    """Yield the events of a subagent that are shown in addition to its calls: usage, denials and warnings."""
     match event:
         case UsageReported():
             yield replace(event, context=0, kind="subagent")

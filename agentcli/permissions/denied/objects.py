@@ -69,7 +69,7 @@ def _spellings(word: str) -> Iterator[str]:
 
 
 def _resolve(git: str, folder: Path, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the kind and the id of each object that a name stands for; ("ambiguous", name) if it stands for several."""
+    """Return the kind and the id of each object that a name resolves to; ("ambiguous", name) if there are several."""
     asked = "".join(f"{name}\n" for name in names)
     out = run_git(git, folder, ["cat-file", "--batch-check=%(objecttype) %(objectname)"], asked)
     lines = (out or "").split("\n")

@@ -223,7 +223,7 @@ def _changed(name: str, call: ast.Call, modules: Mapping[str, str]) -> Iterator[
 
 
 def _module(receiver: ast.expr | None, modules: Mapping[str, str]) -> str:
-    """Return the module that a name stands for, or the empty string."""
+    """Return the module that a name refers to, or the empty string."""
     match receiver:
         case ast.Name(id=name):
             return modules.get(name, "")

@@ -24,7 +24,7 @@ _EDITING = "context-management-2025-06-27"
 _COMPACTING = "compact-2026-01-12"
 """Without it, the edit `compact_20260112` and blocks of type `compaction` are refused."""
 _NEVER = 100_000_000
-"""A trigger that no prompt reaches. A block is refused without the edit, which cannot be switched off."""
+"""A trigger that no prompt reaches. A block is refused without the edit, and the edit is always on."""
 _UNCACHEABLE = ("thinking", "redacted_thinking")
 
 

@@ -17,7 +17,7 @@ from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
 Json = dict[str, Any]
 
 COMPACTED = "compacted"
-"""The key of the items that stand for a conversation, in this provider's part of a text's Meta."""
+"""The key of the items that replace a conversation, in this provider's part of a text's Meta."""
 LEAST_OUTPUT = 16
 """Tokens; a smaller limit of a reply is refused."""
 

@@ -185,7 +185,7 @@ def _running(state: State, size: Size, look: Look, now: float) -> list[str]:
 
 
 def running_lines(one: Running, columns: int, look: Look, now: float, last: int) -> list[str]:
-    """Return the line of a running call with the last lines of its output; those of a subagent are its calls, as a tree."""
+    """Return the line of a running call with the last lines of its output; for a subagent, its calls as a tree."""
     facts = [plural(one.calls, "tool use"), f"{count(one.tokens)} tokens"] if one.calls else []
     facts += [duration(now - one.since)] if now - one.since >= 1 else []
     about = "".join(f" · {fact}" for fact in facts)

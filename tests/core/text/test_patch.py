@@ -1,4 +1,4 @@
-"""The patch format of OpenAI's models, as text alone: its changes, and what is told of a text that is no patch."""
+"""The patch format of OpenAI's models, as plain text: its changes, and the error for a text that is no patch."""
 
 from __future__ import annotations
 
