@@ -22,7 +22,7 @@ from agentcli.core.mcp_servers import (
     Status,
     not_connected,
 )
-from agentcli.core.tasks import run_beside, start_task
+from agentcli.core.tasks import run_beside, start_task, watch_task
 from agentcli.mcp.config import START_SECONDS, ServerDefinition
 from agentcli.mcp.logs import telling_line
 from agentcli.mcp.resources import listed, lists, reads, resource_tools
@@ -285,7 +285,8 @@ class ServerLife:
         self._connection = None
         self._log_start = self._host.logs.size(server.name)
         connection = Connection(server, replace(self._host, changed=self._relisted))
-        living = self._living = start_task(connection.live())
+        # An attempt that is cancelled leaves nobody to read the error; `_reason` reads it otherwise.
+        living = self._living = watch_task(start_task(connection.live()), lambda _: None)
         self._latest = connection
         ready = start_task(connection.ready.wait())
         try:
