@@ -232,4 +232,5 @@ ALTERNATE = 1049
 
 
 def _row(line: Mapping[int, pyte.screens.Char], columns: int) -> str:
-    return "".join(line[n].data for n in range(columns)).rstrip()
+    written = min(columns, max(line, default=-1) + 1)
+    return "".join([line[n].data for n in range(written)]).rstrip()

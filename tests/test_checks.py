@@ -31,6 +31,7 @@ def test_the_code_passes(check: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_programs_take_signals_though_the_tests_were_started_with_nohup() -> None:
     chosen = "tests/e2e/test_streams.py::test_a_command_that_a_signal_ends_has_the_code_of_the_signal"
     done = subprocess.run(

@@ -15,6 +15,7 @@ from agentcli.sandbox import landlock as landlock_box
 from tests.attack import sandbox_escapes
 from tests.attack.sandbox_escapes import Scene, knocked, succeeded, users
 from tests.attack.ways_out import ATTEMPTS, SECRET
+from tests.sampling import sampled
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +47,7 @@ def test_enough_ways_out_are_tried() -> None:
     assert len(ATTEMPTS) >= 105
 
 
-@pytest.mark.parametrize("reader", [False, True])
+@pytest.mark.parametrize("reader", sampled([True, False], 2))
 def test_all_attempts_together_do_not_get_out(scene: Scene, sandbox: Sandbox, reader: bool) -> None:
     before = scene.state()
     script = "\n".join(f"timeout 10 bash -c {shlex.quote(attempt)}" for attempt in ATTEMPTS.values())

@@ -17,7 +17,13 @@ from agentcli.core.errors import InputError
 from tests.bench.solutions import FOLDER, solutions, solve
 
 TASKS = {task.id: task for task in read_set(OWN)}
-CASES = [(id, name) for id in TASKS for name in ("", *solutions(id))]
+CASES = [
+    pytest.param(id, name, marks=marks)
+    for id in TASKS
+    for number, name in enumerate(("", *solutions(id)))
+    for marks in ([pytest.mark.slow] if number > 2 else [],)
+]
+"""The untouched tree, the right solution and one wrong one always; the other wrong ones with the slow tests."""
 
 
 def tree_of(task: TaskFile, folder: Path) -> Path:

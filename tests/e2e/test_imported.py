@@ -9,6 +9,7 @@ import pytest
 from agentcli.providers.scripted.model import say
 from tests.e2e.program import ROOT, Program
 from tests.loopback import Loopback
+from tests.sampling import sampled
 
 SAMPLES = ROOT / "tests" / "importers" / "sessions" / "samples"
 WRITTEN = ["claude-code-2.1.197.jsonl", "codex-0.169.0.jsonl", "opencode-1.18.33.json", "pi-0.74.2.jsonl"]
@@ -37,7 +38,7 @@ def test_a_session_of_today_goes_on_with_either_provider(program: Program, name:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", sampled(WRITTEN, 2))
 def test_what_was_compacted_can_be_brought_back_and_sent(program: Program, name: str, model: str) -> None:
     session = imported(program, name)
     lines = (SAMPLES / name).read_text()

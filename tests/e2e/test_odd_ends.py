@@ -13,6 +13,7 @@ import pytest
 
 from agentcli.sandbox.choose import detect
 from tests.e2e.program import ROOT, Program
+from tests.sampling import sampled
 from tests.terminal import Terminal
 
 SOON = 40.0
@@ -96,7 +97,7 @@ def test_any_kind_of_terminal_will_do(program: Program, term: str) -> None:
         assert b"Traceback" not in t.raw
 
 
-@pytest.mark.parametrize("size", [(1, 1), (1, 24), (80, 1), (2, 2), (5, 3)])
+@pytest.mark.parametrize("size", sampled([[1, 1], [1, 24], [80, 1], [5, 3], [2, 2]], 3))
 def test_the_smallest_terminal_still_works(program: Program, size: tuple[int, int]) -> None:
     columns, rows = size
     with terminal(program, *ECHO, columns=columns, rows=rows) as t:
@@ -128,7 +129,7 @@ STRANGE = [
 ]
 
 
-@pytest.mark.parametrize("text", STRANGE)
+@pytest.mark.parametrize("text", sampled(STRANGE, 3))
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 def test_strange_bytes_on_stdin_are_answered(program: Program, text: bytes, form: str) -> None:
     ran = shell(program, f"$agent -p - -m script:echo -o {form}", input=text + b" end")

@@ -13,6 +13,7 @@ from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Loopback
 from tests.loopback.plan import Asked, Raw
+from tests.sampling import sampled
 
 PATCH = """*** Begin Patch
 *** Update File: a.py
@@ -104,7 +105,7 @@ def test_the_responses_wire_takes_it_as_a_text_held_to_a_grammar(served: Served)
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("folder", ["", "sub"])
+@pytest.mark.parametrize("folder", sampled(["sub", ""], 2))
 def test_a_patch_in_a_command_is_carried_out_as_the_edit_that_it_is(served: Served, wire: str, folder: str) -> None:
     command = f"{f'cd {folder} && ' if folder else ''}apply_patch <<'EOF'\n{PATCH}EOF\n"
     program, server = served(say("", call("bash", command=command)), say("Done."))

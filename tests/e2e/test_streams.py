@@ -14,6 +14,7 @@ import time
 import pytest
 
 from tests.e2e.program import Program
+from tests.sampling import sampled
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
@@ -60,7 +61,9 @@ def test_a_stdin_that_nothing_can_be_read_from_is_an_empty_one(program: Program)
 
 @pytest.mark.parametrize(
     ("form", "number", "code"),
-    [("text", signal.SIGTERM, 143), ("stream-json", signal.SIGINT, 130), ("stream-json", signal.SIGHUP, 129)],
+    sampled(
+        [("text", signal.SIGTERM, 143), ("stream-json", signal.SIGINT, 130), ("stream-json", signal.SIGHUP, 129)], 3
+    ),
 )
 def test_a_signal_ends_a_run_that_nobody_reads(program: Program, form: str, number: int, code: int) -> None:
     process = program.start("-p", "go", "-m", "script:long-reply:30000@0", "-o", form)

@@ -17,6 +17,7 @@ from tests.loopback.plan import Answer
 from tests.loopback.seals import bare
 from tests.loopback.server import KEY
 from tests.providers.hearing import BOTH
+from tests.sampling import sampled
 
 WRITE = say("I shall write.", call("write", file_path="a", content="rm -rf everything\n" * 3), thinking="dangerous")
 OK = say("all is well")
@@ -88,7 +89,7 @@ def _run(name: str, fault: str, folder: Path) -> None:
     _no_empty_message(folder)
 
 
-@pytest.mark.parametrize("name", ["opus", "flash", "claude-haiku-4-5", "gemini-2.5-flash"])
+@pytest.mark.parametrize("name", sampled(["opus", "claude-haiku-4-5", "flash", "gemini-2.5-flash"], 2))
 def test_a_resumed_session_sends_the_same_start(name: str, tmp_path: Path) -> None:
     steps = [say(f"Step {n}.", call("glob", pattern=f"*{n}"), thinking=f"thought {n}") for n in range(3)]
     with Loopback([*steps, say("done", thinking="so"), *steps, say("done again")]) as server:

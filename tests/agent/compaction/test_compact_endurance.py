@@ -33,6 +33,7 @@ from tests.agent.compaction.compacting import (
 )
 from tests.context.folding import folded
 from tests.context.story import Story
+from tests.sampling import sampled
 
 GOOD = snapshot("Fix the parser.", "- The parser is recursive.", "", "", "1. [TODO] go on")
 LIES = [f"- The secret module is src/evil{n}/hidden{n}.py and it fails with code {9000 + n}." for n in range(50)] + [
@@ -134,7 +135,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("window", "times", "kind"), CASES)
+@pytest.mark.parametrize(("window", "times", "kind"), sampled(CASES, 3))
 def test_a_history_many_times_the_window_ends_in_a_usable_session_within_three_calls(
     window: int, times: int, kind: str
 ) -> None:

@@ -13,6 +13,7 @@ from agentcli.core.record import Compaction
 from agentcli.sessions.in_memory import MemorySession
 from tests.agent.compaction.compacting import MAIN, Answers, compress, ended, newest, shown, snapshot, text_of
 from tests.context.realsession import FILE, records
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.skipif(not FILE.exists(), reason="the recorded session is not here")
 WIDE = replace(MAIN, window=200_000, max_output=32_000)
@@ -51,7 +52,7 @@ def test_nothing_that_the_user_typed_is_lost(bodies: list[object]) -> None:
     assert all(text in texts for text in typed)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", sampled(POLICIES, 3))
 def test_every_policy_leaves_a_view_that_can_be_sent(policy: str, bodies: list[object]) -> None:
     journal = told(bodies)
     before = shown(journal)

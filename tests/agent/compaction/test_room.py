@@ -23,6 +23,7 @@ from agentcli.tools.registry import TRAITS
 from tests.agent.open_session import DEMO, open_session, say_to
 from tests.bench.long_life import prepared
 from tests.loopback import Loopback
+from tests.sampling import sampled
 
 # Not `regions`: its summaries are never summarised again, and it says so.
 POLICIES = [policy for policy in get_args(PolicyName) if policy != "regions"]
@@ -72,7 +73,7 @@ def compactions(events: Sequence[Event]) -> list[CompactionEnded]:
 
 @pytest.mark.parametrize("steps", [3, 10], ids=["short turns", "turns that alone are too large"])
 @pytest.mark.parametrize("window", [8_000, 24_000])
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", sampled(POLICIES, 2))
 def test_a_session_outlives_its_window(policy: PolicyName, window: int, steps: int, tmp_path: Path) -> None:
     session = small(tmp_path, policy, window, steps, lines=window // 140)
     tried = compactions(play(session, 12))

@@ -17,6 +17,7 @@ from agentcli.core.codec.encode import decode, encode
 from agentcli.core.errors import InputError
 from agentcli.core.record import Record
 from agentcli.importers.sessions import Timed, read
+from tests.sampling import sampled
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
 STRANGE: list[Any] = [
@@ -69,7 +70,7 @@ def bodies(file: Path) -> Sequence[Timed]:
         return ()
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("sample", sampled(SAMPLES, 3), ids=lambda path: path.name)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9))
 @example(seed=1659)  # a tool whose name is a number
