@@ -199,11 +199,12 @@ def test_nothing_hostile_reaches_the_terminal_by_the_name_of_the_folder(program:
     model = [] if arguments == ["doctor"] else ["-m", "script:echo"]
     with terminal(program, *arguments, *model, cwd=str(folder)) as t:
         if arguments in ([], ["--plain"]):
-            t.settle(1, 20)
-            t.send("\r")
+            t.until("Trust this folder?")
+            t.send("y")
             for command in ("/status", "/sessions", "/permissions", "/memory", "/mcp", "/doctor"):
                 t.settle(0.3, 10)
                 t.send(command + "\r")
+            t.until("0 damaged")
             t.settle(0.5, 10)
             t.send("\x04")
         t.wait(30)
