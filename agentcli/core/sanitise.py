@@ -15,7 +15,8 @@ _HARMFUL = re.compile(
     "\ud800-\udfff"  # lone surrogates: no terminal can encode them
     "\U000e0000-\U000e0fff]"  # tags and the rest of the plane's ignorable characters
 )
-_JOINING = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
+_JOINERS = "\u200c\u200d" + "".join(map(chr, range(0xFE00, 0xFE10)))
+_JOINING = re.compile(f"[{_JOINERS}]+")
 # Texts, which `re` compiles when they are first used: that takes milliseconds.
 _EMOJI = (
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299"
@@ -87,6 +88,13 @@ def invisible(letter: str) -> bool:
     if "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef" or letter in _BLANK_LETTERS:
         return True
     return unicodedata.category(letter) in (*_INVISIBLE_KINDS, "Zs")
+
+
+def is_needed_joiner(text: str, place: int) -> bool:
+    """Return True if the character at `place` is a joiner that an emoji or a letter beside it needs."""
+    start = len(text[:place].rstrip(_JOINERS))
+    match = _JOINING.match(text, start)
+    return match is not None and match.end() > place and _needed(match)
 
 
 def _needed_or_counted(match: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.core.sanitise import display_path, invisible, is_safe, safe, safe_line
+from agentcli.core.sanitise import display_path, invisible, is_needed_joiner, is_safe, safe, safe_line
 
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]
 BIDI = list("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -162,3 +162,22 @@ def test_no_printable_ascii_character_is_invisible_and_every_other_blank_is() ->
         )
     )
     assert not any(map(invisible, ("é", "日", "\ufdff", "\ufe10")))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "needed"),
+    [
+        ("👩\u200d💻", 1, True),
+        ("🏃\ufe0f\u200d♂", 2, True),
+        ("می\u200cروم", 2, True),  # Persian: the letters beside it are not joined
+        ("می\u200c", 2, True),  # the next letter is still to come
+        ("क्\u200dष", 2, True),
+        ("a\u200d💻", 1, False),
+        ("👩\u200db", 1, False),
+        ("a\u200cb", 1, False),
+        ("می\u200cروم", 1, False),
+        ("می\u200c\u200cروم", 3, False),
+    ],
+)
+def test_a_joiner_is_needed_by_emoji_and_by_letters_that_join(text: str, place: int, needed: bool) -> None:
+    assert is_needed_joiner(text, place) is needed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 
 _SEQUENCE = r"\x1b(?:\[[0-9;]*m|\]8;[^;\x1b\x07]*;[^\x1b\x07]*\x1b\\)"
@@ -33,13 +32,6 @@ def at_most(text: str) -> int:
 def certain(line: str) -> bool:
     """Return whether all terminals agree on the width: no joiners, variation selectors or combining marks."""
     return line.isascii() or not re.search(_UNCERTAIN, line)
-
-
-def joins(text: str, place: int) -> bool:
-    """Return whether the character at `place` joins the parts of an emoji."""
-    if text[place] != _JOINER or not 0 < place < len(text) - 1:
-        return False
-    return not text[place - 1].isascii() and unicodedata.category(text[place + 1]) == "So"
 
 
 def before(line: str, column: int) -> tuple[str, int]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcli.ui.render.cells import clip, joins, width, wrap
+from agentcli.core.sanitise import is_needed_joiner
+from agentcli.ui.render.cells import clip, width, wrap
 from agentcli.ui.render.frame import Edit
 from agentcli.ui.style import Theme
 
@@ -267,7 +268,7 @@ def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int,
     row: list[str] = []
     used, place = 0, (0, 0)
     for n, char in enumerate(text):
-        visible = char.isprintable() or char == "\n" or joins(text, n)
+        visible = char.isprintable() or char == "\n" or is_needed_joiner(text, n)
         cell = "    " if char == "\t" else char if visible else "·"
         if char != "\n" and used + width(cell) > columns:
             rows.append("".join(row))

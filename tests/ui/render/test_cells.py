@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.ui.render.cells import NO_LINK, RESET, at_most, before, breaks, chop, clip, hanging, joins, width, wrap
+from agentcli.ui.render.cells import NO_LINK, RESET, at_most, before, breaks, chop, clip, hanging, width, wrap
 
 LINK = f"\x1b]8;id=1;https://example.org/\x1b\\\x1b[4mhere{NO_LINK}{RESET}"
 LETTERS = st.text(alphabet="ab 日本語。「」😀👩\u200d💻\ufe0f🇩🇪한é\u0301\u05d0", max_size=80)
@@ -87,10 +87,3 @@ def test_what_stands_before_a_column_is_of_whole_clusters() -> None:
         (line, 0),
         (line, 1),
     ]
-
-
-def test_a_joiner_joins_emoji_only() -> None:
-    for text, expected in (("👩\u200d💻", True), ("🏃\u200d♂", True), ("a\u200d💻", False), ("👩\u200db", False)):
-        assert joins(text, 1) == expected
-    assert not joins("👩\u200d", 1)
-    assert not joins("\u200d💻", 0)

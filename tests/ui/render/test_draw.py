@@ -150,6 +150,13 @@ def test_the_cursor_stands_before_the_letter_it_belongs_to(text: str, columns: i
         assert column == width(before[-1]) or column == 0
 
 
+@pytest.mark.parametrize(("text", "shown"), [("می\u200cروم", "می\u200cروم"), ("a\u200cb", "a·b"), ("a\u202eb", "a·b")])
+def test_the_input_shows_joiners_that_letters_need_and_a_dot_for_other_invisible_characters(
+    text: str, shown: str
+) -> None:
+    assert rows_of(text, 20, 0)[0] == [shown]
+
+
 def test_the_status_line_leaves_out_what_does_not_fit() -> None:
     status = Status("demo/demo", "ask", 4_200, 10_000, cost=0.5, branch="main", hit_rate=0.9, jobs=1)
     assert (
