@@ -62,6 +62,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "Tools": ("tools",),
     "Requests that fail": ("retry",),
     "Undo and rewind": ("checkpoints",),
+    "Checks after edits": ("checks",),
     "Old sessions": ("retention",),
     "Hooks and MCP servers": ("hooks", "mcp"),
     "Terminal": ("ui",),
@@ -73,6 +74,7 @@ ABOUT: Mapping[str, str] = {
     "Context": "See `agentcli help context`.",
     "Context: clearing by the provider": "For the policy `native`.",
     "Undo and rewind": "Limits of the files that `/undo` and `/rewind` can restore.",
+    "Checks after edits": "See `agentcli help checks`.",
     "Hooks and MCP servers": "See `agentcli help hooks` and `agentcli help mcp`, also for the files that define them.",
 }
 

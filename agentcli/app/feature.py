@@ -19,6 +19,7 @@ from agentcli.tools.registry import Entry, tool_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agentcli.agent.session import AgentSession
     from agentcli.agent.settings import AgentSettings
     from agentcli.config import Config
     from agentcli.mcp.run_servers import RunServers
@@ -81,6 +82,11 @@ def no_part(_: CheckedProgram, model: ModelSpec) -> str:
     return ""
 
 
+def no_report(_: CheckedProgram, session: AgentSession) -> Sequence[str]:
+    """Return no report."""
+    return ()
+
+
 def always(_: CheckedProgram) -> bool:
     """Return True."""
     return True
@@ -125,6 +131,8 @@ class Feature:
     """Lists what the files of a trusted project would start: a person has to approve each."""
     started: Callable[[CheckedProgram], Iterable[Started]] = none_started
     """Lists the commands that it may start by itself: in mode auto, files that they run are protected."""
+    report: Callable[[CheckedProgram, AgentSession], Sequence[str]] = no_report
+    """Its report on the program and a session, as lines for people: `Reports.report` under its name."""
     offers: Callable[[CheckedProgram], bool] = always
     """Tells if new sessions get its tools."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
@@ -36,6 +37,16 @@ def _mcp(_: CheckedProgram, core: SessionCore) -> SessionFeature:
     return made
 
 
+def _if_checks(place: str) -> Callable[..., Any]:
+    """Return what calls a function of the checks, and imports nothing of them in a run without any."""
+    return lambda program, *more: later(place)(program, *more) if program.config.general.checks else ()
+
+
+def _checks(program: CheckedProgram, core: SessionCore) -> SessionFeature:
+    made: SessionFeature | tuple[()] = _if_checks("checks.session:session_feature")(program, core)
+    return made or SessionFeature("checks")
+
+
 FEATURES: Sequence[Feature] = (
     Feature("conversation", commands=later("ui.commands.built_in:CONVERSATION")),
     Feature("files", registry.FILES),
@@ -66,6 +77,7 @@ FEATURES: Sequence[Feature] = (
         "hooks",
         commands=later("ui.commands.built_in:HOOKS"),
         checks=later("app.checks:hook_rows"),
+        report=later("hooks.report:lines"),
         definitions=later("hooks.loaded:definitions"),
         started=later("hooks.loaded:started"),
     ),
@@ -74,6 +86,15 @@ FEATURES: Sequence[Feature] = (
     Feature("changes", commands=later("ui.commands.built_in:CHANGES")),
     Feature("goal", commands=later("goal.commands:COMMANDS"), session=_goal),
     Feature("timers", commands=later("timers.commands:COMMANDS"), session=_timers),
+    Feature(
+        "checks",
+        commands=later("checks.commands:COMMANDS"),
+        checks=later("checks.report:rows"),
+        report=later("checks.report:lines"),
+        session=_checks,
+        definitions=_if_checks("checks.configured:definitions"),
+        started=_if_checks("checks.configured:started"),
+    ),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),
 )

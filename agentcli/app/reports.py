@@ -51,10 +51,8 @@ class ProgramReports:
                 return lines(collect(self._program.store.list(self._program.project)))
             case "budget":
                 return session.report.budget()
-            case "hooks":
-                from agentcli.hooks.report import lines as hook_lines
-
-                return hook_lines(self._program, session)
+            case feature:
+                return next(one for one in self._program.features if one.name == feature).report(self._program, session)
 
     def status(self, session: AgentSession) -> Sequence[tuple[str, str]]:
         """Status of the session as names and values."""

@@ -23,7 +23,7 @@ from agentcli.core.annotation import Choice, Kind, Scalar, Table, fields_of
 from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
-from agentcli.core.setting import ADDED, NEVER, Access, access
+from agentcli.core.setting import ADDED, ENTRIES_ADDED, NEVER, Access, access
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.sessions.checkpoints.file_states import CheckpointLimits
@@ -156,10 +156,12 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
             elif key in known:
                 value = coerce(key, _kind(key), raw, layer)
                 if isinstance(value, Mapping):
+                    origins |= {f"{key}.{name}": layer.origin for name in value}
                     value = {**_reach(config, _path(key)), **value}
                 config = _changed(config, _path(key), value)
             elif entry(key)[0]:
                 config = _with_entry(config, key, raw, layer)
+                origins[".".join(entry(key))] = layer.origin
                 key = entry(key)[0]
             elif key in RETIRED:
                 retired.append((given, layer.place(key)))
@@ -282,7 +284,7 @@ def _permitted(key: str, raw: Any, layer: Layer, own: Config) -> tuple[Any, str]
         return raw, ""
     mine, wanted = own.get(key), coerce(key, _kind(key), raw, layer)
     value = allowed.tighter.combine(mine, wanted)
-    if value != wanted and allowed.tighter is not ADDED:
+    if value != wanted and allowed.tighter not in (ADDED, ENTRIES_ADDED):
         return raw, f"a project may only {allowed.tighter.allowed}, and it is {toml_value(mine)}"
     return list(value) if isinstance(value, tuple) else value, ""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Mode
-from agentcli.core.setting import setting, towards
+from agentcli.core.setting import ENTRIES_ADDED, setting, towards
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +26,5 @@ class General:
     """Let commands in the sandbox use the network."""
     add_dirs: tuple[str, ...] = setting((), project="never")
     """Folders that belong to every workspace."""
+    checks: Mapping[str, str] = setting({}, project="tighten", tighter=ENTRIES_ADDED)
+    """Commands that check a file after an edit, by glob: `"*.py" = "ruff check {file}"`."""

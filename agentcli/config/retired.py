@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 _BY_SECTION: Mapping[str, str] = {
     "agent": "max_pauses thinking_display",
     "budget": "tell_below pressure_from pressure_seconds",
-    "checkpoints": "files ignored_bytes ignored_files",
+    "checkpoints": "export_bytes files ignored_bytes ignored_files",
     "context": """
         preserve keep_recent_share keep_answer_tokens retry_growth fit keep_user_share keep_piece_share pins_share compact_floor
         compact_least compact_price output_reserve large_input_share large_input_lines large_input_line exact_count_margin

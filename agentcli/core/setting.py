@@ -34,6 +34,10 @@ def _lower_limit(own: float, given: float) -> float:
     return min(filter(None, (own, given)), default=0)
 
 
+def _entries_added(own: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in given.items() if name not in own}
+
+
 def _added(own: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
     return (*own, *(each for each in given if each not in own))
 
@@ -42,6 +46,8 @@ LOWER = Tighter(min, "lower it")
 LIMIT = Tighter(_lower_limit, "lower it")
 """The direction of a limit for which 0 means no limit."""
 ADDED = Tighter(_added, "add to it")
+ENTRIES_ADDED = Tighter(_entries_added, "add to it")
+"""The direction of a table whose names a project may add to: those of the user stay."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ TOPICS = (
         "models",
         "goals",
     ),
-    *("instructions", "mcp", "skills", "commands", "agents", "hooks", "plugins", "import-config"),
+    *("instructions", "mcp", "skills", "commands", "agents", "hooks", "checks", "plugins", "import-config"),
     *("troubleshooting", "contributing"),
 )
 """Pages in the order in which a newcomer may read them."""

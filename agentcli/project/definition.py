@@ -10,12 +10,12 @@ from typing import Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 
-Kind = Literal["hook", "server", "plugin"]
+Kind = Literal["hook", "server", "plugin", "check"]
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One hook, server or plugin as a file of the project defines it.
+    """One hook, server, plugin or check as a file of the project defines it.
 
     `content` is the JSON value as in the file, no variable expanded. `starts` is the exact command line or URL.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentcli.core.model import ModelSpec
     from agentcli.project.definition import Definition
 
-Topic = Literal["permissions", "doctor", "stats", "budget", "hooks"]
+Topic = Literal["permissions", "doctor", "stats", "budget"] | str
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,12 @@ def test_one_name_of_a_table_can_be_set_and_asked_for() -> None:
     assert config.context.compression_model == {"default": "a/b"}
     assert config.get("context.compression_model.default") == "a/b"
     assert config.context.gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-9.9-pro": 9}
-    assert config.origins == {"context.compression_model": "environment", "context.gemini.limits": "--set"}
+    assert config.origins == {
+        "context.compression_model": "environment",
+        "context.compression_model.default": "environment",
+        "context.gemini.limits": "--set",
+        "context.gemini.limits.gemini-9.9-pro": "--set",
+    }
     whole = load(env={}, flags=['context.gemini.limits={"gemini-8-pro" = 8}'])
     assert whole.context.gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-8-pro": 8}
     with pytest.raises(ConfigError, match=r"context\.gemini\.limits\.x in --set must be a whole number, not 'much'"):

@@ -210,7 +210,7 @@ def test_an_export_says_which_states_of_files_it_lacks(store: Store, tmp_path: P
     session = worked_on(store, code)
     _, notes = moved(store, tmp_path, session, 20, redacted=False)
     assert len(notes) == 2
-    assert "over 20 bytes (checkpoints.export_bytes)" in notes[0]
+    assert "over 20 bytes" in notes[0]
     assert len(json.loads((tmp_path / "export.json").read_text())["left_out"]) > 0
     _, notes = moved(store, tmp_path, session, 1_000_000)
     assert "File states are not exported" in notes[0]

@@ -40,7 +40,7 @@ class CheckpointLimits:
     """Maximum entries of all folders together that git ignores."""
     seconds: Seconds = setting(1.0, project="never")
     """Maximum for one scan of the workspace; 0: no checkpoints."""
-    export_bytes: Bytes = setting(50_000_000, project="never")
+    export_bytes: int = 50_000_000
     """Maximum of file contents, newest first, in an export with `--keep-secrets`."""
 
 

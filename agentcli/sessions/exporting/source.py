@@ -87,7 +87,7 @@ def _contents(folder: Path | None, records: list[Record], limit: int) -> tuple[d
         if data is None:
             left_out[key] = "its content is lost"
         elif len(data) > left:
-            left_out[key] = f"all contents together are over {limit:,} bytes (checkpoints.export_bytes)"
+            left_out[key] = f"all contents together are over {limit:,} bytes"
         else:
             known[key] = data
             left -= len(data)

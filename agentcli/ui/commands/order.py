@@ -25,7 +25,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Model and permissions": ("model", "mode", "permissions", "tools"),
     "Cost and state": ("cost", "budget", "status", "stats", "cache", "why", "doctor"),
     "Terminal": ("help", "keys", "config", "copy", "export", "view", "theme", "raw", "vim", "editor"),
-    "Extensions": ("mcp", "skills", "agents", "plugins", "hooks"),
+    "Extensions": ("mcp", "skills", "agents", "plugins", "hooks", "checks"),
 }
 OTHERS = "More"
 """The group of the commands that no group names."""

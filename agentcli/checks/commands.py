@@ -1,0 +1,24 @@
+"""The slash command of checks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from agentcli.core.errors import UsageError
+from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Context, Output, Said
+
+
+@command(where="everywhere", at_once=True)
+async def checks(context: Context, argument: str) -> AsyncIterator[Output]:
+    """List the checks that run after edits, and the ones that this project's files suggest: /checks
+
+    A check is a command by glob in [checks] of config.toml; its new findings go to the model with the result of an edit. See /help checks.
+    """
+    if argument:
+        raise UsageError("/checks takes no argument. Checks are set in [checks] of config.toml: /help checks.")
+    yield Said(await asyncio.to_thread(context.host.report, "checks", context.session))
+
+
+COMMANDS = (checks,)

@@ -1,0 +1,115 @@
+"""The checks of the settings: by glob, with the place that sets them; a project's own need the approval of a person."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.started import Started
+from agentcli.project.definition import Definition
+from agentcli.project.opened import OpenedProject
+from agentcli.tools.lib.search import glob_regex
+
+FILE = "{file}"
+"""Stands for the file in a command, relative to the session's folder."""
+PROJECT_FILE = ".agentcli/config.toml"
+"""The file of a project that may define checks."""
+
+
+class General(Protocol):
+    """The settings at the top level."""
+
+    @property
+    def checks(self) -> Mapping[str, str]:
+        """Commands by glob."""
+        ...
+
+
+class Configured(Protocol):
+    """Settings that define checks."""
+
+    @property
+    def general(self) -> General:
+        """The settings at the top level."""
+        ...
+
+    @property
+    def origins(self) -> Mapping[str, str]:
+        """The place that sets each value."""
+        ...
+
+
+class CheckedProject(OpenedProject, Protocol):
+    """A project with its settings."""
+
+    @property
+    def config(self) -> Configured:
+        """The settings in force."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: a command for the files that a glob matches."""
+
+    glob: str
+    command: str
+    project: bool = False
+    """True if the project's file defines it."""
+
+    def matches(self, path: str) -> bool:
+        """Return True if it checks the file at a path relative to the session's folder."""
+        return _compiled(self.glob).match(path) is not None
+
+    def line(self, path: str) -> str:
+        """Return the command line for a file."""
+        name = f"./{path}" if path.startswith("-") else path
+        return self.command.replace(FILE, shlex.quote(name))
+
+    @property
+    def by_file(self) -> bool:
+        """True if it checks one file, False if it checks the project as a whole."""
+        return FILE in self.command
+
+    @property
+    def definition(self) -> Definition:
+        """The check as a definition that a person approves."""
+        content = {"glob": self.glob, "command": self.command}
+        return Definition("check", self.glob, PROJECT_FILE, self.command, content)
+
+
+@cache
+def _compiled(glob: str) -> re.Pattern[str]:
+    return glob_regex(glob)
+
+
+def configured(program: CheckedProject) -> Sequence[Check]:
+    """Return the checks of the settings, approved or not. An empty command switches a glob off."""
+    origins = program.config.origins
+    return [
+        Check(glob, command, Path(origins.get(f"checks.{glob}", "")).parts[-2:] == tuple(PROJECT_FILE.split("/")))
+        for glob, command in program.config.general.checks.items()
+        if command.strip()
+    ]
+
+
+def in_force(program: CheckedProject) -> Sequence[Check]:
+    """Return the checks that may run: the user's own, and the project's that a person approved."""
+    return [one for one in configured(program) if not one.project or program.approvals.allows(one.definition)]
+
+
+def definitions(program: CheckedProject) -> Sequence[Definition]:
+    """Return the definitions of the project's checks, which a person has to approve."""
+    return [one.definition for one in configured(program) if one.project]
+
+
+def started(program: CheckedProject) -> Sequence[Started]:
+    """Return the commands of the checks in force."""
+    return [
+        Started(f"the check of {one.glob}", one.command.replace(FILE, ""), program.cwd) for one in in_force(program)
+    ]

@@ -1,0 +1,58 @@
+"""Reports on checks: for `/checks` and `doctor`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from agentcli.agent.session import AgentSession
+from agentcli.checks.configured import Check, CheckedProject, configured
+from agentcli.checks.session import SessionChecks
+from agentcli.checks.suggestions import Suggestion, suggestions
+from agentcli.core.sanitise import safe_line
+
+Row = tuple[str, bool, str]
+
+
+def lines(program: CheckedProject, session: AgentSession) -> list[str]:
+    """Describe the checks of a session to people, and the ones that the project suggests."""
+    here = session.core.ctx.service(SessionChecks)
+    stopped = here.stopped if here is not None else {}
+    known = [f"{_entry(one.glob, one.command)}    # {_state(program, one, stopped)}" for one in configured(program)]
+    new = suggested(program)
+    if not known and not new:
+        return ["No checks. See `agentcli help checks`."]
+    more = (
+        ["This project's own files suggest, for [checks] of your config.toml:", *map(_suggestion, new)] if new else []
+    )
+    return [*known, *more]
+
+
+def rows(program: CheckedProject) -> Iterator[Row]:
+    """Report the checks that wait for approval, and the ones that the project suggests."""
+    for one in configured(program):
+        state = _state(program, one, {})
+        yield "check", state == "on", f"{_entry(one.glob, one.command)} ({state})"
+    for new in suggested(program):
+        yield "check suggested", True, _suggestion(new)
+
+
+def suggested(program: CheckedProject) -> Sequence[Suggestion]:
+    """Return the checks that the project's files suggest for globs that the settings do not name."""
+    named = program.config.general.checks
+    return [one for one in suggestions(program.cwd, program.given_env.get("PATH", os.defpath)) if one.glob not in named]
+
+
+def _state(program: CheckedProject, one: Check, stopped: Mapping[Check, str]) -> str:
+    if one.project and not program.approvals.allows(one.definition):
+        return "waits for approval: /hooks approve"
+    return f"off: it {stopped[one]}" if one in stopped else "on"
+
+
+def _entry(glob: str, command: str) -> str:
+    return safe_line(f"{json.dumps(glob)} = {json.dumps(command, ensure_ascii=False)}")
+
+
+def _suggestion(one: Suggestion) -> str:
+    return f"{_entry(one.glob, one.command)}    # {', '.join(one.evidence)}"

@@ -1,0 +1,85 @@
+"""Runs the command of a check: in the sandbox, without secrets, within a time and a size."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from agentcli.agent.core import SessionCore
+from agentcli.agent.unreadable import shared_sandbox
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import AgentError
+from agentcli.core.tasks import start_task, watch_task
+from agentcli.core.tool import Boxed
+from agentcli.system.process import Command, Ended, run_until
+from agentcli.system.programs import find_program
+from agentcli.tools.bash import environment
+
+SECONDS = 10.0
+"""Seconds by which checks may delay one edit, all of them together."""
+OUTPUT = 1_000_000
+"""Maximum bytes that a check may print."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The end of a check's command: its output, or in `trouble` the reason why that means nothing."""
+
+    output: str = ""
+    exit_code: int | None = None
+    trouble: str = ""
+
+
+class _Sink:
+    """Keeps an output up to `OUTPUT` bytes, and sets `flooded` once there is more."""
+
+    def __init__(self) -> None:
+        self.enough = 0
+        self.flooded = asyncio.Event()
+        self.data = bytearray()
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        if skipped or len(self.data) + len(piece) > OUTPUT:
+            self.enough = 1  # the rest is thrown away unread
+            self.flooded.set()
+        else:
+            self.data += piece
+
+
+async def run_check(core: SessionCore, line: str, deadline: float) -> Ran:
+    """Run a command line until a moment of the monotonic clock at most.
+
+    It always runs in the sandbox if one works, in every mode, and never leaves it. A command that has to be stopped ends in the background.
+    """
+    try:
+        command = await asyncio.to_thread(_command, core, line)
+    except AgentError as error:
+        return Ran(trouble=f"could not run: {error}")
+    sink = _Sink()
+    task: asyncio.Task[Ended] = start_task(run_until(sink.flooded, command, sink))
+    flooded = start_task(sink.flooded.wait())
+    try:
+        left = max(0.0, deadline - time.monotonic())
+        await asyncio.wait({task, flooded}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        flooded.cancel()
+        if not task.done():
+            task.cancel()
+            watch_task(task)
+    if sink.flooded.is_set():
+        return Ran(trouble=f"printed more than {OUTPUT:,} bytes and was stopped")
+    if not task.done():
+        return Ran(trouble=f"was stopped: an edit waits at most {SECONDS:g} s for its checks")
+    if (failure := task.exception()) is not None:
+        return Ran(trouble=f"could not run: {failure}")
+    return Ran(bytes(sink.data).decode("utf-8", "replace"), task.result().exit_code)
+
+
+def _command(core: SessionCore, line: str) -> Command:
+    wrap = shared_sandbox(line, core.approval.rules, "auto", core.setup).wrap
+    shell = find_program("bash", core.ctx.roots, core.ctx.env.get("PATH")) or "/bin/bash"
+    argv = [shell, "--noprofile", "--norc", "-c", line]
+    boxed = wrap(argv) if wrap is not None else Boxed(argv)
+    env = environment(core.ctx.env, core.setup.settings.limits.bash_secrets) | dict(core.hooks.variables)
+    return Command(boxed.argv, Path(core.ctx.cwd), env, files=boxed.files)
