@@ -71,7 +71,7 @@ def test_a_run_without_a_person_names_the_checks_that_nobody_approved(folder: Pa
     trust(made.cwd, made.dirs.state / TRUSTED)
     made.reload()
     notes = made.sessions.new().core.setup.run.notes
-    assert [note for note in notes if "check *.js of .agentcli/config.toml was not started" in note]
+    assert [note for note in notes if "Check *.js of .agentcli/config.toml was not started" in note]
 
 
 def test_checks_are_listed_with_their_state(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
