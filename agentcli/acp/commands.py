@@ -56,8 +56,10 @@ def events_of(
 
 
 def _text(answer: Answer) -> str:
-    """Return the text of an answer: a report as preformatted text, an act as lines."""
+    """Return the text of an answer: a report as preformatted text, an act as lines, Markdown as it is."""
     if answer.window:
         return "\n".join(answer.lines or [*answer.notices, answer.window])
     report = "\n".join(answer.lines)
+    if answer.markdown:
+        return safe(report)
     return f"```\n{safe(report)}\n```" if answer.lines else answer.why

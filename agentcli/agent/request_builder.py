@@ -28,9 +28,9 @@ from agentcli.context.view import View, grown, view
 from agentcli.context.window import Window, is_oversize, reference, size_of, window_of
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Noticed, Warned
-from agentcli.core.history import History
+from agentcli.core.history import History, evolve
 from agentcli.core.journal import Journal
-from agentcli.core.message import File, Part, Text, Usage
+from agentcli.core.message import File, Message, Part, Text, Usage
 from agentcli.core.model import Model, ModelSpec, Request, ToolSchema
 from agentcli.core.record import Record
 from agentcli.core.tasks import until_interrupted
@@ -103,13 +103,22 @@ class RequestBuilder:
 
     def request(self) -> Request:
         """Return the next request, and note it as sent. The same records give the same bytes."""
-        request = self._checked(self._assembled())
+        request = self._checked(self._assembled(self.window(), self._assembler))
         self.cache.note_request(request)
         return request
 
+    def aside(self, parts: tuple[Part, ...]) -> Request:
+        """Return the request that a prompt of these parts would make now. Nothing is recorded, and nothing noted as sent."""
+        self.window()
+        history = self.journal.history
+        asked = Record(history.last_seq + 1, "", "", "", Message("user", parts, history.turn + 1))
+        shown = grown(evolve(history, asked), history, self._seen[1])
+        window = window_of(shown, self.spec, self.counter, self.settings, self.traits)
+        return self._assembled(window, Assembler())
+
     async def count_exactly(self, interrupt: asyncio.Event) -> bool:
         """Ask the provider how large the next prompt is. Return False, and keep the estimate, if it does not answer in time."""
-        counting = self.model.count(self._assembled())
+        counting = self.model.count(self._assembled(self.window(), self._assembler))
         tokens = await until_interrupted(interrupt, counting, self.settings.exact_count_seconds)
         if tokens is not None:
             self.counter.set_exact(self.window().view, tokens)
@@ -153,9 +162,8 @@ class RequestBuilder:
             spec = replace(spec, context_editing=False)
         return replace(spec, compacts_from=0) if self.compacts_nothing and spec.compacts_from else spec
 
-    def _assembled(self) -> Request:
-        window = self.window()
-        request = self._assembler.assemble(
+    def _assembled(self, window: Window, assembler: Assembler) -> Request:
+        request = assembler.assemble(
             window.view,
             self.system,
             self.tools,

@@ -95,6 +95,7 @@ FEATURES: Sequence[Feature] = (
         definitions=_if_checks("checks.configured:definitions"),
         started=_if_checks("checks.configured:started"),
     ),
+    Feature("side questions", commands=later("side_question.commands:COMMANDS")),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),
 )

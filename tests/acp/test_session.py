@@ -423,3 +423,17 @@ async def test_a_session_that_is_closed_gives_back_the_connections_of_its_models
             async with asyncio.timeout(10):
                 while server.open:  # noqa: ASYNC110 (the server sets no event)
                     await asyncio.sleep(0.01)
+
+
+@in_loop
+async def test_a_side_question_is_answered_and_is_no_part_of_the_session(tmp_path: Path) -> None:
+    async with editing(tmp_path, {"text": "One."}, {"text": "It is **42**."}, {"text": "Two."}) as editor:
+        session = await editor.new()
+        assert await editor.say(session, "first") == "end_turn"
+        before = len(editor.person.text)
+        assert await editor.say(session, "/btw what is it?") == "end_turn"
+        assert editor.person.text[before:] == "It is **42**."
+        assert any("Side question: $" in json.dumps(update) for update in editor.person.updates)
+        editor.person.updates.clear()
+        await editor.connection.load_session(cwd=str(editor.work), mcp_servers=[], session_id=session)
+        assert editor.person.text == "One."

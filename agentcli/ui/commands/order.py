@@ -20,6 +20,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "loop",
         "every",
         "after",
+        "btw",
     ),
     "Context": ("compress", "context", "uncompress", "prune", "pin", "unpin", "memory", "init"),
     "Model and permissions": ("model", "mode", "permissions", "tools"),

@@ -37,10 +37,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Lines of an answer. `drawn` returns them as styled, safe lines for a terminal of that many columns."""
+    """Lines of an answer. `drawn` returns them as styled, safe lines for a terminal of that many columns; `markdown`: they are Markdown, no report."""
 
     lines: Sequence[str]
     drawn: Callable[[int, Look], Sequence[str]] | None = None
+    markdown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,13 @@ Output = Said | Acted | Work | Sent
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The complete output of a command: its lines, messages of its actions, the resulting window, the reason for failed work."""
+    """The complete output of a command: its lines, messages of its actions, the resulting window, the reason for failed work; whether the lines are Markdown."""
 
     lines: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     window: str = ""
     why: str = ""
+    markdown: bool = False
 
 
 async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None:
@@ -116,8 +118,8 @@ async def as_turn(
     async with closing(outputs) as stream:
         async for output in stream:
             match output:
-                case Said(lines):
-                    answer = replace(answer, lines=(*answer.lines, *lines))
+                case Said(lines, _, markdown):
+                    answer = replace(answer, lines=(*answer.lines, *lines), markdown=markdown)
                 case Acted(events):
                     for event in events:
                         if notices or not isinstance(event, Noticed):

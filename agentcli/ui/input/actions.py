@@ -108,7 +108,9 @@ class InterruptKeys:
         """Esc: interrupt; pressed twice while idle with an empty draft, rewind."""
         now = time.monotonic()
         twice, self._escaped_at = now - self._escaped_at < TWICE, now
-        if self._repl.working:
+        if self._console.beside.stop():
+            self._escaped_at = 0.0
+        elif self._repl.working:
             self._repl.interrupt()
             self._escaped_at = 0.0
         elif self._console.editor.draft.text or not self._console.session.history.turn:

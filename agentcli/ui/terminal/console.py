@@ -31,6 +31,7 @@ from agentcli.ui.render.state import State
 from agentcli.ui.render.status_line import StatusLine
 from agentcli.ui.start_questions import end_reason
 from agentcli.ui.style import Look
+from agentcli.ui.terminal.beside import Beside
 from agentcli.ui.terminal.screen import Screen
 from agentcli.ui.turns import ended_jobs
 
@@ -62,6 +63,7 @@ class Console:
         self._command: UserMessage | None = None
         """The line of the running slash command, until it is printed."""
         self._cancelled = False
+        self.beside = Beside(self)
         self._external = ExternalEditor(screen.elsewhere, self.warn)
         self.open_file = self._external.open_file
 
@@ -145,9 +147,10 @@ class Console:
         """Show a transient notice above the input, removed after `seconds` if given."""
         self.screen.change(replace(self.state, notice=text))
         if seconds is not None:
-            asyncio.get_running_loop().call_later(seconds, self._withdraw, text)
+            asyncio.get_running_loop().call_later(seconds, self.withdraw, text)
 
-    def _withdraw(self, notice: str) -> None:
+    def withdraw(self, notice: str) -> None:
+        """Remove a notice if it is still the one shown."""
         if self.state.notice == notice:
             self.screen.change(replace(self.state, notice=""))
 
@@ -161,8 +164,11 @@ class Console:
         self.screen.refresh()
 
     async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
-        """Show a stream of events as they arrive; Esc interrupts it."""
+        """Show a stream of events as they arrive; Esc interrupts it. Beside other work only its notices are shown, and Esc stops it first."""
         self._print_command()
+        if self.state.work is not None:
+            await self.beside.play(doing, work)
+            return
         with self.screen.working(doing):
             self.interrupt.clear()
             async with closing(work(self.interrupt)) as events:
@@ -204,6 +210,7 @@ class Console:
 
     async def move_to(self, session: AgentSession) -> None:
         """Switch to another session and end the open one; the same session reopened is not ended."""
+        await self.beside.ended()
         if session.journal is self.session.journal:
             self.show_session(session, self._replay, self.status_line.facts, shown=self.session.notes)
             return

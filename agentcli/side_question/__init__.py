@@ -1,0 +1,1 @@
+"""Side questions: answered from the conversation, and no part of it."""

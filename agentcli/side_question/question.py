@@ -1,0 +1,109 @@
+"""A side question: one request with the prefix of the session's next one, whose answer is shown and forgotten, and whose cost is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+from agentcli.agent.reply import ReplyBuilder
+from agentcli.agent.session import AgentSession
+from agentcli.core.costs import money
+from agentcli.core.errors import AgentError, HookBlocked, ModelError
+from agentcli.core.event import Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting
+from agentcli.core.message import Part, Text, ToolCall, Usage, reminder
+from agentcli.core.record import FeatureState
+from agentcli.core.streams import closing
+from agentcli.core.tasks import until_set
+
+NAME = "side questions"
+"""The name of the feature, and of its records."""
+RULES = (
+    "The user asks a side question. Answer it now, in one reply, from what the conversation says; if it does not say it, say so. You cannot call "
+    "tools: a call is not run. Do not continue the task, and promise nothing: neither the question nor your answer becomes part of the conversation. "
+    "Calls that seem to be interrupted may still be running."
+)
+SHOWN = 60
+"""Characters of a call that is named."""
+
+
+class SideQuestion:
+    """Asks; afterwards `answer` is the model's text, `notes` say what the person should know of it, and `spent` what it cost."""
+
+    def __init__(self, session: AgentSession, text: str) -> None:
+        self._session, self._text = session, text
+        self._usage = Usage()
+        self._cost: float | None = None
+        self.answer = ""
+        self.notes: tuple[str, ...] = ()
+        self.spent = ""
+
+    async def events(self, interrupt: asyncio.Event, *, tell_cost: bool) -> AsyncIterator[Event]:
+        """Ask, and record the cost; with `tell_cost` the last event says it. Raises AgentError if a hook, a budget or the provider refuses it."""
+        session, core = self._session, self._session.core
+        await session.prepare(interrupt)
+        asked = await core.hooks.prompt(self._text, interrupt)
+        for event in asked.events:
+            yield event
+        if asked.verdict.blocks or asked.verdict.ends:
+            why = asked.verdict.stop_reason or asked.verdict.reason or "it gave no reason"
+            raise HookBlocked(f"A hook ({asked.names}) kept the side question from being sent: {why}")
+        parts: tuple[Part, ...] = (reminder(RULES), Text(self._text))
+        if asked.verdict.context:
+            parts = (Text(asked.verdict.context, True, "hook"), *parts)
+        model, request = core.builder.model, core.builder.aside(parts)
+        if forbidden := await core.objection(model.spec, core.builder.window().tokens):
+            raise AgentError(f"The side question is not sent: {forbidden}")
+        reply = ReplyBuilder()
+        try:
+            async with closing(until_set(interrupt, model.stream(request))) as steps:
+                async for step in steps:
+                    if isinstance(step, ReplyRestarted):
+                        for event in self._paid(reply):
+                            yield event
+                    reply = reply.add(step)
+                    if isinstance(step, Retrying | Waiting | Noticed):
+                        yield step
+        except ModelError:
+            if not reply.text.strip():
+                raise
+            self.notes = ("The answer broke off.",)
+        finally:
+            paid = [*self._paid(reply)]
+            self._record(model.spec.name)
+        for event in paid:
+            yield event
+        self._take(reply, interrupt.is_set())
+        if tell_cost:
+            yield Noticed(f"Side question: {self.spent}")
+
+    def _paid(self, reply: ReplyBuilder) -> Iterator[Event]:
+        """Count the cost of a reply, and report it."""
+        if reply.usage is not None:
+            cost = self._session.core.builder.model.spec.cost(reply.usage)
+            self._usage += reply.usage
+            self._cost = self._cost if cost is None else (self._cost or 0.0) + cost
+            yield UsageReported(reply.usage, cost, 0, kind="aside")
+
+    def _record(self, model: str) -> None:
+        if self._usage.total:
+            self._session.core.record(FeatureState(NAME, {}, model, self._usage, self._cost))
+        usage = self._usage
+        if not usage.total:
+            self.spent = "nothing was charged that the provider tells of"
+            return
+        self.spent = f"{money(self._cost)}, {usage.prompt:,} tokens in ({usage.cache_read:,} from the cache), {usage.output:,} out"
+
+    def _take(self, reply: ReplyBuilder, interrupted: bool) -> None:
+        calls = [part.name for part in reply.parts if isinstance(part, ToolCall)]
+        self.answer = reply.text.strip()
+        if interrupted:
+            self.notes = ("Interrupted.",)
+        elif calls:
+            names = ", ".join(dict.fromkeys(calls))[:SHOWN]
+            self.notes = (
+                f"The model called {names}, which was not run: a side question has no tools. Ask it as a prompt.",
+            )
+        elif reply.stop == "max_tokens":
+            self.notes = ("The answer was cut off at the limit of tokens.",)
+        elif not self.answer and not self.notes:
+            self.notes = (f"The model gave no answer ({reply.stop or 'the reply broke off'}).",)

@@ -1,0 +1,52 @@
+"""Work beside a turn: it has its own interrupt, and leaves the screen's account of the turn alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+
+from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.streams import closing
+
+if TYPE_CHECKING:
+    from agentcli.ui.terminal.console import Console
+
+
+class Beside:
+    """Works that run beside a turn, the newest last."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._running: dict[asyncio.Event, asyncio.Event] = {}
+        """The interrupt of each, and what is set at its end."""
+
+    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
+        """Carry out work, showing its notices and warnings."""
+        interrupt, done = asyncio.Event(), asyncio.Event()
+        self._running[interrupt] = done
+        said = f"{doing}. Esc stops it."
+        self._console.notice(said)
+        try:
+            async with closing(work(interrupt)) as events:
+                async for event in events:
+                    if isinstance(event, Noticed | Warned):
+                        self._console.screen.apply(event)
+        finally:
+            del self._running[interrupt]
+            done.set()
+            self._console.withdraw(said)
+
+    def stop(self) -> bool:
+        """Interrupt the newest work that still goes on; false if there is none."""
+        for interrupt in reversed(self._running):
+            if not interrupt.is_set():
+                interrupt.set()
+                return True
+        return False
+
+    async def ended(self) -> None:
+        """Interrupt all, and wait for their end."""
+        for interrupt, done in [*self._running.items()]:
+            interrupt.set()
+            await done.wait()
