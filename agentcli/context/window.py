@@ -27,7 +27,7 @@ class Limits:
     """A model's window in tokens under the settings in force.
 
     A prompt may fill `usable`; at `soft` a turn boundary makes room, at `hard` also the pause between two tool steps.
-    `cache_minimum` is in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
+    `cache_lifetime` is in seconds.
     """
 
     model: str
@@ -36,12 +36,10 @@ class Limits:
     usable: int
     soft: int
     hard: int
-    prices: Prices | None = None
-    summary_prices: Prices | None = None
-    cache_minimum: int = 1024
-    cache_lifetime: float = 300.0
-    cache_lookback: int = 20
-    preserved_thinking: bool = False
+    prices: Prices | None
+    summary_prices: Prices | None
+    cache_lifetime: float
+    preserved_thinking: bool
 
     @property
     def price_ratios(self) -> tuple[float, float]:
@@ -69,9 +67,9 @@ class Window:
     settings: ContextSettings
     traits: Mapping[str, Traits]
     """Traits of the tools by name."""
-    supersession: Supersession = field(default_factory=Supersession, compare=False)
+    supersession: Supersession = field(default_factory=Supersession)
     """Memory of the outputs and inputs that are out of date, from one window of a session to the next."""
-    laid_out: ViewBlocks = field(default_factory=ViewBlocks, compare=False)
+    laid_out: ViewBlocks = field(default_factory=ViewBlocks)
     """Memory of the blocks of the view, from one window of a session to the next."""
 
     @property
@@ -145,9 +143,7 @@ def limits_of(model: ModelSpec, settings: ContextSettings) -> Limits:
         hard=int(usable * settings.hard),
         prices=model.prices,
         summary_prices=model.summary_prices,
-        cache_minimum=model.cache_minimum,
         cache_lifetime=model.cache_lifetime,
-        cache_lookback=model.cache_lookback,
         preserved_thinking=model.preserved_thinking,
     )
 
@@ -182,8 +178,7 @@ def is_oversize(text: str, window: Window) -> bool:
     """Return True if user input should go to a file: above `large_input_tokens`, or `large_input_share` of a small window."""
     settings = window.settings
     limit = min(settings.large_input_tokens, int(window.usable * settings.large_input_share))
-    # No text has more tokens than bytes, so the usual short prompt is not even counted.
-    return len(text) * 4 > limit and window.counter.text(text) > limit
+    return window.counter.text(text) > limit
 
 
 def size_of(text: str, counter: TokenCounter) -> Size:
@@ -210,7 +205,7 @@ def kept(text: str) -> Kept | None:
     found = _REFERENCE.match(text)
     if found is None:
         return None
-    return Kept(found[1], int(found[2].replace(",", "")), _LEFT_OUT.split(text[found.end() :], maxsplit=1)[0])
+    return Kept(found[1], int(found[2].replace(",", "")), _LEFT_OUT.split(text[found.end() :])[0])
 
 
 def reference(text: str, path: str, size: Size, settings: ContextSettings) -> str:

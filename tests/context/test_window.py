@@ -5,8 +5,12 @@ from dataclasses import replace
 import pytest
 
 from agentcli.context.settings import ContextSettings
-from agentcli.context.window import limits_of, output_ratio, price_ratios, reply_tokens
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Chars4
+from agentcli.context.view import View, view
+from agentcli.context.window import limits_of, output_ratio, price_ratios, reply_tokens, window_of
 from agentcli.core.model import ModelSpec, Prices
+from tests.context.made import history, prompt, reply
 
 
 @pytest.mark.parametrize(
@@ -25,6 +29,32 @@ def test_what_a_prompt_may_fill_is_the_window_less_the_reply(window: int, max_ou
     assert (limits.soft, limits.hard) == (int(usable * 0.7), int(usable * 0.9))
 
 
+def test_a_window_knows_its_model() -> None:
+    prices, cheap = Prices(5, 25), Prices(1, 5)
+    model = ModelSpec("p", "m", prices=prices, summary_prices=cheap, cache_lifetime=60.0, preserved_thinking=True)
+    limits = limits_of(model, ContextSettings())
+    assert (limits.model, limits.window, limits.max_output) == ("m", model.window, model.max_output)
+    assert (limits.prices, limits.summary_prices) == (prices, cheap)
+    assert (limits.cache_lifetime, limits.preserved_thinking) == (60.0, True)
+
+
+def test_a_view_is_estimated_with_what_precedes_it() -> None:
+    counter = TokenCounter()
+    seen = view(history(prompt("hello"), reply("there"), prompt("again", 2)))
+    counter.use_model("m", ["You are a tool."], [])
+    window = window_of(seen, ModelSpec("p", "m"), counter, ContextSettings(), {})
+    assert window.estimate(seen) == counter.overhead(["You are a tool."], []) + counter.view(seen)
+    assert window.estimate(seen) > window.estimate(view(history(prompt("hello")))) > window.estimate(View(())) > 0
+
+
+def test_the_size_of_a_message_is_that_of_its_blocks() -> None:
+    counter = TokenCounter(Chars4())
+    seen = view(history(prompt("x" * 40), reply("y" * 80)))
+    window = window_of(seen, ModelSpec("p", "m"), counter, ContextSettings(), {})
+    assert [window.size(message) for message in seen.messages] == [window.size(block) for block in seen.blocks]
+    assert [window.size(block) for block in seen.blocks] == [10, 20]
+
+
 def test_every_mark_can_be_moved() -> None:
     moved = ContextSettings(soft=0.5, hard=0.6, output_reserve=1_000)
     limits = limits_of(ModelSpec("p", "m", window=101_000), moved)
@@ -38,14 +68,17 @@ def test_a_summary_is_priced_in_fresh_tokens_of_the_model_that_it_is_made_for() 
     assert cheap.summary_ratios == (0.2, 1.0)
     unknown = limits_of(replace(own, prices=None, summary_prices=Prices(1, 5)), ContextSettings())
     assert unknown.summary_ratios == (1.0, 5.0)
+    free = limits_of(replace(own, prices=Prices(0, 8), summary_prices=Prices(1, 5)), ContextSettings())
+    assert free.summary_ratios == (1.0, 5.0)
 
 
 def test_prices_are_told_in_fresh_tokens() -> None:
     assert price_ratios(Prices(5, 25, 0.5, 6.25)) == (1.25, 0.1)
     assert price_ratios(Prices(0.3, 2.5, 0.03)) == (1.0, pytest.approx(0.1))
-    assert price_ratios(None) == (1.25, 0.1)
-    assert output_ratio(Prices(5, 25)) == 5.0
-    assert output_ratio(None) == 5.0
+    assert price_ratios(Prices(2, 8)) == (1.0, 1.0)
+    assert price_ratios(None) == price_ratios(Prices(0, 8, 1, 1)) == (1.25, 0.1)
+    assert output_ratio(Prices(5, 20)) == 4.0
+    assert output_ratio(None) == output_ratio(Prices(0, 8)) == 5.0
 
 
 @pytest.mark.parametrize("policy", ["gemini", "opencode", "regions", "sliding"])
