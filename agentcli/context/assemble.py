@@ -14,7 +14,6 @@ from agentcli.context.invariants import Repairer
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import reply_tokens
-from agentcli.core.dataclass import dataclass
 from agentcli.core.history import common
 from agentcli.core.mcp_servers import SEARCH, loaded_tools
 from agentcli.core.message import Part, Text, Thinking, ToolResult
@@ -49,20 +48,6 @@ class Sizes(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A possible breakpoint, with the tokens before it and the chance that the next request has the same ones."""
-
-    place: Breakpoint
-    tokens: int
-    chance: float
-
-    @property
-    def value(self) -> float:
-        """Tokens that the next request may expect to read from the cache for it."""
-        return self.tokens * self.chance
-
-
 def breakpoints(
     messages: Sequence[RequestMessage],
     head: int,
@@ -70,28 +55,28 @@ def breakpoints(
     sizes: Sizes,
     milestone: int = MILESTONE,
 ) -> tuple[Breakpoint, ...]:
-    """Choose at most four places in the order of the request, by their expected value.
+    """Choose at most four places in the order of the request, by the tokens that the next request may expect to read for them.
 
     `head` are the tokens of system and tools, `milestone` the tokens from which a tool result is a milestone. No place is
     spent on a prefix shorter than the model caches, nor on a provider that caches automatically.
     """
     if not model.cache_explicit:
         return ()
-    best: dict[Breakpoint, Candidate] = {}
-    for candidate in _candidates(messages, head, model, sizes, milestone):
-        known = best.get(candidate.place)
-        if candidate.tokens >= model.cache_minimum and (known is None or known.value < candidate.value):
-            best[candidate.place] = candidate
-    chosen = sorted(best.values(), key=lambda candidate: -candidate.value)[:MOST_BREAKPOINTS]
-    return tuple(sorted((each.place for each in chosen), key=lambda place: (place.message, place.part)))
+    worth: dict[Breakpoint, float] = {}
+    for place, tokens, chance in _candidates(messages, head, model, sizes, milestone):
+        if tokens >= model.cache_minimum:
+            worth[place] = max(worth.get(place, 0.0), tokens * chance)
+    chosen = sorted(worth, key=lambda place: -worth[place])[:MOST_BREAKPOINTS]
+    return tuple(sorted(chosen, key=lambda place: (place.message, place.part)))
 
 
 def _candidates(
     messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: Sizes, milestone: int
-) -> Iterator[Candidate]:
+) -> Iterator[tuple[Breakpoint, int, float]]:
+    """Yield possible breakpoints, each with the tokens before it and the chance that the next request has the same ones."""
     # The chances say how likely the next edit spares each prefix: every edit spares the system, a prune spares the part before the
     # first cleared output, an interrupted or rewound prompt everything before itself.
-    yield Candidate(Breakpoint(-1), head, 1.0)
+    yield Breakpoint(-1), head, 1.0
     newest = len(messages) - 1
     places = [(newest, 0.95), (newest - 1, 0.96)]
     if _blocks(messages[newest - 1 :]) >= model.cache_lookback:
@@ -102,7 +87,7 @@ def _candidates(
     for number, chance in places:
         part = _last_markable(messages[number]) if 0 <= number < len(messages) else -1
         if part >= 0:
-            yield Candidate(Breakpoint(number, part), head + sizes.through(number), chance)
+            yield Breakpoint(number, part), head + sizes.through(number), chance
 
 
 def _blocks(messages: Sequence[RequestMessage]) -> int:
