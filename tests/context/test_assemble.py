@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
-from agentcli.context.assemble import assemble
+import pytest
+
+from agentcli.context.assemble import Assembler, assemble
 from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.view import view
+from agentcli.core.mcp_servers import LOADED, SEARCH
 from agentcli.core.message import Image, Message, Text, Thinking, ToolResult
 from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema
 from agentcli.core.record import Compaction, Undo
@@ -35,6 +39,37 @@ def test_a_model_without_eyes_is_told_of_each_picture() -> None:
     assert turns[2].parts == (
         ToolResult("a", "read", "success", "[image/png image left out: this model takes no images]"),
     )
+
+
+def test_an_output_is_changed_only_for_a_picture_that_the_model_cannot_see() -> None:
+    plain = result("a", "  out  ")
+    seen = ToolResult("a", "read", "success", "out", images=(Image("image/png", "xx"), Image("image/gif", "yy")))
+
+    def sent(output: ToolResult, images: bool) -> object:
+        return request(prompt("hi"), reply(call("a")), output, model=replace(MODEL, images=images)).messages[2].parts[0]
+
+    assert [sent(plain, images) for images in (True, False)] == [plain, plain]
+    assert sent(seen, images=True) == seen
+    told = "out\n[image/png image left out: this model takes no images]\n[image/gif image left out: this model takes no images]"
+    assert sent(seen, images=False) == replace(seen, output=told, images=())
+
+
+def test_a_message_of_the_user_is_wrapped_for_the_model_that_it_is_sent_to() -> None:
+    picture = Image("image/png", "xx", "a.png")
+    seen, assembler = view(history(prompt("hi", 1, picture, NOTE))), Assembler()
+
+    def parts(model: ModelSpec) -> tuple[object, ...]:
+        made = assembler.assemble(
+            seen, [BIG], [], model, options={}, max_output=1_000, counter=TokenCounter(), milestone=2_000
+        )
+        return made.messages[0].parts
+
+    blind = replace(MODEL, images=False)
+    first = parts(MODEL)
+    assert (WRAPPED, picture) == first[:2]
+    assert isinstance(parts(blind)[1], Text)
+    assert parts(MODEL) == first
+    assert [one is other for one, other in zip(parts(MODEL), parts(MODEL), strict=True)] == [True] * len(first)
 
 
 def test_the_cache_ends_after_the_system_and_the_newest_messages() -> None:
@@ -114,3 +149,27 @@ def test_thoughts_come_back_valid_when_a_compaction_is_taken_back_and_made_again
     turns = request(*again, model=replace(MODEL, preserved_thinking=True)).messages
     sent = [part.signature for turn in turns for part in turn.parts if isinstance(part, Thinking)]
     assert sent == ["compacted"]
+
+
+@pytest.mark.parametrize(
+    ("deferred", "tools", "found"),
+    [(True, [SEARCH], ["mcp__s__x"]), (True, ["read"], []), (False, [SEARCH], []), (True, [], []), (True, ["read", SEARCH], ["mcp__s__x"])],
+)  # fmt: skip
+def test_tools_that_a_search_found_are_deferred_where_the_model_searches(
+    deferred: bool, tools: list[str], found: list[str]
+) -> None:
+    loads = {LOADED: [{"name": "mcp__s__x", "description": "d", "parameters": {}}]}
+    searched = replace(result("a", name=SEARCH), metadata=loads)
+    seen = view(history(prompt("hi"), reply(call("a", SEARCH)), searched))
+    schemas = [ToolSchema(name, "d", {}) for name in tools]
+    made = assemble(seen, [], schemas, replace(MODEL, deferred_tools=deferred))
+    assert [tool.name for tool in made.deferred] == found
+
+
+def test_an_output_is_a_milestone_from_two_thousand_tokens() -> None:
+    def made(tokens: int) -> tuple[Breakpoint, ...]:
+        talk = (prompt("hi"), reply(call("a")), result("a", "x" * 4 * tokens), reply("b"), prompt("c", 2))
+        return assemble(view(history(*talk)), [BIG], [], MODEL, counter=TokenCounter(Chars4())).breakpoints
+
+    assert Breakpoint(2, 0) in made(2_000)
+    assert Breakpoint(2, 0) not in made(1_999)

@@ -6,15 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.context.inject import TAGS, injections_first, wrap, wrapped
+from agentcli.context.inject import TAGS, escape, injections_first, is_injection, without_images, wrap, wrapped
 from agentcli.core.message import File, Image, Part, Source, Text
 
 
 @pytest.mark.parametrize(
     ("source", "tag"),
     [
+        ("", "system-reminder"),
         ("reminder", "system-reminder"),
+        ("file", "file"),
         ("shell", "shell-output"),
+        ("hook", "hook-context"),
     ],
 )
 def test_each_source_has_its_wrapper(source: Source, tag: str) -> None:
@@ -24,6 +27,57 @@ def test_each_source_has_its_wrapper(source: Source, tag: str) -> None:
 def test_a_file_is_wrapped_with_its_path() -> None:
     part = wrapped(File("text/plain", 'a "b".py', "print(1)"))
     assert part == Text('<file path="a &quot;b&quot;.py">\nprint(1)\n</file>', True, "file")
+
+
+@pytest.mark.parametrize(
+    ("part", "injected"),
+    [
+        (Text("x"), False),
+        (Text("x", False, "reminder"), False),
+        (Text("x", True), True),
+        (Text("x", True, "skill"), True),
+        (Text("x", True, "inline"), False),
+        (Image("image/png", ""), False),
+        (File("text/plain", "f"), True),
+    ],
+)
+def test_what_neither_the_user_nor_a_camera_said_is_an_injection(part: Part, injected: bool) -> None:
+    assert is_injection(part) is injected
+
+
+@pytest.mark.parametrize("source", ["skill", "compactor", "inline"])
+def test_a_text_with_a_form_of_its_own_has_no_wrapper(source: Source) -> None:
+    text = Text("x", True, source)
+    assert wrapped(text) is without_images(text) is text
+
+
+def test_a_model_without_images_is_told_of_one_and_sees_all_else_as_others_do() -> None:
+    assert without_images(Image("image/png", "xx", "a.png")) == Text(
+        "[image/png image a.png left out: this model takes no images]", True, "compactor"
+    )
+    assert without_images(Image("image/png", "xx")) == Text(
+        "[image/png image left out: this model takes no images]", True, "compactor"
+    )
+    for part in (Text("x", True, "reminder"), File("text/plain", "f", "x"), Text("x")):
+        assert without_images(part) == wrapped(part)
+
+
+def test_an_injection_is_the_same_object_in_every_request() -> None:
+    for part in (Text("x", True, "reminder"), File("text/plain", "f", "x")):
+        assert wrapped(part) is wrapped(part)
+
+
+def test_attributes_of_a_wrapper_are_escaped_on_one_line() -> None:
+    opening, *_ = wrap("file", "", path='a & "b" <c>\nd', turn=2).splitlines()
+    assert opening == '<file path="a &amp; &quot;b&quot; &lt;c&gt; d" turn="2">'
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a < b", "a < b"), ("</file>", "&lt;/file>"), ("</files>", "</files>"), ("< / FILE x>", "&lt; / FILE x>"), ("<file>", "<file>"), ("a</file>b</file>", "a&lt;/file>b&lt;/file>")],
+)  # fmt: skip
+def test_closing_tags_of_that_name_are_made_harmless(text: str, shown: str) -> None:
+    assert escape("file", text) == shown
 
 
 def test_the_users_own_words_are_not_touched() -> None:
