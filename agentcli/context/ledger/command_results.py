@@ -53,8 +53,11 @@ def stops_early(command: str) -> bool:
 
 
 def _names(path: str, test: str) -> bool:
-    path, file = path.rstrip("/").removeprefix("./"), test.split("::")[0]
-    return test.startswith(path) or file.startswith(path) or path.endswith(file) or path.split("::")[0].endswith(file)
+    """Return True if a path in a command names the file of a test or a folder above it, and the very test if it names one."""
+    place, _, wanted = path.removeprefix("./").rstrip("/").partition("::")
+    file, _, function = test.partition("::")
+    within = not place or f"{file}/".startswith(f"{place}/") or f"/{place}".endswith(f"/{file}")
+    return within and (not wanted or function == wanted or function.startswith((f"{wanted}[", f"{wanted}::")))
 
 
 _SELECTING = r"(?:-k|-t|--grep|--testNamePattern|-run)[ =](?:'([^']*)'|\"([^\"]*)\"|(\S+))"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from agentcli.context.compaction_settings import LedgerSettings, SnapshotSettings
-from agentcli.context.ledger.decisions import fitting_decisions, fold_decisions
+from agentcli.context.ledger.decisions import fitting_decisions, fold_decisions, score
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.snapshot.form import parse, render, trimmed
 from agentcli.context.snapshot.reconcile import from_ledger
+from agentcli.core.record import VerbatimText
 from tests.context.story import Story
 
 
@@ -93,3 +94,68 @@ def test_those_that_fit_are_the_strongest_in_their_order() -> None:
     known = fold_decisions((), story.records, LedgerSettings())
     assert [said.seq for said in fitting_decisions(known, 110)] == [2, 4]
     assert fitting_decisions(known, 10) == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "points"),
+    [
+        ("The sky is blue.", 0.0),
+        ("I like it.", 1.0),
+        ("It is so.", 1.0),
+        ("I like it so.", 3.0),
+        ("This is `one`.", 0.5),
+        ("`one`, `two`, `two` and `three`.", 1.5),
+        ("`one`, `two`, `three` and `four`.", 1.5),
+        ("Here are 10 of 20.", 2.0),
+        ("Here are 10, 20, 30 and 30.", 3.0),
+        ("Here are 10, 20, 30 and 40.", 3.0),
+        ("Is 5 of it.", 0.0),
+        ("I set `one` to 10 because it fits.", 4.5),
+    ],
+)
+def test_names_and_values_and_a_choice_with_a_reason_count(sentence: str, points: float) -> None:
+    assert score(sentence) == points
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kept"),
+    [
+        ("I see and 1 liked it", True),
+        ("I see and 1 like it", False),
+        ("Both `one` and `two`.", True),
+        ("It is only `one` of them.", True),
+        ("Here `one` is of all those.", False),
+        ("I saw " + "x" * 394, True),
+        ("I saw " + "x" * 395, False),
+    ],
+)
+def test_a_sentence_is_neither_short_nor_long_and_says_enough(sentence: str, kept: bool) -> None:
+    assert told(sentence) == [sentence] * kept
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "stays"),
+    [
+        ("alpha beta gamma delta 1,000", "alpha beta gamma delta 2,000", False),
+        ("alpha beta gamma delta 1,000", "alpha beta gamma is 2,000 ms", False),
+        ("alpha beta gamma delta 1,000", "alpha beta gamma other 2,000", True),
+        ("alpha beta gamma is 1,000 ms", "alpha beta gamma delta 2,000", False),
+        ("alpha beta gamma is 1,000 ms", "alpha beta is to be at 2,000 ms", True),
+        ("alpha beta gamma delta 1,000", "alpha beta is to be at 2,000 ms", True),
+    ],
+)
+def test_three_quarters_of_the_same_words_are_the_same(first: str, then: str, stays: bool) -> None:
+    assert told(first, then) == [*([first] if stays else []), then]
+
+
+def test_among_equals_the_newer_stay() -> None:
+    said = [f"The {name} takes 1,000 of it." for name in ("alpha one", "beta two", "gamma three", "delta four")]
+    assert told(*said, most=3) == said[1:]
+    assert told(*said, most=0) == []
+
+
+def test_what_fits_is_counted_with_a_bullet_and_the_number_of_the_record() -> None:
+    known = tuple(VerbatimText(n, 1, f"I hold {n}0 of `x`.") for n in (1, 2, 3))
+    room = sum(len(said.text) + 12 for said in known)
+    fitting = [fitting_decisions(known, characters) for characters in (room, room - 1, room // 3, room // 3 - 1)]
+    assert fitting == [known, known[1:], known[2:], ()]
