@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import count
 
 from agentcli.context.snapshot.form import uncited
 from agentcli.context.snapshot.verify import claims
@@ -38,14 +39,14 @@ class _Known:
     def __init__(self) -> None:
         self.items: dict[int, str] = {}
         self._places: dict[str, list[int]] = {}
-        self._next = 0
+        self._numbers = count()
 
     def add(self, item: str) -> None:
         """Add an item at the end."""
-        self.items[self._next] = item
+        place = next(self._numbers)
+        self.items[place] = item
         for word in set(_bare(item).split()):
-            self._places.setdefault(word, []).append(self._next)
-        self._next += 1
+            self._places.setdefault(word, []).append(place)
 
     def near(self, item: str) -> list[int]:
         """Return the places of the items that share most words with an item."""
