@@ -60,9 +60,8 @@ class PrefixCache:
         self, prefixes: Sequence[int], before: Sequence[int], ends: Sequence[int], rules: CacheRules, now: float
     ) -> int:
         """Return the last block of the longest cached prefix, or -1."""
-        lookback = rules.lookback if rules.explicit else 1
         for end in reversed(ends):
-            for place in range(end, max(-1, end - lookback), -1):
+            for place in reversed(range(max(0, end + 1 - rules.lookback), end + 1)):
                 used = self._used.get(prefixes[place])
                 if used is not None and now - used <= rules.lifetime and before[place] >= rules.minimum:
                     return place
