@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.view import view
 from agentcli.context.window import Window, limits_of
-from agentcli.context.window_report import plan_json, show
+from agentcli.context.window_report import WindowReport, plan_json, show
 from agentcli.core.history import fold
 from agentcli.core.message import File, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import Body, Compaction, Pin, Prune, Record
+from agentcli.core.record import Body, Compaction, Pin, Prune, Record, VerbatimText
 from agentcli.tools.registry import TRAITS
 
 IDLE = Plan("auto")
@@ -144,3 +149,64 @@ def test_a_summary_is_one_printable_line_of_500_characters_at_most() -> None:
     (row,) = window(Message("user", parts, 1)).rows
     assert row.text == f"{'a' * 300} · {'b' * 197}"
     assert window(*SESSION).rows[2].text.startswith("read → " + "x" * 200 + " · read → error: no[31m such file")
+
+
+def shares(total: int, *, head: int = 500, system: int = 300, tools: int = 200, cached: int | None = None) -> WindowReport:
+    """A window that is counted as so many tokens: ten of the user, 21 of the model and thirty of a tool are estimated."""
+    said = Message("assistant", (Text("y" * 80), ToolCall("c1", "", {})), 1, "anthropic", "m")
+    bodies = (Message("user", (Text("x" * 40),), 1), said, ToolResult("c1", "read", "success", "z" * 120))
+    history = fold([Record(n, "", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(bodies, 1)])
+    counter, seen = TokenCounter(Chars4()), view(history)
+    counter.head = head
+    counter.set_exact(seen, total)
+    whole = Window(seen, LIMITS, counter, ContextSettings(), TRAITS)
+    return show(whole, IDLE, system=system, tools=tools, cached=cached)
+
+
+@pytest.mark.parametrize(
+    ("total", "parts"),
+    [
+        (561, (300, 200, 10, 21, 30)),
+        (562, (300, 200, 10, 21, 31)),
+        (560, (300, 200, 9, 20, 31)),
+        (622, (300, 200, 20, 42, 60)),
+        (500, (300, 200, 0, 0, 0)),
+        (499, (270, 177, 8, 18, 26)),
+    ],
+)
+def test_the_messages_are_scaled_to_the_count_and_the_largest_takes_the_difference(
+    total: int, parts: tuple[int, ...]
+) -> None:
+    shown = shares(total).shares
+    assert tuple(shown[kind] for kind in ("system", "tools", "user", "assistant", "tool results")) == parts
+    assert sum(parts) == total
+
+
+def test_what_is_free_or_cached_is_never_less_than_nothing_or_more_than_is_used() -> None:
+    assert shares(LIMITS.usable - 1).shares["free"] == 1
+    assert shares(LIMITS.usable + 1).shares["free"] == 0
+    assert [shares(600, cached=cached).cached for cached in (0, 599, 601)] == [0, 599, 600]
+
+
+def test_all_that_precedes_the_messages_counts_as_system_or_tools() -> None:
+    known = [shares(900, head=head, system=300, tools=200).shares["system"] for head in (0, 500, 501)]
+    assert known == [300, 300, 301]
+
+
+def test_the_cache_is_that_of_the_newest_report() -> None:
+    asked = Message("user", (Text("hi"),), 1)
+    old = Message("assistant", (Text("a"),), 1, "anthropic", "m", Usage(1_000, 5, 0, 70, 7))
+    new = Message("assistant", (Text("a"),), 1, "anthropic", "m", Usage(1_000, 5, 0, 30, 3))
+    assert window(asked, old, asked, new, asked).cached == 33
+    assert window(asked, old, asked, replace(new, usage=None)).cached == 77
+    assert window(asked, old, asked, replace(new, usage=Usage(0, 5))).cached == 77
+    assert window(asked).cached == 0
+
+
+def test_a_part_of_the_compactor_is_the_snapshot_unless_it_is_an_output() -> None:
+    summary = Compaction("auto", "compressed", "regions", replaced={"c1": "short"})
+    rows = window(*SESSION[:4], summary).rows
+    assert [row.fate for row in rows] == ["kept", "kept", "kept"]
+    snapshot = Compaction("auto", "compressed", "auto", (1, 4), 5, "all of it", pins=(VerbatimText(1, 1, "x"),))
+    fates = [row.fate for row in window(*SESSION[:4], snapshot, SESSION[4]).rows]
+    assert fates == ["pinned", "snapshot", "kept"]
