@@ -151,7 +151,9 @@ def test_a_summary_is_one_printable_line_of_500_characters_at_most() -> None:
     assert window(*SESSION).rows[2].text.startswith("read → " + "x" * 200 + " · read → error: no[31m such file")
 
 
-def shares(total: int, *, head: int = 500, system: int = 300, tools: int = 200, cached: int | None = None) -> WindowReport:
+def shares(
+    total: int, *, head: int = 500, system: int = 300, tools: int = 200, cached: int | None = None
+) -> WindowReport:
     """A window that is counted as so many tokens: ten of the user, 21 of the model and thirty of a tool are estimated."""
     said = Message("assistant", (Text("y" * 80), ToolCall("c1", "", {})), 1, "anthropic", "m")
     bodies = (Message("user", (Text("x" * 40),), 1), said, ToolResult("c1", "read", "success", "z" * 120))

@@ -177,7 +177,7 @@ def test_a_run_may_end_at_its_first_failure(command: str, early: bool) -> None:
         ("pytest -k 'abc or xyz'", "a.py::test_xyz", True),
         ("pytest -k abc", "a.py::test_xyz", False),
         ("jest -t 'adds two'", "adds two numbers", True),
-        ("jest --testNamePattern=\"adds\"", "subtracts", False),
+        ('jest --testNamePattern="adds"', "subtracts", False),
         ("pytest ./tests/a.py", "tests/a.py::x - boom", True),
         ("pytest tests/a.py::x", "tests/a.py::x", True),
         ("pytest tests/a.py::y", "tests/a.py::x", False),
