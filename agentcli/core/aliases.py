@@ -117,6 +117,8 @@ _SLIPS: Renaming = {
 _PROGRAMS = (CLAUDE_CODE, GEMINI_CLI, PI, OPENCODE, CODEX, TEXT_EDITOR, _SLIPS)
 _LIKE: Mapping[str, str] = {"multi_edit": "edit", "apply_patch": "edit"}
 """Tools that do what another tool does: rules about that tool cover them."""
+_EDITS = ("edit", "multi_edit")
+"""Tools that share their parameters."""
 TALK = frozenset(
     [
         "explanation",
@@ -159,10 +161,8 @@ def known_as(name: str) -> str:
 @cache
 def parameter_aliases(tool: str) -> Mapping[str, str]:
     """Return the names that other programs give to a tool's parameters, each with our name."""
-    like = {tool, like_tool(tool), *(name for name in _LIKE if _LIKE[name] == tool)}
+    like = _EDITS if tool in _EDITS else (tool,)
     found: dict[str, str] = {}
-    if tool == PATCH:
-        like = {tool}
     for program in _PROGRAMS:
         for own, parameters in program.values():
             if own in like:

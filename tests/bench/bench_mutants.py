@@ -104,7 +104,8 @@ LOADED = ("-q", "-s", "-n", "0", f"--timeout={ENDLESS}")
 def through(tests: Map, mutant: Mutant) -> Sequence[Sequence[str]]:
     """Return the tests that run through the place, tests of its area first; for a line that runs on import, all tests of the file."""
     lines = tests.through(mutant.file)
-    found = lines.get(mutant.line) or [*chain.from_iterable(lines.values()), *_importing(tests, mutant.file)]
+    found = lines.get(mutant.line) if mutant.code else None  # the first import may be in the middle of one test
+    found = found or [*chain.from_iterable(lines.values()), *_importing(tests, mutant.file)]
     area = Path("tests", *Path(mutant.file).parts[1:2])
     near = {test for test in found if area in Path(test).parents}
     return fastest(tests, near), fastest(tests, set(found) - near)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.core.aliases import known_as, no_tool, own_name, parameter_aliases
+from agentcli.core.aliases import known_as, like_tool, meanings, no_tool, own_name, own_rule, parameter_aliases
 from agentcli.tools.registry import TRAITS, tools
 
 KNOWN = ["bash", "bash_output", "edit", "multi_edit", "read", "todo", "web_fetch", "grep"]
@@ -65,3 +65,73 @@ def test_every_tool_of_the_table_is_one_of_ours() -> None:
     for tool in tools(TRAITS):
         properties = tool.schema.parameters["properties"]
         assert not set(parameter_aliases(tool.name)) & (set(properties) - {"description", "content"}), tool.name
+
+
+@pytest.mark.parametrize(
+    ("name", "tools", "parameter"),
+    [
+        ("replace", ["edit"], ("allow_multiple", "replace_all")),
+        ("default_api:read_file", ["read"], ("absolute_path", "file_path")),
+        ("container.exec", ["bash"], None),
+        ("ReadFile", ["read"], ("path", "file_path")),
+        ("write-stdin", ["bash_output"], ("session_id", "id")),
+        ("list", ["list", "list"], ("directory", "path")),
+        ("nobody_calls_it_so", [], None),
+    ],
+)
+def test_a_foreign_name_means_our_tools_with_their_parameters(
+    name: str, tools: list[str], parameter: tuple[str, str] | None
+) -> None:
+    found = list(meanings(name))
+    assert [tool for tool, _ in found] == tools
+    assert parameter is None or parameter in {pair for _, parameters in found for pair in parameters.items()}
+
+
+@pytest.mark.parametrize(
+    ("tool", "foreign", "own"),
+    [
+        ("edit", "old_str", "old_string"),
+        ("edit", "oldText", "old_string"),
+        ("edit", "patch", None),
+        ("multi_edit", "old_str", "old_string"),
+        ("multi_edit", "patch", None),
+        ("apply_patch", "patch", "input"),
+        ("apply_patch", "old_str", None),
+        ("read", "absolute_path", "file_path"),
+        ("read", "old_str", None),
+        ("bash", "login", ""),
+        ("grep", "query", "pattern"),
+        ("todo", "description", "content"),
+        ("nothing", "path", None),
+    ],
+)
+def test_a_parameter_has_the_names_that_other_programs_give_it(tool: str, foreign: str, own: str | None) -> None:
+    assert parameter_aliases(tool).get(foreign) == own
+
+
+@pytest.mark.parametrize(
+    ("tool", "like"), [("multi_edit", "edit"), ("apply_patch", "edit"), ("edit", "edit"), ("bash", "bash"), ("", "")]
+)
+def test_a_rule_about_a_tool_covers_those_that_do_the_same(tool: str, like: str) -> None:
+    assert like_tool(tool) == like
+
+
+@pytest.mark.parametrize(
+    ("rule", "own"),
+    [
+        ("Bash(git add:*)", "bash(git add:*)"),
+        (" Read ", "read"),
+        ("read(a(b))", "read(a(b))"),
+        ("mcp__server__tool", "mcp__server__tool"),
+        ("mcp__server(x)", "mcp__server(x)"),
+        ("NotebookEdit", ""),
+        ("NotebookEdit(x)", ""),
+    ],
+)
+def test_a_rule_of_another_program_has_our_name_of_its_tool(rule: str, own: str) -> None:
+    assert own_rule(rule) == own
+
+
+def test_a_name_near_one_of_ours_is_suggested_only_from_seven_tenths_on() -> None:
+    assert "Did you mean bash?" in no_tool("bsh", ["bash"])
+    assert "Did you mean" not in no_tool("pash_x", ["bash"])

@@ -94,7 +94,7 @@ def _lines(text: str) -> list[str]:
 
 
 class _Parser:
-    """Parser of the lines of one patch; `_at` is the index of the next line, whose number in messages is one more."""
+    """Parser of the lines of one patch, the last of which ends it; `_at` is the index of the next line, whose number in messages is one more."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines, self._at = lines, 1
@@ -141,7 +141,7 @@ class _Parser:
 
     def _update(self, path: str) -> FileChange:
         move_to = ""
-        if self._at < self._last and (moved := _MOVE.fullmatch(self._lines[self._at].strip())):
+        if moved := _MOVE.fullmatch(self._lines[self._at].strip()):
             move_to = moved[1]
             self._at += 1
         hunks: list[Hunk] = []
@@ -157,7 +157,7 @@ class _Parser:
         """Return the next hunk; None for blank lines alone, as they stand between files."""
         began = self._at
         anchors: list[str] = []
-        while self._at < self._last and self._lines[self._at].startswith("@@"):
+        while self._lines[self._at].startswith("@@"):
             place = _PLACE.sub("", self._lines[self._at][2:].removeprefix(" "))
             anchors += [place] if place.strip() else []
             self._at += 1
