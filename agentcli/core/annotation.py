@@ -104,8 +104,6 @@ def read(hint: Any) -> Kind:
     if isinstance(hint, type) and hint in _SCALARS:
         return _SCALARS[hint]
     origin, inner = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return Scalar.ANYTHING
     if origin is Annotated:
         return Noted(read(inner[0]), inner[1:])
     if origin is Literal:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.batch.ledger import DIED, FINAL, Ledger, Row, State, accepted, fold, present_rows, rows
+from agentcli.batch.ledger import DIED, FINAL, Ledger, Row, State, accepted, fold, parsed, present_rows, rows
 from agentcli.batch.money import fits, limit_of
 from agentcli.batch.plan import LOSSES, next_start
 from agentcli.batch.tasks import Task
@@ -160,3 +163,103 @@ def test_only_a_second_result_of_an_attempt_from_another_start_is_a_duplicate() 
     assert recorded(Row("a", 1, "y", "failed", round=1), first) == "failed", "another round"
     assert recorded(Row("a", 1, "y", "lost"), first) == "lost", "no result"
     assert recorded(second, Row("a", 1, "x", "running")) == "failed", "the first start has none"
+
+
+def test_a_line_has_what_says_something_and_its_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    ledger = Ledger(tmp_path, clock=lambda: 7.0)
+    ledger.write(Row("a", 1, "x", "running"))
+    ledger.write(Row("a", 1, "x", "failed", check=0, text="é", usage={"input": 1}, over=True))
+    [file] = tmp_path.iterdir()
+    assert file.name == f"ledger-{socket.gethostname()}-{os.getpid()}.jsonl"
+    assert file.stat().st_mode & 0o777 == 0o600
+    first, second = map(json.loads, file.read_text("ascii").splitlines())
+    none = {"cost": 0.0, "seconds": 0.0, "patch_lines": 0, "over": False, "tries": 0, "turns": 0, "round": 0}
+    assert first == {"id": "a", "attempt": 1, "token": "x", "state": "running", "t": 7.0, **none}
+    assert second == {**first, "state": "failed", "check": 0, "text": "é", "usage": {"input": 1}, "over": True}
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        (b'{"id": "a", "attempt": 1, "token": "x", "state": "held", "newer": 5}', Row("a", 1, "x", "held")),
+        (b'{"id": "a", "attempt": 1, "token": "x"}', None),
+        (b'{"id": "a"', None),
+        (b"[1]", None),
+        (b"5", None),
+        (b"", None),
+        (b"\xff", None),
+    ],
+)
+def test_a_line_of_a_newer_version_is_read_and_an_incomplete_one_is_not(line: bytes, row: Row | None) -> None:
+    assert parsed(line) == row
+
+
+def test_a_result_of_the_same_moment_as_its_start_comes_after_it(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    ledger = Ledger(tmp_path, clock=lambda: 7.0)
+    for state in ("passed", "running"):
+        ledger.write(Row("a", 1, "x", state))
+    [file] = tmp_path.iterdir()
+    file.rename(tmp_path / f"ledger-{socket.gethostname()}-{ended.pid}.jsonl")
+    assert [row.state for row in present_rows(tmp_path)] == ["running", "passed"]
+
+
+@pytest.mark.parametrize("process", ["9" * 30, "x", "-1", ""])
+def test_a_ledger_whose_name_has_no_process_belongs_to_a_driver_that_may_live(tmp_path: Path, process: str) -> None:
+    Ledger(tmp_path).write(Row("a", 1, "x", "running"))
+    [file] = tmp_path.iterdir()
+    file.rename(tmp_path / f"ledger-{socket.gethostname()}-{process}.jsonl")
+    assert [row.state for row in present_rows(tmp_path)] == ["running"]
+
+
+def test_the_cost_of_a_session_is_that_of_all_starts_that_continued_it() -> None:
+    starts = [
+        Row("a", 1, "x", "lost", 0.0, cost=0.25, session="s"),
+        Row("a", 1, "y", "lost", 1.0, cost=0.5, session="s"),
+        Row("a", 1, "z", "failed", 2.0, cost=2.0, session="s"),
+        Row("a", 2, "w", "running", 3.0, cost=4.0, session="t"),
+    ]
+    state = fold(starts)["a"]
+    assert {number: each.session_cost for number, each in state.attempts.items()} == {1: 2.75, 2: 4.0}
+    assert (state.session_cost, state.cost, state.state) == (4.0, 6.75, "running")
+
+
+def test_of_a_start_the_last_row_counts_and_of_the_rounds_the_last() -> None:
+    first = [Row("a", 1, "x", "running", 0.0, cost=1.0), Row("a", 1, "x", "failed", 1.0, cost=3.0)]
+    assert (fold(first)["a"].cost, fold(first)["a"].state) == (3.0, "failed")
+    again = [*first, Row("a", 1, "y", "passed", 2.0, cost=0.5, round=1)]
+    state = fold(again)["a"]
+    assert (state.state, state.cost, state.attempts[1].cost) == ("passed", 3.5, 3.5)
+    assert {number: each.newest.token for number, each in state.attempts.items()} == {1: "y"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "counts"),
+    [
+        ({"patch_lines": 5}, {"patch_lines": 4}, 2),
+        ({"patch_lines": 4}, {"patch_lines": 5}, 1),
+        ({"cost": 2.0}, {"cost": 1.0}, 2),
+        ({"cost": 1.0}, {"cost": 2.0}, 1),
+        ({"patch_lines": 4, "cost": 9.0}, {"patch_lines": 5, "cost": 1.0}, 1),
+        ({}, {}, 1),
+    ],
+)
+def test_of_two_that_passed_the_smaller_patch_counts_and_then_the_cheaper_one(
+    first: dict[str, Any], second: dict[str, Any], counts: int
+) -> None:
+    state = fold([Row("a", 1, "x", "passed", 0.0, **first), Row("a", 2, "y", "passed", 1.0, **second)])["a"]
+    assert state.newest.attempt == counts
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "counts"),
+    [("failed", "failed", 2), ("running", "failed", 1), ("held", "waiting", 2), ("error", "failed", 1), ("lost", "limited", 1)],
+)  # fmt: skip
+def test_as_long_as_none_has_passed_the_last_unfinished_attempt_counts(
+    first: State, second: State, counts: int
+) -> None:
+    state = fold([Row("a", 1, "x", first, 0.0), Row("a", 2, "y", second, 1.0)])["a"]
+    assert state.newest.attempt == counts

@@ -7,14 +7,29 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.codec.encode import decode, dump_line, dumps, encode, part_from_json, part_to_json
+from agentcli.core.codec.encode import (
+    Damaged,
+    decode,
+    dump_line,
+    dumps,
+    encode,
+    part_from_json,
+    part_to_json,
+    record_from_json,
+    usage_from_json,
+    usage_to_json,
+)
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import (
     Body,
+    Carry,
     Checkpoint,
     Compaction,
     Failure,
+    FeatureState,
+    Kept,
     Pin,
+    ProviderSummary,
     Prune,
     Record,
     Retry,
@@ -90,6 +105,10 @@ def fields(body: Body) -> dict[str, Any]:
             {"model": "m", "mode": "ask", "policy": "auto", "why": "why", "folder": "/f", "system": ["s"], "tools": [{"name": "x"}]},
         ),
         (Settings(tools=({"name": "x"},)), {"model": "", "mode": "", "policy": "", "system": [], "tools": [{"name": "x"}]}),
+        (FeatureState("goal", {"a": 1}), {"feature": "goal", "data": {"a": 1}}),
+        (FeatureState("goal", {}, "m", SPENT, 0.5), {"feature": "goal", "data": {}, "model": "m", "usage": TOKENS, "cost": 0.5}),
+        (Settings("m", system=("s",)), {"model": "m", "mode": "", "policy": "", "system": ["s"], "tools": []}),
+        (Prune(("a",), 5, "why", restored=("c",)), {"call_ids": ["a"], "tokens": 5, "reason": "why", "drop_thinking_before": 0, "restored": ["c"]}),
         (Failure("no", "there"), {"message": "no", "where": "there"}),
         (Failure("no", "there", SPENT), {"message": "no", "where": "there", "usage": TOKENS, "cost": None}),
         (Unknown("new", {"kind": "new", "seq": 9, "x": 1}), {"x": 1}),
@@ -146,3 +165,128 @@ def test_a_part_has_what_says_something_and_comes_back(part: Part, raw: dict[str
 def test_text_that_is_no_unicode_is_written_in_ascii() -> None:
     assert (dumps({"a": "é"}), dump_line({"a": "é"})) == ('{"a":"é"}', '{"a":"é"}\n'.encode())
     assert (dumps(["é\ud800"]), dump_line(["é\ud800"])) == ('["\\u00e9\\ud800"]', b'["\\u00e9\\ud800"]\n')
+
+
+def test_a_compaction_carries_the_whole_state_and_the_summary_of_a_provider() -> None:
+    carry = Carry(
+        SPENT, 0.5, 3, "m", "plan", "auto", "title", "name", (TodoItem("a", "completed", "doing a"),), ("s",), ({"name": "x"},),
+        {"c": 1}, (4, 5), {"d": 6}, {"e": 7}, "/f", {"goal": Kept(8, {"g": 1})},
+    )  # fmt: skip
+    summary = ProviderSummary("anthropic", "m", "so far", {"anthropic": {"x": 1}})
+    body = Compaction("auto", "compressed", "auto", carry=carry, by_provider=summary)
+    record = Record(3, "id", "2026-01-01T00:00:00Z", "ab", body)
+    assert decode(encode(record)) == record
+    raw = fields(body)
+    assert raw["by_provider"] == {
+        "provider": "anthropic",
+        "model": "m",
+        "text": "so far",
+        "meta": {"anthropic": {"x": 1}},
+    }
+    assert raw["carry"] == {
+        "usage": TOKENS, "cost": 0.5, "turn": 3, "model": "m", "mode": "plan", "policy": "auto", "title": "title", "name": "name",
+        "todo": [{"content": "a", "status": "completed", "active_form": "doing a"}], "system": ["s"], "tools": [{"name": "x"}],
+        "calibration": {"c": 1}, "pins": [4, 5], "cleared": {"d": 6}, "cleared_inputs": {"e": 7}, "folder": "/f",
+        "features": {"goal": {"seq": 8, "data": {"g": 1}}},
+    }  # fmt: skip
+    bare = fields(Compaction("auto", "noop", "auto"))["carry"]
+    assert (bare["pins"], bare["cleared"]) == (None, None)
+    assert not {"cleared_inputs", "folder", "features"} & set(bare)
+    part = summary.part
+    assert (part.text, part.synthetic, part.source, part.meta) == ("so far", True, "compactor", summary.meta)
+
+
+HEAD = {"seq": 1, "id": "x", "time": "t", "prev": ""}
+COMPACTION = {"kind": "compaction", "trigger": "auto", "status": "noop", "policy": "auto"}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"kind": "message", "role": "system", "parts": []},
+        {"kind": "message", "role": "user"},
+        {"kind": "message", "role": "user", "parts": ["a"]},
+        {"kind": "message", "role": "user", "parts": [{"type": "text"}]},
+        {"kind": "message", "role": "user", "parts": [{"type": "text", "text": "a", "meta": 5}]},
+        {"kind": "tool_result", "call_id": "c", "name": "r", "status": "success"},
+        {"kind": "compaction", "trigger": "auto", "status": "noop"},
+        {**COMPACTION, "covers": [1]},
+        {**COMPACTION, "covers": [1, 2, 3]},
+        {**COMPACTION, "replaced": {"c": 5}},
+        {**COMPACTION, "carry": {"pins": ["a"]}},
+        {**COMPACTION, "carry": {"cleared": {"c": "a"}}},
+        {**COMPACTION, "carry": {"features": {"goal": 5}}},
+        {**COMPACTION, "carry": {"features": {"goal": {"data": {}}}}},
+        {"kind": "prune", "tokens": 1},
+        {"kind": "prune", "call_ids": ["a"], "outcomes": {"a": 1}},
+        {"kind": "undo"},
+        {"kind": "pin"},
+        {"kind": "unpin"},
+        {"kind": "todo"},
+        {"kind": "retry", "reason": "busy"},
+        {"kind": "retry", "attempt": 1},
+        {"kind": "feature"},
+        {"kind": "error"},
+        {"kind": 5},
+        {},
+    ],
+)
+def test_a_record_without_a_field_that_it_needs_or_with_another_type_is_damaged(raw: dict[str, Any]) -> None:
+    with pytest.raises(Damaged, match=r"not a record: \w+: "):
+        record_from_json(HEAD | raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "body"),
+    [
+        ({"kind": "message", "role": "user", "parts": [{"type": "new"}, {"type": "text", "text": "a"}, {}]}, Message("user", (Text("a"),))),
+        ({"kind": "message", "role": "assistant", "parts": [], "usage": None, "stop": ""}, Message("assistant", ())),
+        ({"kind": "message", "role": "assistant", "parts": [], "usage": {"input": 2}}, Message("assistant", (), usage=Usage(2))),
+        ({"kind": "tool_result", "call_id": "c", "name": "r", "status": "odd", "output": ""}, ToolResult("c", "r", "error", "")),
+        (
+            {
+                "kind": "tool_result", "call_id": "c", "name": "r", "status": "denied", "output": "", "time": {"start": 1, "end": 2, "recorded": "t"},
+                "images": [{"type": "text", "text": "a"}, {"type": "image", "mime": "m", "data": "d"}],
+            },
+            ToolResult("c", "r", "denied", "", started=1.0, ended=2.0, images=(Image("m", "d"),)),
+        ),
+        (COMPACTION, Compaction("auto", "noop", "auto")),
+        ({**COMPACTION, "covers": [], "stands_for": None, "carry": None}, Compaction("auto", "noop", "auto")),
+        ({**COMPACTION, "carry": {"pins": [], "cleared": {}}}, Compaction("auto", "noop", "auto", carry=Carry(pins=(), cleared={}))),
+        ({"kind": "prune", "call_ids": []}, Prune((), 0, "")),
+        ({"kind": "prune", "call_ids": [], "by": "somebody"}, Prune((), 0, "")),
+        ({"kind": "undo", "undoes": 3}, Undo(3)),
+        ({"kind": "todo", "items": [{"content": "a"}]}, Todo((TodoItem("a"),))),
+        ({"kind": "retry", "attempt": 1, "reason": "busy", "delay": None}, Retry(1, 0.0, "busy")),
+        ({"kind": "checkpoint"}, Checkpoint({})),
+        ({"kind": "title"}, Title()),
+        ({"kind": "feature", "feature": "goal"}, FeatureState("goal", {})),
+        ({"kind": "error", "message": "no"}, Failure("no", "")),
+    ],
+)  # fmt: skip
+def test_a_field_that_is_missing_or_null_has_its_default(raw: dict[str, Any], body: Body) -> None:
+    assert record_from_json(HEAD | raw).body == body
+
+
+@pytest.mark.parametrize(("time", "read"), [("t", "t"), ({"recorded": "t", "start": 1}, "t"), ({"start": 1}, "")])
+def test_the_time_of_a_record_stands_by_itself_or_in_the_span_of_a_call(time: object, read: str) -> None:
+    assert record_from_json(HEAD | {"kind": "pin", "pins": 1, "time": time}).time == read
+
+
+@pytest.mark.parametrize("name", ["seq", "id", "time", "prev"])
+def test_a_record_without_its_head_is_damaged(name: str) -> None:
+    with pytest.raises(Damaged, match=name):
+        record_from_json({key: value for key, value in HEAD.items() if key != name} | {"kind": "pin", "pins": 1})
+
+
+def test_usage_has_a_name_for_each_count_and_a_missing_one_is_none() -> None:
+    assert (usage_to_json(SPENT), usage_from_json(TOKENS)) == (TOKENS, SPENT)
+    assert usage_from_json(None) == usage_from_json({}) == Usage()
+    assert usage_from_json({"output": 2.0, "new": 9}) == Usage(output=2)
+
+
+@pytest.mark.parametrize(
+    "body", [Title("t", "n", "m"), FeatureState("goal", {}, "m"), Undo(2, "undo"), Failure("no", "there")]
+)
+def test_a_record_for_which_no_model_was_asked_names_no_model_and_no_cost(body: Body) -> None:
+    assert not {"model", "usage", "cost"} & set(fields(body))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.codec.fields import items, number, text, whole
+from agentcli.core.codec.fields import items, number, table, text, whole
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,19 @@ def test_a_field_without_default_must_be_there() -> None:
             read({"none": None}, "none", None)
     with pytest.raises(TypeError, match="name is 5"):
         text({"name": 5}, "name")
+
+
+def test_an_object_is_taken_and_a_missing_one_is_empty() -> None:
+    raw = {"full": {"a": 1}, "none": None, "list": [], "zero": 0}
+    assert (table(raw, "full"), table(raw, "none"), table(raw, "gone")) == ({"a": 1}, {}, {})
+    for name, why in (("list", r"list is \[\]"), ("zero", "zero is 0")):
+        with pytest.raises(TypeError, match=why):
+            table(raw, name)
+
+
+def test_an_odd_value_is_told_in_forty_characters() -> None:
+    long = ["x" * 60]
+    for read in (text, whole, number, table):
+        with pytest.raises(TypeError) as refused:
+            read({"name": long}, "name")
+        assert str(refused.value) == f"name is {repr(long)[:40]}"

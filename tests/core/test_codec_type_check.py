@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
@@ -69,3 +69,71 @@ def test_that_holds_for_every_part_of_a_message(part: Any, data: st.DataObject, 
 )
 def test_a_wrong_value_anywhere_is_found(value: Any) -> None:
     assert not is_declared(value)
+
+
+@dataclass
+class Noted:
+    """A class with a field of any type."""
+
+    noted: Annotated[int, "note"] = 1
+    anything: Any = None
+
+
+@dataclass
+class Listing:
+    """A class with lists that no record has, and tuples of anything."""
+
+    numbers: list[int] | None = None
+    untyped: tuple | None = None  # type: ignore[type-arg]
+
+
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    [
+        (Noted(), False),
+        (Noted(anything=1), False),
+        (Listing(), True),
+        (Listing([1]), False),
+        (Listing((1,)), False),  # type: ignore[arg-type]
+        (Listing(untyped=(1,)), False),
+        (Usage(), True),
+        (Usage(True), False),
+    ],
+)
+def test_what_has_no_declared_type_is_not_as_declared(value: Any, declared: bool) -> None:
+    assert is_declared(value) is declared
+
+
+@dataclass
+class Either:
+    """A class of the kinds that can be told."""
+
+    noted: Annotated[int, "note"] = 1
+    either: int | str | None = None
+    numbers: tuple[float, ...] = ()
+
+
+@dataclass
+class Single:
+    """A class of one field."""
+
+    name: str = ""
+
+
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    [
+        (Either(), True),
+        (Either(5, "x", (1, 2.5)), True),
+        (Either(either=5), True),
+        (Either(noted="x"), False),  # type: ignore[arg-type]
+        (Either(noted=None), False),  # type: ignore[arg-type]
+        (Either(either=1.5), False),  # type: ignore[arg-type]
+        (Either(numbers=(1.0, float("inf"))), False),
+        (Either(numbers=(1.0, "x")), False),  # type: ignore[arg-type]
+        (Single("name"), True),
+        (Single(5), False),  # type: ignore[arg-type]
+    ],
+)
+def test_a_value_of_one_of_several_types_is_as_declared(value: Any, declared: bool) -> None:
+    assert is_declared(value) is declared

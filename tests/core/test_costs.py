@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.core.costs import CostSum, bars, cost_chart, money
+from agentcli.core.costs import CostSum, bars, cost_chart, dollars, money
 from agentcli.core.message import Usage
 
 
@@ -42,3 +43,24 @@ def test_a_bar_has_eighths_of_a_character_and_none_for_nothing() -> None:
     assert bars([0, 0], 2) == ["  ", "  "]
     assert bars([], 2) == []
     assert bars([1], 3) == ["███"]
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [(0, "$0.00"), (0.0049, "$0.0049"), (0.005, "$0.01"), (0.00501, "$0.01"), (0.0, "$0.00"), (1.5, "$1.50"), (-1, "$-1.0000")],
+)  # fmt: skip
+def test_an_amount_is_told_in_cents_unless_it_is_less_than_half_of_one(cost: float, text: str) -> None:
+    assert dollars(cost) == text
+
+
+@pytest.mark.parametrize(("cost", "text"), [(None, "price unknown"), (0.0, "$0"), (0.00004, "$0.0000"), (2, "$2.0000")])
+def test_nothing_spent_is_not_an_unknown_price(cost: float | None, text: str) -> None:
+    assert money(cost) == text
+
+
+def test_a_long_name_pushes_its_own_line_only() -> None:
+    long = "n" * 29
+    assert cost_chart({long: CostSum(1, Usage(4)), "b": CostSum(1, Usage(4))}) == [
+        f"  {long}  {'█' * 16}             4  price unknown",
+        f"  {'b':28}  {'█' * 16}             4  price unknown",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agentcli.core.families import FAMILIES, OTHER, family_of, offers
 from agentcli.core.message import Text, Thinking, Usage
 from agentcli.core.model import ModelSpec, PriceChange, Prices, RequestMessage, ToolSchema
 
@@ -69,3 +70,42 @@ def test_a_message_without_thinking_keeps_all_else() -> None:
 def test_prices_of_today_apply_where_they_change() -> None:
     past, future = PriceChange("2000-01-01", Prices(2)), PriceChange("2999-01-01", Prices(3))
     assert ModelSpec("m", "x", prices=Prices(1), price_changes=(past, future)).cost(Usage(1_000_000)) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "family"),
+    [
+        ("anthropic", "claude-x", "Claude"), ("openai", "anthropic/x", "Claude"), ("google", "anything", "Gemini"),
+        ("openai", "GPT-5", "GPT"), ("openai", "o3-mini", "GPT"), ("openai", "qwen3", "other"), ("", "", "other"),
+    ],
+)  # fmt: skip
+def test_a_family_is_known_by_the_model_or_by_the_kind_of_its_provider(kind: str, model: str, family: str) -> None:
+    assert family_of(kind, model).name == ModelSpec("p", model, kind).family.name == family
+
+
+@pytest.mark.parametrize(
+    ("model", "freely"),
+    [("gpt-5.1", True), ("openai/GPT-10", True), ("codex-mini", True), ("gpt-4.1", False), ("gpt-oss-5", False), ("claude-x", False), ("qwen", False)],
+)  # fmt: skip
+def test_the_newer_gpt_models_write_a_text_without_json(model: str, freely: bool) -> None:
+    assert ModelSpec("p", model).writes_freely is freely
+
+
+@pytest.mark.parametrize(
+    ("family", "tool", "available", "offered"),
+    [
+        ("GPT", "apply_patch", {"apply_patch", "multi_edit"}, True),
+        ("GPT", "multi_edit", {"apply_patch", "multi_edit"}, False),
+        ("GPT", "multi_edit", {"multi_edit"}, True),
+        ("GPT", "read", {"apply_patch", "read"}, True),
+        ("Claude", "apply_patch", {"apply_patch", "multi_edit"}, False),
+        ("Claude", "multi_edit", {"apply_patch", "multi_edit"}, True),
+        ("other", "apply_patch", {"apply_patch"}, False),
+        ("other", "read", {"read"}, True),
+    ],
+)
+def test_a_tool_of_one_family_takes_the_place_of_another_there_and_only_there(
+    family: str, tool: str, available: set[str], offered: bool
+) -> None:
+    [chosen] = [each for each in (*FAMILIES, OTHER) if each.name == family]
+    assert offers(chosen, tool, frozenset(available)) is offered

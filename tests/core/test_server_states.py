@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.core.mcp_servers import CALL, ServerState, effective
-from agentcli.core.message import ToolCall
+from agentcli.core.mcp_servers import (
+    CALL,
+    LOADED,
+    ServerPrompt,
+    ServerState,
+    effective,
+    loaded_tools,
+    server_of,
+    server_prefix,
+)
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.model import ToolSchema
 
 
 @pytest.mark.parametrize(
@@ -56,3 +66,38 @@ def test_a_call_of_the_gate_means_a_call_of_the_servers_tool(
 def test_a_call_of_another_tool_is_itself() -> None:
     call = ToolCall("c", "bash", {"tool": "mcp__a__b"})
     assert effective(call) is call
+
+
+@pytest.mark.parametrize(
+    ("state", "obstacle"),
+    [
+        (ServerState("git", "failed", "exit status 1."), "Server git is not connected: exit status 1."),
+        (ServerState("git", "needs login"), "Server git is not connected: needs login."),
+        (ServerState("git", "connecting"), "Server git is not connected: connecting."),
+    ],
+)
+def test_a_call_of_a_server_that_is_not_connected_is_answered_with_the_reason(
+    state: ServerState, obstacle: str
+) -> None:
+    assert state.obstacle == obstacle
+
+
+@pytest.mark.parametrize(
+    ("name", "server"),
+    [("mcp__git__log", "git"), ("mcp__my_git__a__b", "my_git"), ("git__log", "git"), ("mcp__git", "git")],
+)
+def test_the_name_of_a_tool_begins_with_that_of_its_server(name: str, server: str) -> None:
+    assert (server_of(name), server_prefix(name)) == (server, f"mcp__{server}__")
+
+
+def test_a_prompt_is_called_by_its_server_and_name() -> None:
+    assert ServerPrompt("git", "review").command == "git:review"
+
+
+def test_the_tools_that_searches_load_stand_by_name_and_the_first_definition_counts() -> None:
+    def search(*tools: ToolSchema) -> ToolResult:
+        return ToolResult("c", "mcp_search", "success", "", metadata={LOADED: [tool.raw for tool in tools]})
+
+    b, a, other_b = (ToolSchema(name, text, {"type": "object"}) for name, text in (("b", "1"), ("a", "2"), ("b", "3")))
+    assert loaded_tools([search(b), ToolResult("d", "read", "success", ""), search(a, other_b)]) == (a, b)
+    assert loaded_tools([]) == ()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any, cast
 
 import pytest
 
-from agentcli.core.tool import UNKNOWN, Effect, ToolOutput, Traits
+from agentcli.core.model import ToolSchema
+from agentcli.core.tool import UNKNOWN, CallScope, CommandSandbox, Effect, Tool, ToolOutput, Traits
 
 
 def test_a_tool_that_nobody_described_runs_programs_and_is_nothing_else() -> None:
@@ -46,3 +48,24 @@ def test_a_result_is_whole_and_succeeded_unless_it_says_otherwise() -> None:
         {},
         (),
     )
+
+
+def test_a_tool_takes_what_its_schema_lists_and_what_no_schema_lists() -> None:
+    async def run(*_: object) -> ToolOutput:
+        return ToolOutput("")
+
+    schema = ToolSchema("read", "Read.", {"type": "object", "properties": {"path": {}}, "required": ["path"]})
+    plain = Tool(schema, run, UNKNOWN)
+    assert (plain.name, plain.takes, plain.title({"a": 1}), plain.foreign) == ("read", schema.parameters, "", False)
+    more = Tool(schema, run, UNKNOWN, unlisted={"all": {"type": "boolean"}})
+    assert more.takes == {**schema.parameters, "properties": {"path": {}, "all": {"type": "boolean"}}}
+    assert plain.preview(cast(Any, None), {"path": "a", "n": 1}) == '{"path":"a","n":1}'
+
+
+def test_a_call_without_a_decision_is_confined_to_nothing_and_follows_no_redirect() -> None:
+    scope = CallScope()
+    assert scope.objection("https://elsewhere.example") == "it was not judged"
+    assert (scope.allowed_paths, scope.hidden, scope.folder, scope.sandbox) == ((), (), None, CommandSandbox())
+    sandbox = scope.sandbox
+    assert (sandbox.wrap, sandbox.hardened, sandbox.note, sandbox.if_failed) == (None, False, "", "")
+    assert sandbox.same_port(80)

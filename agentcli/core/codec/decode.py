@@ -84,10 +84,10 @@ def _damaged(error: Exception) -> Damaged:
 
 def loads(data: bytes) -> Any:
     """Parse the JSON in the bytes of a record file as `json.loads` does, but faster if this program wrote it. Raises ValueError."""
-    if data[:1] == b"{" and data[-2:] == b"}\n":  # no other encoding and no blanks: no need to look for them
+    if data.startswith(b"{") and data.endswith(b"}\n"):  # no other encoding and no blanks: no need to look for them
         text = data.decode("utf-8", "surrogatepass")
         value, end = _DECODER.raw_decode(text)
-        if end == len(text) - 1:
+        if text[end:] == "\n":
             return value
     return json.loads(data)
 

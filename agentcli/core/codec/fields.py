@@ -16,9 +16,7 @@ def text(raw: Json, name: str, default: str | None = "") -> str:
         return value
     if value is None and default is not None:
         return default
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {value!r:.40}") if name in raw else KeyError(name)
-    return value
+    raise TypeError(f"{name} is {value!r:.40}") if name in raw else KeyError(name)
 
 
 def whole(raw: Json, name: str, default: int | None = 0) -> int:

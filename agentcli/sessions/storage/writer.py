@@ -72,8 +72,7 @@ def _acquired(path: Path, patience: float) -> FileLock:
 def _sign(file: int) -> None:
     """Write the holder's process id, for the message to others; the lock itself does not depend on it."""
     with contextlib.suppress(OSError):
-        os.ftruncate(file, 0)
-        os.write(file, f"{os.getpid()}\n".encode())
+        os.ftruncate(file, os.write(file, f"{os.getpid()}\n".encode()))
 
 
 def _busy(path: Path) -> str:

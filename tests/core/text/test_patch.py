@@ -77,7 +77,10 @@ def test_a_changed_file_has_hunks_with_their_places(lines: tuple[str, ...], hunk
             "*** Begin Patch\n*** Delete File: a",
             "A patch ends with the line '*** End Patch', and this one with '*** Delete File: a'.",
         ),
-        (f"*** Begin Patch\n{'x' * 81}", f"A patch ends with the line '*** End Patch', and this one with '{'x' * 80}'."),
+        (
+            f"*** Begin Patch\n{'x' * 81}",
+            f"A patch ends with the line '*** End Patch', and this one with '{'x' * 80}'.",
+        ),
         (patch("x" * 81), f"Line 2 of the patch is '{'x' * 80}': a line such as '*** Update File: path' is expected."),
         (patch(), "The patch changes no file."),
         (patch("*** Note: x"), "The patch changes no file."),

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,49 @@ def test_a_lock_on_what_was_moved_away_is_taken_anew(tmp_path: Path) -> None:
     first.release()
     assert is_locked(tmp_path / "lock")
     second.release()
+
+
+def test_a_lock_that_is_freed_within_the_wait_is_taken(tmp_path: Path) -> None:
+    first = Lock(tmp_path / "lock")
+    threading.Timer(0.03, first.release).start()
+    second = Lock(tmp_path / "lock", patience=30)
+    assert is_locked(tmp_path / "lock")
+    second.release()
+
+
+def test_a_lock_whose_file_is_moved_away_during_the_wait_is_let_go(tmp_path: Path) -> None:
+    first = Lock(tmp_path / "lock")
+
+    def move() -> None:
+        (tmp_path / "lock").rename(tmp_path / "moved")
+        first.release()
+
+    threading.Timer(0.03, move).start()
+    second = Lock(tmp_path / "lock", patience=30)
+    assert is_locked(tmp_path / "lock")
+    assert not is_locked(tmp_path / "moved")
+    second.release()
+
+
+def test_the_file_of_a_lock_names_its_holder_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("4194304999\nolder")
+    lock = Lock(tmp_path / "lock")
+    assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+    lock.release()
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_session_that_is_open_elsewhere_is_told_with_what_to_do(tmp_path: Path, signed: bool) -> None:
+    folder = tmp_path / "s-1"
+    folder.mkdir()
+    lock = Lock(folder / "lock")
+    if not signed:
+        (folder / "lock").write_text("")
+    who = f" (process {os.getpid()})" if signed else ""
+    with pytest.raises(SessionBusy) as busy:
+        Lock(folder / "lock", patience=0.0)
+    assert str(busy.value) == (
+        f"Session s-1 is open for writing in another agentcli{who}. Open it read-only with `agentcli sessions show s-1`, "
+        "or continue in a copy with `agentcli resume s-1 --fork`."
+    )
+    lock.release()

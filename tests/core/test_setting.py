@@ -1,0 +1,67 @@
+"""The declaration of a setting, and how a project tightens it."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+import pytest
+
+from agentcli.core.setting import ADDED, LIMIT, LOWER, NEVER, Access, Tighter, access, setting, towards
+
+
+@dataclass
+class Declared:
+    """Settings of each kind, and a constant."""
+
+    free: int = setting(1, project="free")
+    table: dict[str, int] = setting({"a": 1}, project="never")  # noqa: RUF009 - it returns a field
+    tight: int = setting(3, project="tighten", tighter=LOWER)
+    constant: int = 4
+
+
+@pytest.mark.parametrize(
+    ("tighter", "own", "given", "effective"),
+    [
+        (LOWER, 5, 3, 3), (LOWER, 3, 5, 3), (LOWER, 3, 0, 0),
+        (LIMIT, 5, 3, 3), (LIMIT, 3, 5, 3), (LIMIT, 3, 0, 3), (LIMIT, 0, 3, 3), (LIMIT, 0, 0, 0),
+        (ADDED, ("a", "b"), ("b", "c"), ("a", "b", "c")), (ADDED, (), ("a",), ("a",)), (ADDED, ("a",), (), ("a",)),
+        (towards("off", "auto", "on"), "auto", "on", "on"), (towards("off", "auto", "on"), "auto", "off", "auto"),
+        (towards(True, False), True, False, False), (towards(True, False), False, True, False),
+    ],
+)  # fmt: skip
+def test_a_project_makes_a_setting_stricter_and_never_looser(
+    tighter: Tighter, own: Any, given: Any, effective: Any
+) -> None:
+    assert tighter.combine(own, given) == effective
+
+
+@pytest.mark.parametrize(
+    ("tighter", "words"),
+    [
+        (LOWER, "lower it"), (LIMIT, "lower it"), (ADDED, "add to it"),
+        (towards("off", "on"), 'change it towards "on"'), (towards(True, False), "change it towards false"),
+    ],
+)  # fmt: skip
+def test_the_permitted_change_is_told_in_words(tighter: Tighter, words: str) -> None:
+    assert tighter.allowed == words
+
+
+def test_a_field_knows_what_a_project_may_do_with_it_and_a_constant_is_no_setting() -> None:
+    found = {each.name: access(each) for each in fields(Declared)}
+    assert found == {"free": Access("free"), "table": NEVER, "tight": Access("tighten", LOWER), "constant": None}
+
+
+def test_every_instance_has_its_own_table() -> None:
+    one, other = Declared(), Declared()
+    assert (one.free, one.table, one.tight) == (1, {"a": 1}, 3)
+    assert one.table is not other.table
+    assert [each.default is MISSING for each in fields(Declared)] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(("project", "tighter"), [("free", LOWER), ("never", LOWER), ("tighten", None)])
+def test_a_direction_stands_beside_a_setting_that_a_project_tightens_and_only_there(
+    project: Any, tighter: Tighter | None
+) -> None:
+    with pytest.raises(TypeError, match="only then"):
+        Access(project, tighter)
