@@ -135,7 +135,7 @@ class RecordFolder:
         """Return the numbers of all records, or of one kind, ascending. Lists the folder."""
         if not kind:
             return sorted(self._numbered())
-        ending = file_name(0, kind)[6:]  # most names are of another kind, and need no closer look
+        ending = f"-{_in_names(kind)}.json"  # most names are of another kind, and need no closer look
         named = ((number_in(name), name) for name in self._names() if name.endswith(ending))
         return sorted(seq for seq, name in named if seq is not None and name == file_name(seq, kind))
 
@@ -197,7 +197,7 @@ class Reader:
     def read(self, seq: int, head: str = "") -> Record | None:
         """Return a record, or None with its loss noted. Raises OSError if the system is out of files or memory."""
         claim, proven = (self._claim, self._proven) if seq == self._next else (head, bool(head))
-        self._claim, self._proven, self._next = "", False, seq - 1
+        self._claim, self._next = "", seq - 1
         try:
             data = self.shelf.read(seq)
         except OSError as error:
@@ -250,8 +250,7 @@ def read_file(path: str | Path, folder: int | None = None) -> bytes:
         data = os.read(file, _AT_ONCE)
         if len(data) < _AT_ONCE and data.endswith(b"}\n"):
             return data  # complete JSON with this program's line end: no need to ask for more
-        size = os.fstat(file).st_size
-        while len(data) < size and (more := os.read(file, size - len(data))):
+        while more := os.read(file, os.fstat(file).st_size):
             data += more
         return data
     finally:

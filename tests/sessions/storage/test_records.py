@@ -27,12 +27,14 @@ from tests.sessions.bodies import compaction, reply, user
 AT_ONCE = 1 << 16
 
 
-@pytest.mark.parametrize("size", [0, 2, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 5 * AT_ONCE])
+@pytest.mark.parametrize("size", [0, 2, AT_ONCE - 2, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 5 * AT_ONCE])
 @pytest.mark.parametrize("end", [b"}\n", b"xx"])
 def test_a_file_of_any_size_is_read_whole(tmp_path: Path, size: int, end: bytes) -> None:
     data = b"}\n" * (size // 2) + end
     (tmp_path / "file").write_bytes(data)
+    before = len(os.listdir("/dev/fd"))
     assert read_file(tmp_path / "file") == data
+    assert len(os.listdir("/dev/fd")) == before
 
 
 def test_a_record_that_fills_several_reads_comes_back(tmp_path: Path) -> None:
@@ -246,6 +248,11 @@ def test_a_changed_record_is_lost_if_a_proven_one_says_so(
     assert ([loss.seq for loss in reader.losses], [loss.seq for loss in reader.doubts]) == (lost, doubted)
     assert all(loss.file == RecordFolder(tmp_path / "r").path(loss.seq) for loss in reader.losses)
     assert {loss.cause for loss in reader.losses} <= {"damaged"}
+    for loss in reader.losses if len(lost) == 1 and head else ():
+        rest = f"(its SHA-256 differs from what record {loss.seq + 1} says)"
+        assert loss.why == f"record {loss.seq} differs from what was written {rest}"
+    for loss in reader.doubts:
+        assert loss.why == f"record {loss.seq} or record {loss.seq + 1} was changed: their chain is broken"
 
 
 def test_losses_tell_their_cause(tmp_path: Path) -> None:
@@ -275,6 +282,14 @@ def test_losses_tell_their_cause(tmp_path: Path) -> None:
         (
             [user("a"), user("b"), Compaction("auto", "compressed", "auto", kept_from=3, kept=(1,)), user("c")],
             [1, 3, 4],
+        ),
+        (
+            [*map(user, "abcde"), Compaction("auto", "compressed", "auto", kept_from=5, kept=(2, 4, 5)), user("g")],
+            [2, 4, 5, 6, 7],
+        ),
+        (
+            [*map(user, "abcd"), Compaction("auto", "compressed", "auto", kept_from=4, kept=(3, 1)), Undo(1, "rewind")],
+            [1, 6],
         ),
         ([user("a"), Compaction("auto", "compressed", "auto", kept_from=2), Undo(2), user("c")], [1, 3, 4]),
         ([user("a"), user("b"), Undo(1, "rewind"), user("c")], [1, 3, 4]),

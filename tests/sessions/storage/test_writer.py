@@ -166,3 +166,11 @@ def test_the_holder_of_a_lock_is_told_as_far_as_it_is_known(tmp_path: Path, cont
     if content is not None:
         (tmp_path / "lock").write_text(content)
     assert holder(tmp_path / "lock") == told
+
+
+def test_the_first_record_is_written_into_a_folder_without_records(tmp_path: Path) -> None:
+    (tmp_path / "session/records").mkdir(parents=True)
+    writer = filled(tmp_path / "session", Hasty(), 1)
+    assert writer.save()
+    assert names(tmp_path / "session") == ["000001-pin.json"]
+    writer.release()
