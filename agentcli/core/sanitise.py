@@ -34,7 +34,7 @@ _VARIED = (
 """Characters whose form U+FE00 to U+FE02 choose: ideographs, their punctuation, mathematical signs."""
 _SPELLED_GROUPS = 8
 _HARMLESS = bytes([*b"\t\n", *range(0x20, 0x7F)])
-_INVISIBLE_KINDS = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_INVISIBLE_KINDS = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
@@ -83,11 +83,9 @@ def harmful(text: str) -> str:
 
 def invisible(letter: str) -> bool:
     """Return True if this character is invisible or changes the order of others."""
-    if " " <= letter <= "~":
-        return False
     if "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef" or letter in _BLANK_LETTERS:
         return True
-    return unicodedata.category(letter) in (*_INVISIBLE_KINDS, "Zs")
+    return letter != " " and unicodedata.category(letter) in _INVISIBLE_KINDS
 
 
 def is_needed_joiner(text: str, place: int) -> bool:
@@ -129,10 +127,8 @@ def _fits(kind: str, letter: str) -> bool:
 
 
 def _spelled(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    letter = match.group()
+    return f"\\x{ord(letter):02x}" if letter.isascii() else letter.encode("ascii", "backslashreplace").decode("ascii")
 
 
 def replace_surrogates(text: str) -> str:

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.core.sanitise import display_path, invisible, is_needed_joiner, is_safe, safe, safe_line
+from agentcli.core.sanitise import (
+    display_path,
+    harmful,
+    invisible,
+    is_needed_joiner,
+    is_safe,
+    replace_surrogates,
+    safe,
+    safe_line,
+)
 
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]
 BIDI = list("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -181,3 +190,60 @@ def test_no_printable_ascii_character_is_invisible_and_every_other_blank_is() ->
 )
 def test_a_joiner_is_needed_by_emoji_and_by_letters_that_join(text: str, place: int, needed: bool) -> None:
     assert is_needed_joiner(text, place) is needed
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x00\x1f\x7f\x9f", "\\x00\\x1f\\x7f\\x9f"),
+        ("\u00ad\u034f\ufffb", "\\xad\\u034f\\ufffb"),
+        ("\ud800\U0001bca0\U000e0fff", "\\ud800\\U0001bca0\\U000e0fff"),
+    ],
+)
+def test_an_escape_has_as_many_digits_as_its_character_needs(text: str, shown: str) -> None:
+    assert safe(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"), [("aé", "aé"), ("a\ud800b\udfffc", "a\ufffdb\ufffdc"), ("", ""), ("\ud7ff\ue000", "\ud7ff\ue000")]
+)
+def test_what_cannot_be_sent_is_replaced(text: str, sent: str) -> None:
+    assert replace_surrogates(text) == sent
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("plain é", ""), ("a\tb\nc\td", "\\t, \\n"), ("\x1b[2J\x1b", "\\x1b"), ("b\u202ea\u200e", "\\u202e, \\u200e")],
+)
+def test_each_character_that_would_be_escaped_is_told_once(text: str, told: str) -> None:
+    assert harmful(text) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\u200d", "\u200d"),
+        ("\ufe0fx", "\ufe0fx"),
+        ("x\ufe0f", "x⟨U+FE0F⟩"),
+        ("x\u200d", "x⟨U+200D⟩"),
+        ("x\u200cم", "x⟨U+200C⟩م"),
+        ("x\u200dم", "x\u200dم"),
+        ("م\u200cx", "م\u200cx"),
+        ("👍\ufe0e", "👍\ufe0e"),
+        ("#\ufe0f\u20e3", "#\ufe0f\u20e3"),
+        ("#\ufe0f", "#\ufe0f"),
+        ("#\ufe0fa", "#⟨U+FE0F⟩a"),
+        ("❤\ufe0f\u200d💋", "❤\ufe0f\u200d💋"),
+        ("❤\ufe0f\u200dx", "❤⟨U+FE0F U+200D⟩x"),
+        ("x\ufe0f\u200d💋", "x⟨U+FE0F U+200D⟩💋"),
+        ("葛\ufe02", "葛\ufe02"),
+        ("葛\ufe03", "葛⟨U+FE03⟩"),
+        ("葛\ufe00\ufe00", "葛⟨U+FE00×2⟩"),
+        ("a\ufe00", "a⟨U+FE00⟩"),
+        ("a" + "\ufe01\ufe0e" * 4 + "b", "a⟨" + "U+FE01 U+FE0E " * 3 + "U+FE01 U+FE0E⟩b"),
+        ("a" + "\ufe01\ufe0e" * 4 + "\ufe01" * 3 + "b", "a⟨" + "U+FE01 U+FE0E " * 4 + "and 3 more⟩b"),
+    ],
+)
+def test_a_joiner_or_selector_stays_beside_what_needs_it(text: str, shown: str) -> None:
+    assert safe(text) == shown
+    assert is_safe(text) is (text == shown)

@@ -10,7 +10,7 @@ import pytest
 
 from agentcli.core.annotation import read
 from agentcli.core.errors import ToolError, UsageError
-from agentcli.core.schema import KNOWN, WireName, check, parameters, schema_of, wire_names
+from agentcli.core.schema import KNOWN, Unlisted, WireName, check, parameters, schema_of, unlisted, wire_names
 
 
 @pytest.mark.parametrize(
@@ -160,3 +160,31 @@ def test_a_type_that_no_model_can_be_told_is_named_with_its_place(hint: Any, why
     with pytest.raises(UsageError) as refused:
         schema_of(read(hint), "f.x")
     assert str(refused.value) == why
+
+
+def test_a_parameter_that_no_schema_lists_has_one_of_its_own() -> None:
+    def read(
+        self: object,
+        context: object,
+        path: str,
+        whole: Annotated[bool, Unlisted(), "all of it"] = False,
+        *,
+        deep: int = 0,
+    ) -> None:
+        """Read."""
+
+    assert list(parameters(read)["properties"]) == ["path", "deep"]
+    assert unlisted(read) == {"whole": {"type": "boolean", "description": "all of it"}}
+    assert unlisted(read, skip=4) == {}
+
+
+def test_every_parameter_that_is_missing_is_told_with_its_description() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": TEXT, "b": {**TEXT, "description": "of it"}},
+        "required": ["a", "b", "c"],
+    }
+    with pytest.raises(ToolError) as refused:
+        check(schema, {})
+    assert str(refused.value) == "Missing a, b (of it), c. This tool takes a, b."
+    assert check({"type": "array", "items": {}}, [], "x") == []

@@ -46,7 +46,7 @@ def count(options: Mapping[str, str], name: str, default: int) -> int:
     given = options.get(name)
     if given is None:
         return default
-    if not given.isdigit() or int(given) < 1:
+    if not re.fullmatch(r"[0-9]{1,9}", given) or int(given) < 1:
         raise UsageError(f"--{name} takes a whole number from 1 on, not {given!r}.")
     return int(given)
 

@@ -27,3 +27,15 @@ def test_the_three_nearest_names_are_offered_best_first() -> None:
 def test_a_question_offers_the_names_and_nothing_is_asked_without_any() -> None:
     assert did_you_mean(["sessions", "session"]) == " Did you mean sessions or session?"
     assert did_you_mean([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "near"),
+    [
+        ("ab", "ba", True), ("abc", "bac", True), ("abc", "acb", True), ("abc", "cba", False), ("abcd", "badc", False),
+        ("a", "b", True), ("a", "", True), ("", "", False), ("ab", "a", True), ("abc", "a", False), ("abc", "axx", False),
+        ("abc", "abxy", False), ("abc", "bc", True), ("abcd", "abd", True), ("abcd", "bad", False),
+    ],
+)  # fmt: skip
+def test_a_slip_is_one_letter_or_two_neighbours(name: str, other: str, near: bool) -> None:
+    assert one_letter_off(name, other) is one_letter_off(other, name) is near
