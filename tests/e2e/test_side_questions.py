@@ -130,6 +130,7 @@ def test_beside_a_turn_it_is_answered_at_once_and_the_turn_goes_on(program: Prog
         for part in r["parts"]
         if part["type"] == "text"
     ]
+    assert "work" in said
     assert "Forty-two." not in said
     assert "All done." in said
 
