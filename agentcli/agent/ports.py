@@ -89,18 +89,25 @@ class TurnGrants:
     model: str = ""
     effort: str = ""
 
+    def __add__(self, other: TurnGrants) -> TurnGrants:
+        """Return both together; the first model and effort hold."""
+        rules = (*self.allow, *other.allow), (*self.deny, *other.deny)
+        return TurnGrants(*rules, self.model or other.model, self.effort or other.effort)
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A message of the user: text and attachments in the order to be sent. `text` is the typed text, for titles and history.
 
-    `typed` is false for one that no person wrote: then nothing in it is a slash command.
+    `typed` is false for one that no person wrote: then nothing in it is a slash command. `own` is the part of a longer text that the person
+    wrote, in which skills are looked for; None for all of it.
     """
 
     text: str
     parts: tuple[Part, ...] = ()
     typed: bool = True
     grants: TurnGrants = TurnGrants()
+    own: str | None = None
 
 
 class PromptSource(Protocol):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.feature import slash_commands
+from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event
 from agentcli.core.sanitise import safe
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 
 async def events_of(
-    project: Program, session: AgentSession, text: str, interrupt: asyncio.Event
+    project: Program, session: AgentSession, text: str, interrupt: asyncio.Event, own: str | None = None
 ) -> AsyncIterator[Event]:
-    """Say a prompt, or carry out the slash command that it is. Ends with a TurnEnded."""
+    """Say a prompt, or carry out the slash command that it is. Ends with a TurnEnded. `own` is the part of it that was not piped in, None for all."""
     if (found := print_command(text, project)) is not None:
         turn = _carried_out(*found, project, session, interrupt)
     else:
-        prompt = with_attachments(text, session.cwd)
+        prompt = replace(with_attachments(text, session.cwd), own=own)
         turn = session.turn(prompt, interrupt)
         if "@" in text:
             turn = with_warnings(turn, text, session.cwd, session.servers)
@@ -111,6 +112,21 @@ def _refuse_unread(text: str, project: Program) -> None:
         raise InputError(
             f"/{name} is a command of this folder, which is not trusted; --trust reads it. Put a space before it to send it as text."
         )
+
+
+def refuse_unread_skills(own: str, project: Program) -> None:
+    """Raise InputError for a skill of a folder that is not trusted and that a prompt names as `$skill`: it would be sent as a word."""
+    if project.trusted or "$" not in own:
+        return
+    from agentcli.extensions.lookup import named
+    from agentcli.extensions.mentions import mentions
+    from agentcli.project.places import defines
+
+    for one in mentions(own):
+        if one.sign == "$" and defines(one.name, project.cwd) and named(project.extensions, one.name) is None:
+            raise InputError(
+                f"${one.name} is a skill of this folder, which is not trusted; --trust reads it. Put it between backticks to send it as text."
+            )
 
 
 _COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")

@@ -16,7 +16,7 @@ from threading import Thread
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.options import Options
-from agentcli.app.print_commands import events_of, print_command
+from agentcli.app.print_commands import events_of, print_command, refuse_unread_skills
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
@@ -45,6 +45,7 @@ def print_mode(program: Program, options: Options) -> int:
         texts = options.prompts("" if options.goal and options.prompt is None else read_prompt(options.prompt))
         for text in texts:
             print_command(text, program)
+        refuse_unread_skills(_own(options, texts[0]) or texts[0], program)
     front = Headless(options.output_format)
     try:
         return asyncio.run(_print(program, options, texts, front))
@@ -115,7 +116,7 @@ async def _say(
     """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
     for text in texts:
-        async with closing(events_of(program, session, text, interrupt)) as events:
+        async with closing(events_of(program, session, text, interrupt, _own(program.options, text))) as events:
             async for event in events:
                 front.show(event)
                 if isinstance(event, TurnEnded):
@@ -123,6 +124,12 @@ async def _say(
         if ended.ending != "done":
             break
     return ended
+
+
+def _own(options: Options, text: str) -> str | None:
+    """Return the part of a prompt that was given as an argument, if input was piped in before it; None for all of it."""
+    given = options.prompt
+    return given if given not in (None, "-") and text.endswith(str(given)) else None
 
 
 def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: list[int]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from agentcli.extensions import commands, skills
 from agentcli.extensions.discover import changes_since, with_nested
 from agentcli.extensions.fill import Filler
 from agentcli.extensions.lookup import named
+from agentcli.extensions.mentions import MOST, mentions
 from agentcli.extensions.template import arguments
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.project.extensions import Extensions, Skill, Template
@@ -108,13 +109,51 @@ class SessionExtensions:
         found = named(self.found, name)
         return None if isinstance(found, Skill) and not found.for_person else found
 
+    def mentioned(self, text: str) -> Sequence[Skill | Template]:
+        """Return the skills, and the commands of files, that a text names as `$skill` or `/name` anywhere, in order."""
+        named_by = {one: self.entry(one.name) for one in mentions(text)}
+        meant = [
+            entry
+            for one, entry in named_by.items()
+            if entry is not None and (one.sign == "/" or isinstance(entry, Skill))
+        ]
+        return [entry for number, entry in enumerate(meant) if entry not in meant[:number]][:MOST]
+
     def is_entry(self, text: str) -> bool:
         """Return True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
         known = text.startswith("/") and self.entry(name_and_argument(text)[0]) is not None
         return known or (self._prompts is not None and self._prompts.named(text))
 
     async def expanded(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the text of the command, or the body of the skill, that it names; any other unchanged.
+        """Return the prompt with the text of the command that it begins with, and the bodies of all skills and commands that it names.
+
+        Raises InputError if a text cannot be read, or wants to run a command that may not run.
+        """
+        said = prompt.text if prompt.own is None else prompt.own
+        begins = self.entry(name_and_argument(prompt.text)[0]) if prompt.text.startswith("/") else None
+        further = [entry for entry in self.mentioned(said) if entry is not begins]
+        prompt = await self._beginning(prompt)
+        return await self._with_further(further, prompt) if further else prompt
+
+    async def _with_further(self, entries: Sequence[Skill | Template], prompt: Prompt) -> Prompt:
+        """Return the prompt with what it names elsewhere than at its beginning, put before its text. Nothing else of the text changes."""
+        before: list[Part] = []
+        seen = {skill_body(block) for block in self._core.builder.window().view.blocks}
+        grants = prompt.grants
+        for entry in entries:
+            self._uses += 1
+            alone = Prompt(f"/{entry.name}")
+            call_id = f"{entry.name}-{self._uses}"
+            if isinstance(entry, Skill):
+                found = await self._with_skill(entry, alone, (), "", call_id)
+            else:
+                found = await self._with_command(entry, alone, (), "", call_id)
+            grants += found.grants
+            before += _put_before(entry, [part for part in found.parts if part != Text(alone.text)], seen)
+        return replace(prompt, parts=(*before, *(prompt.parts or (Text(prompt.text),))), grants=grants)
+
+    async def _beginning(self, prompt: Prompt) -> Prompt:
+        """Return the prompt with the text of the command, or the body of the skill, that it begins with; any other unchanged.
 
         Raises InputError if the text cannot be read, or wants to run a command that may not run.
         """
@@ -262,6 +301,16 @@ class SessionExtensions:
             "AGENTCLI_SESSION_ID": session,
             "CLAUDE_PROJECT_DIR": str(self._core.ctx.cwd),
         }
+
+
+def _put_before(entry: Skill | Template, parts: Sequence[Part], seen: Container[str]) -> Sequence[Part]:
+    """Return the parts of what a prompt names within its text: a command's text as one part, a skill that is in the view as a reminder of it."""
+    if isinstance(entry, Skill):
+        again = reminder(f"The user names the skill {entry.name} again: it is above, unchanged.")
+        return [again if isinstance(part, Text) and part.text in seen else part for part in parts]
+    told = [part for part in parts if isinstance(part, Text) and (not part.synthetic or part.source == "inline")]
+    text = "".join(part.text for part in told)
+    return [*(part for part in parts if part not in told), Text(wrap("command", text, name=entry.name), True, "skill")]
 
 
 def _own(rules: Sequence[str]) -> tuple[str, ...]:

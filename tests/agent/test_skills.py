@@ -417,3 +417,81 @@ def test_a_subagent_without_the_skill_tool_hears_of_no_change_of_skills(tmp_path
     say_to(in_project(work, model), "go")
     child = next(request for request in asked if any("You look." in block for block in request.system))
     assert "have changed" not in str(child.messages)
+
+
+def named(name: str, body: str, head: str = "") -> str:
+    return f"---\nname: {name}\ndescription: Does.\n{head}---\n{body}\n"
+
+
+def test_a_prompt_names_skills_and_commands_anywhere_and_its_text_stays(tmp_path: Path) -> None:
+    files = {"skills__pdf": named("pdf", "Read it."), "skills__release": named("release", "Tag it.")}
+    work = project(tmp_path, **files, commands__fix="Fix it well.")
+    session = in_project(work, [say("Done."), say("Done.")])
+    prompt = "use $pdf, then ($release) and /fix; not $pdf twice"
+    say_to(session, prompt)
+    *before, last = texts(session)
+    assert last == prompt
+    assert [text.partition(">")[0] for text in before[-3:]] == [
+        '<skill name="pdf"', '<skill name="release"', '<command name="fix"'
+    ]  # fmt: skip
+    assert "Read it." in before[-3]
+    assert "Tag it." in before[-2]
+    assert "Fix it well." in before[-1]
+    say_to(session, "again $pdf")
+    assert "The user names the skill pdf again: it is above, unchanged." in texts(session)[0]
+    assert not any("Read it." in text for text in texts(session))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo $HOME costs $5, $pdfs $PDF $pdf/x $pdf.txt ${pdf} \\$pdf US$pdf $pdf-x",
+        "run `echo $pdf` and\n```\n$pdf /fix\n```",
+        "see /tmp and a/pdf and /fix/x and x/fix",
+        "```\n$pdf",
+    ],
+)
+def test_words_that_name_no_skill_stay_text(text: str, tmp_path: Path) -> None:
+    work = project(tmp_path, skills__pdf=named("pdf", "Read it."), commands__tmp="Not this.", commands__fix="Fix it.")
+    session = in_project(work, [say("Done.")])
+    say_to(session, text)
+    assert texts(session)[-1] == text
+    assert not any("Read it." in one or "Fix it" in one or "Not this" in one for one in texts(session))
+
+
+def test_a_skill_that_begins_a_prompt_is_loaded_once_and_further_ones_with_it(tmp_path: Path) -> None:
+    files = {"skills__pdf": named("pdf", "Read $ARGUMENTS."), "skills__release": named("release", "Tag it.")}
+    session = in_project(project(tmp_path, **files), [say("Done.")])
+    say_to(session, "/pdf a.pdf with $release and /pdf")
+    joined = "\n".join(texts(session))
+    assert joined.count('<skill name="pdf"') == 1
+    assert joined.count('<skill name="release"') == 1
+    assert "Read a.pdf with $release and /pdf." in joined
+
+
+def test_only_the_part_of_a_prompt_that_the_person_wrote_names_skills(tmp_path: Path) -> None:
+    files = {"skills__pdf": named("pdf", "Read it."), "skills__release": named("release", "Tag it.")}
+    session = in_project(project(tmp_path, **files), [say("Done.")])
+
+    async def go() -> None:
+        prompt = Prompt("a diff with $release\n\nuse $pdf", own="use $pdf")
+        _ = [event async for event in session.turn(prompt, asyncio.Event())]
+
+    asyncio.run(go())
+    joined = "\n".join(texts(session))
+    assert "Read it." in joined
+    assert "Tag it." not in joined
+
+
+def test_what_skills_within_a_prompt_allow_is_asked_about_and_holds_together(tmp_path: Path) -> None:
+    files = {
+        "skills__pdf": named("pdf", "Read.", "allowed-tools: Bash(touch a)\n"),
+        "skills__release": named("release", "Tag.", "allowed-tools: Bash(touch b)\n"),
+    }
+    work, person = project(tmp_path, **files), Person(YES, NO)
+    script = [say("", call("bash", command="touch a")), say("", call("bash", command="touch b")), say("Done.")]
+    session = in_project(work, script, person=person)
+    say_to(session, "use $pdf and $release")
+    assert [asked.title for asked in person.asked][:2] == ["Skill pdf", "Skill release"]
+    assert (work / "a").exists()
+    assert not (work / "b").exists()

@@ -80,6 +80,12 @@ def agent_items(session: AgentSession) -> Sequence[Item]:
     return [Item(f"@{kind.name}", _one_line(kind.description)) for kind in kinds if len(kind.name.split()) == 1]
 
 
+def skill_items(session: AgentSession) -> Sequence[Item]:
+    """Return the skills that a person may load, as `$name`."""
+    skills = session.extensions.found.skills.values()
+    return [Item(f"${one.name}", _one_line(one.description)) for one in skills if one.for_person]
+
+
 def listed(session: AgentSession, taken: Container[str], wide: int) -> Sequence[str]:
     """Return the lines of /help about the commands and skills that files define."""
     entries = _entries(session)

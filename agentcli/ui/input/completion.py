@@ -37,6 +37,7 @@ SLICE, BREATH = 2_000, 0.001
 _CHUNK = 65_536
 
 _AT = re.compile(r"(?:^|(?<=[\s(\"']))@([^\s\"']*)$")
+_SKILL = re.compile(r"(?:^|(?<=[\s(\"']))\$([A-Za-z][\w:-]*)?$")
 _SLASH = re.compile(r"/(\S*)$")
 _ARGUMENT = re.compile(r"/(\S+)\s+(.*)$", re.DOTALL)
 
@@ -88,6 +89,8 @@ class Completion:
     """The resources of servers, as `@server:uri`."""
     agents: Callable[[], Sequence[Item]] = tuple
     """Looks for the agents that files define, as `@name`: a prompt may begin with one."""
+    skills: Callable[[], Sequence[Item]] = tuple
+    """Looks for the skills that a prompt may name, as `$name`."""
     _lookup: _Lookup | None = None
 
     def __call__(self, before: str) -> Menu:
@@ -99,6 +102,8 @@ class Completion:
                 return self._outside(found[1])
             menu = self._mentioned(found[1])
             return self._with_agents(menu, found[1]) if found[1] and before == found[0] else menu
+        if found := _SKILL.search(before):
+            return self._skill(found[1] or "")
         if found := _ARGUMENT.fullmatch(before):
             return self._argument(found[1], found[2])
         if found := _SLASH.fullmatch(before):
@@ -113,6 +118,11 @@ class Completion:
         same = [item.label for item in items] == ["/" + typed]
         takes = any(one.name == typed and one.explained for one in self.commands)
         return Menu() if same and not takes else Menu(items, len(typed) + 1, more=more)
+
+    def _skill(self, typed: str) -> Menu:
+        known, more = self._look_up("$", self.skills)
+        items = _holding(typed, [(item.label[1:], item) for item in known])
+        return Menu() if [item.label for item in items] == [f"${typed}"] else Menu.of(items, len(typed) + 1, more=more)
 
     def _argument(self, name: str, typed: str) -> Menu:
         command = next((one for one in self.commands if one.name == name), None)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from agentcli.context.tokens.image_tokens import dimensions, image_tokens
 from agentcli.context.window import is_reference, kept
-from agentcli.core.message import GOES_ON, File, Image, Message
+from agentcli.core.message import GOES_ON, File, Image, Message, Text
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
 from agentcli.ui.render.pieces import Attached, Note, UserMessage
@@ -22,7 +23,7 @@ def user_message(typed: str) -> tuple[UserMessage | Note, ...]:
 
 
 def attached(message: Message) -> Iterator[Attached]:
-    """Yield the files, folders and pictures of a prompt."""
+    """Yield the files, folders, pictures and skills of a prompt."""
     for part in message.parts:
         match part:
             case Image(path=path):
@@ -37,6 +38,8 @@ def attached(message: Message) -> Iterator[Attached]:
                 yield Attached(path, f"the first {len(text) - len(GOES_ON):,} characters")
             case File(path=path, text=text):
                 yield Attached(path, plural(len(text.splitlines()), "line"))
+            case Text(text, True, "skill") if found := re.match(r'<(skill|command) name="([^"]*)"', text):
+                yield Attached(f"{found[1]} {found[2]}", plural(len(text.splitlines()), "line"))
             case _:
                 pass
 

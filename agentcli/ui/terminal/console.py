@@ -278,6 +278,7 @@ def _completion(console: Console) -> Completion:
         lambda: registry.from_files(session),
         lambda: mcp.resources(session),
         lambda: extensions.agent_items(session),
+        lambda: extensions.skill_items(session),
     )
 
 

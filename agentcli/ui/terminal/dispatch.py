@@ -59,7 +59,8 @@ class Repl:
 
     def steer(self, text: str) -> None:
         """Send a message to the running turn; commands are submitted as by Enter."""
-        entry = self._console.session.extensions.is_entry(text)
+        extensions = self._console.session.extensions
+        entry = extensions.is_entry(text) or extensions.mentioned(text)
         if entry or self._console.host.commands.is_command(text, self._console.session) or text.startswith("!"):
             self.submit(text)
             return
