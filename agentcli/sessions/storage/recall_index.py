@@ -31,6 +31,7 @@ SEGMENT = 256
 LARGEST = 1_000_000
 """Bytes of text above which a record counts as a match for anything."""
 _MAGIC = b"arx1"
+_HEAD = struct.Struct("<4sI")
 _ROW = struct.Struct("<IHHI")
 _BITS_EACH = 4
 _SPREAD = 2_654_435_761
@@ -128,18 +129,16 @@ class RecallIndex:
             yield done / len(missing)
 
     def _holds(self, segment: int) -> bool:
-        """Return True if all rows of a segment are in memory."""
-        return all(seq in self._rows for seq in range((segment - 1) * SEGMENT + 1, segment * SEGMENT + 1))
+        """Return True if all rows of a segment are in memory, where they are made in their order."""
+        return segment * SEGMENT in self._rows
 
     def _segment(self, segment: int) -> Sequence[bytes]:
         """Return the rows of a file; none if it is missing or damaged."""
-        try:
+        data = b""
+        with contextlib.suppress(OSError):
             data = self._path(segment).read_bytes()
-        except OSError:
-            return ()
-        if data[:4] != _MAGIC or len(data) < 8 or zlib.crc32(data[8:]).to_bytes(4, "little") != data[4:8]:
-            return ()
-        return _split(data)
+        rows = data[_HEAD.size :]
+        return _split(rows) if data.startswith(_head(rows)) else ()
 
     def _make(self, segment: int, load: Load) -> None:
         with contextlib.suppress(OSError):  # out of file descriptors
@@ -149,7 +148,7 @@ class RecallIndex:
         """Return the rows of a segment, making rows that are not in memory from the records."""
         first, last = (segment - 1) * SEGMENT + 1, segment * SEGMENT
         numbers = range(first, min(last, newest or last) + 1)
-        turn = None if all(seq in self._rows for seq in numbers) else self._turn_before(first, load)
+        turn = None if numbers[-1] in self._rows else self._turn_before(first, load)
         for seq in numbers:
             if seq in self._rows:
                 turn = _ROW.unpack_from(self._rows[seq])[0]
@@ -173,10 +172,9 @@ class RecallIndex:
         return 0
 
     def _write(self, segment: int, rows: bytes) -> bool:
-        data = _MAGIC + zlib.crc32(rows).to_bytes(4, "little") + rows
         try:
             make_folder(self.disk, self.folder, durable=False)
-            write_file(self.disk, self._path(segment), data, durable=False)
+            write_file(self.disk, self._path(segment), _head(rows) + rows, durable=False)
         except (OSError, SessionBusy):
             return False
         return True
@@ -190,6 +188,11 @@ def shared_segments(folder: Path, seq: int) -> Sequence[Path]:
     full = range(1, seq // SEGMENT + 1)
     paths = (folder / f"{segment:06d}.rows" for segment in full)
     return [path for path in paths if path.is_file()]
+
+
+def _head(rows: bytes) -> bytes:
+    """Return the beginning of a file with these rows, which tells damage."""
+    return _HEAD.pack(_MAGIC, zlib.crc32(rows))
 
 
 def _row(entry: Entry, whole: Callable[[str], str]) -> bytes:
@@ -238,7 +241,7 @@ def _folded(text: str) -> bytes:
 
 
 def _split(data: bytes) -> Sequence[bytes]:
-    rows, at = [], 8
+    rows, at = [], 0
     while at + _ROW.size <= len(data):
         _, calls, _, size = _ROW.unpack_from(data, at)
         end = at + _ROW.size + 4 * calls + size

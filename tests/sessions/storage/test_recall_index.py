@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Timer
 
 import pytest
 from hypothesis import given, settings
@@ -328,6 +328,12 @@ def spoken(seq: int) -> Record | None:
     return Record(seq, "", "", "", SPOKEN[seq]) if seq in SPOKEN else None
 
 
+@pytest.fixture(scope="module")
+def index_of_spoken() -> RecallIndex:
+    """An index that is made once, since two of the texts are long."""
+    return RecallIndex(Path("/nonexistent/recall"), Hasty(), lambda _: "")
+
+
 def _of_pieces(text: str, pieces: int) -> str:
     """The beginning of a text, and ASCII letters, that have so many pieces of three bytes."""
     return text[: (pieces + 2) // 3] + "abc"[: (pieces + 2) % 3]
@@ -399,3 +405,111 @@ def test_the_turn_of_a_segment_goes_on_from_the_message_before_it(tmp_path: Path
     index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
     turns = dict(index.candidates(SEGMENT + 2, records.get, [["xyz"]]))
     assert (turns[1], turns[3], turns[SEGMENT + 1], turns[SEGMENT + 2]) == (0, 5, 5, 5)
+
+
+def results(count: int, **others: Message | ToolResult) -> dict[int, Record]:
+    """Records of results, but for those that are named by `_` and their number."""
+    plain = ToolResult("c", "read", "success", "xyz")
+    return {seq: Record(seq, "", "", "", others.get(f"_{seq}", plain)) for seq in range(1, count + 1)}
+
+
+def prompt(turn: int) -> Message:
+    return Message("user", (Text("going"),), turn)
+
+
+@pytest.mark.parametrize(
+    ("messages", "turns"),
+    [
+        ({"_1": prompt(5), "_258": prompt(9)}, {1: 5, 2: 5, 256: 5, 257: 5, 258: 9, 259: 9}),
+        ({"_256": prompt(5)}, {255: 0, 256: 5, 257: 5, 259: 5}),
+        ({"_257": prompt(5)}, {1: 0, 256: 0, 257: 5, 259: 5}),
+        ({}, {1: 0, 256: 0, 257: 0, 259: 0}),
+    ],
+)
+def test_a_record_has_the_turn_of_the_message_before_it(
+    tmp_path: Path, messages: dict[str, Message], turns: dict[int, int]
+) -> None:
+    records = results(SEGMENT + 3, **messages)
+    for save in (True, False):
+        index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+        found = {mark.seq: mark.turn for mark in index.marks(SEGMENT + 3, records.get, ["xyz"], save=save)}
+        assert {seq: found[seq] for seq in turns} == turns
+        again = dict(index.candidates(SEGMENT + 3, records.get, [], save=save))
+        assert {seq: again[seq] for seq in turns} == turns, "from the rows that are there now"
+
+
+@pytest.mark.parametrize("save", [True, False])
+def test_a_search_writes_the_segments_that_it_makes_if_it_may(tmp_path: Path, save: bool) -> None:
+    records = results(2 * SEGMENT)
+    for number, search in enumerate(("candidates", "marks", "fill")):
+        folder = tmp_path / str(number)
+        index = RecallIndex(folder, Hasty(), lambda _: "")
+        made = {"candidates": index.candidates, "marks": index.marks}.get(search)
+        list(
+            made(2 * SEGMENT, records.get, ["xyz"], save=save)
+            if made
+            else index.fill(2 * SEGMENT, records.get, save=save)
+        )
+        assert sorted(path.name for path in folder.glob("*")) == (["000001.rows", "000002.rows"] if save else [])
+        assert len(index._rows) == (0 if save else 2 * SEGMENT)
+
+
+def test_the_rows_of_a_file_are_those_that_were_made_for_it(tmp_path: Path) -> None:
+    """The last row has no filter, and a search reads the file up to the newest record only."""
+    long = Message("user", (Text("x" * (LARGEST + 1)),), 3)
+    records = results(SEGMENT, _1=prompt(1), _200=prompt(2), _256=long)
+    made = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    before = list(made.marks(SEGMENT, records.get, ["xyz", "going"]))
+    assert [mark.seq for mark in before] == [*range(SEGMENT, 0, -1)]
+    read = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    assert list(read.marks(SEGMENT, lambda _: None, ["xyz", "going"])) == before
+    assert list(read.marks(200, lambda _: None, ["xyz", "going"])) == before[SEGMENT - 200 :]
+    assert list(read.candidates(200, lambda _: None, [["going"]])) == [(200, 2), (1, 1)]
+    assert list(read.candidates(1, lambda _: None, [])) == [(1, 1)]
+    assert list(read.candidates(0, lambda _: None, [])) == []
+
+
+@pytest.mark.parametrize(
+    ("needles", "call_id", "found"),
+    [
+        ([["abc"]], "", [6, 1]),
+        ([["abc", "abd"]], "", [6, 1]),
+        ([["abc", "xxx"]], "", [6]),
+        ([["xxx"], ["abd"]], "", [7, 6, 1]),
+        ([["ab"]], "", [7, 6, 3, 2, 1]),
+        ([], "c1", [3, 2]),
+        ([["xyz"]], "c1", [3]),
+        ([], "c2", [2]),
+        ([], "c3", []),
+    ],
+)
+def test_a_record_that_lacks_a_piece_or_the_call_is_no_candidate(
+    index_of_spoken: RecallIndex, needles: list[list[str]], call_id: str, found: list[int]
+) -> None:
+    assert [seq for seq, _ in index_of_spoken.candidates(7, spoken, needles, call_id)] == found
+
+
+def test_segments_are_made_one_after_the_other(tmp_path: Path) -> None:
+    """A record that fills the next segment, a search and a fill wait for the one that is being made."""
+    records = results(2 * SEGMENT)
+    for number, act in enumerate(("add", "fill", "candidates")):
+        asked = Event()
+
+        def load(seq: int, asked: Event = asked) -> Record | None:
+            assert asked.wait(60)
+            return records[seq]
+
+        folder = tmp_path / str(number)
+        index = RecallIndex(folder, Hasty(), lambda _: "")
+        index.add(SEGMENT, load)
+        Timer(0.02, asked.set).start()
+        match act:
+            case "add":
+                index.add(2 * SEGMENT, records.get)
+            case "fill":
+                assert list(index.fill(SEGMENT, records.get)) == [], "it was made before"
+            case _:
+                assert len(list(index.candidates(SEGMENT, lambda _: None, []))) == SEGMENT
+        assert (folder / "000001.rows").exists()
+        index.settle()
+        assert len(list(folder.glob("*"))) == (2 if act == "add" else 1)
