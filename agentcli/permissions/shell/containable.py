@@ -38,6 +38,8 @@ _REMOVING = word_set("rm unlink trash rimraf")
 _DISCARDING = word_set("rsync truncate")
 _SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/run/current-system/")
 _STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
+_LONGEST_PATH = 4_096
+"""Length from which no system takes a text as a path."""
 _TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
 
 
@@ -229,7 +231,7 @@ def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Work
         named = (
             folder / form for word in words[2:] for form in (word, word.partition("=")[2]) for folder in folders if form
         )
-        files = (path for path in named if len(str(path)) < 4_000 and path.is_file())
+        files = filter(os.path.isfile, named)
         if why := next(filter(None, (_lost(path, workspace) for path in files)), ""):
             return why
     if fits_reader(words) and not any(UNKNOWN in word for word in words):
@@ -262,7 +264,9 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
 def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> str:
     """Return the reason to ask about a word of a command: it names something outside the workspace, or a protected file."""
     for form in {word, word.partition("=")[2]}:
-        if not form or UNKNOWN in form or len(form) > 1_000 or _STREAMS.fullmatch(form) or any(map(str.isspace, form)):
+        if not form or UNKNOWN in form or _STREAMS.fullmatch(form) or any(map(str.isspace, form)):
+            continue
+        if len(form) >= _LONGEST_PATH:
             continue
         if named := names_protected(form, write=False) or could_name_protected(form):
             return f"{named} is protected"
@@ -331,7 +335,7 @@ def _overwriting(words: Sequence[str], folders: Sequence[Path], workspace: Works
         return ""
     targets = words[1:] if words[0] == "sed" else words[-1:]
     found = (folder / word for word in targets for folder in folders)
-    files = (path for path in found if len(str(path)) < 4_000 and path.is_file())
+    files = filter(os.path.isfile, found)
     return next(filter(None, (_lost(path, workspace) for path in files)), "")
 
 

@@ -114,6 +114,20 @@ def test_git_may_write_the_repository_where_only_git_does(command: str, workspac
     assert "which this sandbox cannot open to git alone" in closed.why
 
 
+@pytest.mark.parametrize("length", [20, 1_000, 1_002, 4_094])
+@pytest.mark.parametrize("top", ["/etc", "outward"])
+def test_a_path_leads_outside_however_long_it_is_written(top: str, length: int, workspace: Workspace) -> None:
+    padded = top + "/." * ((length - len(f"{top}/passwd")) // 2) + "/passwd"
+    for command in (f"cat {padded}", f"cp {padded} x"):
+        assert decided(command, workspace).why == f"{padded} is outside the workspace"
+
+
+def test_a_text_too_long_for_a_path_is_none(workspace: Workspace) -> None:
+    assert decided(f"./run.sh {'/x' * 2_048}", workspace).decision == "allow"
+    assert decided(f"cp {'x' * 5_000} y", workspace).decision == "allow"
+    assert decided(f"sed -i s/a/b/ {'x' * 5_000}", workspace).decision == "allow"
+
+
 def test_what_only_reads_runs_as_a_line_that_reads(workspace: Workspace) -> None:
     for command in ("ls", "ls && cat README.md", "echo /dev/null"):
         assert decided(command, workspace).why == "every command only reads inside the workspace"

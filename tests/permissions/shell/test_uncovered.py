@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -189,6 +188,13 @@ def test_a_rule_does_not_cover_what_may_be_a_program_a_configuration_or_another_
 ) -> None:
     cases = RULES[rule]
     assert {command: told(rule, command, workspace) for command in cases} == cases
+
+
+@pytest.mark.parametrize("length", [10, 1_000, 4_000])
+def test_a_path_is_followed_however_long_it_is_written(length: int, workspace: Workspace) -> None:
+    padded = "outward/" + "./" * ((length - 13) // 2) + "hosts"
+    assert told("make *", f"make {padded}", workspace) == outside(padded)
+    assert told("make *", f"make {'x' * 5_000}", workspace) == ""
 
 
 def test_a_word_is_judged_from_each_folder_that_the_command_may_run_in(workspace: Workspace) -> None:
