@@ -85,7 +85,14 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
 
 def test_a_session_without_goals_timers_checks_and_side_questions_loads_nothing_of_them(tmp_path: Path) -> None:
     run = "from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:steps:2'])"
-    unused = ("agentcli.goal", "agentcli.timers", "agentcli.checks", "agentcli.side_question")
+    unused = (
+        "agentcli.goal",
+        "agentcli.timers",
+        "agentcli.checks",
+        "agentcli.side_question",
+        "agentcli.output_schema",
+        "jsonschema",
+    )
     assert not [module for module in loaded(run, tmp_path) if module.startswith(unused)]
 
 

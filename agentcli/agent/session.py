@@ -111,13 +111,14 @@ class AgentSession:
         """Drop an allow rule that an answer of the person has added or saved."""
         self._approval.forget(rule)
 
-    async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    async def turn(self, prompt: Prompt, interrupt: asyncio.Event, *, continues: bool = False) -> AsyncIterator[Event]:
         """Answer a prompt as `loop.turn` does, then the prompts with which features continue the work.
 
-        Ends with exactly one TurnEnded; raises AgentError if it cannot begin.
+        If it `continues` the former turn, that one's limits count for both. Ends with exactly one TurnEnded; raises AgentError if it cannot begin.
         """
         spending = self.core.spending
-        spending.limits = self._setup.run.limits()
+        rest = spending.limits.rest(spending.steps, *spending.spent()) if continues else None
+        spending.limits = rest or self._setup.run.limits()
         following: Prompt | None = prompt
         while following is not None:
             async with closing(self._answer(following, interrupt)) as events:

@@ -127,6 +127,9 @@ class Options:
     goal: Annotated[
         str, Flag("work until a check shows that this is reached; may begin with options of /goal", "TEXT")
     ] = ""
+    output_schema: Annotated[
+        str, Flag("with -p: the answer must be JSON that matches the JSON Schema in this file", "FILE")
+    ] = ""
     trust: Annotated[bool, Flag("trust this folder for this run", also=("acp",))] = False
     plain: Annotated[bool, Flag("print plain lines: no colours, no cursor movement", also=("demo",))] = False
     then: tuple[str, ...] = ()
@@ -176,6 +179,7 @@ class FlagOptions(TypedDict, total=False):
     no_session: bool
     session_id: str
     fork: bool
+    output_schema: "str | Path | Mapping[str, Any]"
     trust: bool
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.feature import slash_commands
+from agentcli.app.options import Options
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event
@@ -20,14 +21,32 @@ from agentcli.ui.input.missing_files import with_warnings
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program
+    from agentcli.output_schema.schema import AnswerSchema
     from agentcli.ui.commands.definition import Command, Yields
     from agentcli.ui.commands.outputs import Answer
 
 
+def schema_of(options: Options) -> AnswerSchema | None:
+    """Return the schema that answers must match, None without one. Raises InputError."""
+    if not options.output_schema:
+        return None
+    from agentcli.output_schema.schema import read_schema
+
+    return read_schema(options.output_schema)
+
+
 async def events_of(
-    project: Program, session: AgentSession, text: str, interrupt: asyncio.Event, own: str | None = None
+    project: Program,
+    session: AgentSession,
+    text: str,
+    interrupt: asyncio.Event,
+    own: str | None = None,
+    schema: AnswerSchema | None = None,
 ) -> AsyncIterator[Event]:
-    """Say a prompt, or carry out the slash command that it is. Ends with a TurnEnded. `own` is the part of it that was not piped in, None for all."""
+    """Say a prompt, or carry out the slash command that it is. Ends with a TurnEnded.
+
+    `own` is the part of it that was not piped in, None for all. The answer must match the `schema`, if there is one.
+    """
     if (found := print_command(text, project)) is not None:
         turn = _carried_out(*found, project, session, interrupt)
     else:
@@ -35,6 +54,10 @@ async def events_of(
         turn = session.turn(prompt, interrupt)
         if "@" in text:
             turn = with_warnings(turn, text, session.cwd, session.servers)
+    if schema is not None:
+        from agentcli.output_schema.run import held_to
+
+        turn = held_to(schema, turn, session, interrupt)
     async with closing(turn) as events:
         async for event in events:
             yield event

@@ -16,7 +16,7 @@ from threading import Thread
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.options import Options
-from agentcli.app.print_commands import events_of, print_command, refuse_unread_skills
+from agentcli.app.print_commands import events_of, print_command, refuse_unread_skills, schema_of
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
@@ -45,6 +45,7 @@ def print_mode(program: Program, options: Options) -> int:
         texts = options.prompts("" if options.goal and options.prompt is None else read_prompt(options.prompt))
         for text in texts:
             print_command(text, program)
+        schema_of(options)
         refuse_unread_skills(_own(options, texts[0]) or texts[0], program)
     front = Headless(options.output_format)
     try:
@@ -115,8 +116,10 @@ async def _say(
 ) -> TurnEnded:
     """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
-    for text in texts:
-        async with closing(events_of(program, session, text, interrupt, _own(program.options, text))) as events:
+    schema = schema_of(program.options)
+    for number, text in enumerate(texts, 1):
+        own, wanted = _own(program.options, text), schema if number == len(texts) else None
+        async with closing(events_of(program, session, text, interrupt, own, wanted)) as events:
             async for event in events:
                 front.show(event)
                 if isinstance(event, TurnEnded):

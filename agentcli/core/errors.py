@@ -68,6 +68,12 @@ class LimitReached(AgentError):
     exit_code = 53
 
 
+class SchemaMismatch(AgentError):
+    """The answer of a run does not match the JSON Schema that it was given."""
+
+    exit_code = 65
+
+
 class HookBlocked(AgentError):
     """A hook of the user ended the turn, or kept the prompt from being sent."""
 

@@ -85,7 +85,7 @@ class Headless:
         return result.exit_code
 
     def _finish_text(self, result: Result) -> None:
-        if result.text:
+        if result.text and result.subtype != "schema":  # a program reads it, which expects JSON that matches
             self._print(safe(result.text) if self.out.isatty() else result.text, self.out)
         for denial in result.denials:
             self._print(f"agentcli: denied: {safe_line(_denied(denial))}", self.err)

@@ -208,6 +208,7 @@ _SUBTYPES = {
     53: "limit",
     54: "context",
     55: "untrusted",
+    65: "schema",
     75: "transient",
     INTERRUPTED: "interrupted",
     TERMINATED: "terminated",

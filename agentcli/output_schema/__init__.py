@@ -1,0 +1,1 @@
+"""Answers of runs as JSON that matches a JSON Schema."""

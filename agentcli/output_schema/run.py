@@ -1,0 +1,73 @@
+"""A run whose answer must match a JSON Schema: the model is told, the answer checked, and a wrong one corrected once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from agentcli.agent.ports import Prompt
+from agentcli.agent.session import AgentSession
+from agentcli.core.errors import SchemaMismatch, UsageError
+from agentcli.core.event import Event, Noticed, Recorded, TurnEnded
+from agentcli.core.message import Message, reminder
+from agentcli.core.streams import closing
+from agentcli.output_schema.schema import AnswerSchema
+
+RULE = (
+    "A program reads your answer. Your last reply, with which you end the turn, must be one JSON value that matches this JSON Schema, without any "
+    "text around it and without a code fence. Replies before it, with calls, are free.\n\n{schema}"
+)
+AGAIN = "Your answer does not match the JSON Schema:\n{faults}\n\nReply with the corrected JSON value alone."
+
+
+async def held_to(
+    schema: AnswerSchema, turn: AsyncIterator[Event], session: AgentSession, interrupt: asyncio.Event
+) -> AsyncIterator[Event]:
+    """Yield the events of a turn that has not begun, whose answer must match: the TurnEnded has the JSON alone, or the error.
+
+    Raises UsageError if no model answers, as after a slash command that reports.
+    """
+    pending = session.conversation.pending
+    rule = reminder(RULE.format(schema=schema.text))
+    pending.append(rule)
+    ended, answered = TurnEnded("failed"), False
+    async with closing(turn) as events:
+        async for event in events:
+            match event:
+                case TurnEnded():
+                    ended = event
+                case Recorded(record) if isinstance(record.body, Message) and record.body.role == "assistant":
+                    answered = True
+                    yield event
+                case _:
+                    yield event
+    if rule in pending:
+        pending.remove(rule)
+    if ended.ending == "done" and not answered:
+        raise UsageError("--output-schema is for an answer of the model; agentcli itself answers this prompt.")
+    if ended.ending != "done":
+        yield ended
+        return
+    text, faults = schema.checked(ended.text)
+    if faults:
+        yield Noticed(f"The answer does not match the output schema and is asked for once more. {faults[0]}")
+        prompt = Prompt("", (reminder(AGAIN.format(faults=_listed(faults))),), typed=False)
+        async with closing(session.turn(prompt, interrupt, continues=True)) as events:
+            async for event in events:
+                if isinstance(event, TurnEnded):
+                    ended = event
+                else:
+                    yield event
+        if ended.ending != "done":
+            yield ended
+            return
+        text, faults = schema.checked(ended.text)
+    if not faults:
+        yield TurnEnded("done", text, steps=ended.steps)
+        return
+    error = SchemaMismatch(f"The answer does not match the output schema, even if asked again:\n{_listed(faults)}")
+    yield TurnEnded("failed", ended.text, error, ended.steps)
+
+
+def _listed(faults: Sequence[str]) -> str:
+    return "\n".join(f"- {fault}" for fault in faults)

@@ -1,0 +1,88 @@
+"""An answer is compared with its schema as JSON Schema has it; a schema that is none, or leads elsewhere, is refused before the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.core.errors import InputError
+from agentcli.output_schema.schema import FAULTS, AnswerSchema, read_schema
+
+NAMES = {
+    "type": "object",
+    "properties": {"names": {"type": "array", "items": {"type": "string"}}},
+    "required": ["names"],
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ('{"names": ["a"]}', '{"names": ["a"]}'),
+        (' \n{"names": []}\n', '{"names": []}'),
+        ('```json\n{"names": ["`x`"]}\n```', '{"names": ["`x`"]}'),
+    ],
+)
+def test_an_answer_that_matches_is_its_json_alone(answer: str, text: str) -> None:
+    assert AnswerSchema(NAMES).checked(answer) == (text, [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ("Here: {}", "It is no JSON"),
+        ("", "It is no JSON"),
+        ('{"names": [NaN]}', "It is no JSON: NaN is not JSON"),
+        ("[" * 100_000, "It is no JSON"),
+        ("{}", "$: 'names' is a required property"),
+        ('{"names": [1]}', "$.names[0]: 1 is not of type 'string'"),
+    ],
+)
+def test_what_does_not_match_is_named_with_its_place(answer: str, fault: str) -> None:
+    [said] = AnswerSchema(NAMES).checked(answer)[1]
+    assert said.startswith(fault)
+    assert len(said) < 400
+
+
+def test_only_some_faults_are_named() -> None:
+    faults = AnswerSchema(NAMES).checked(json.dumps({"names": [*range(100)]}))[1]
+    assert len(faults) == FAULTS
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ([], "no JSON object"),
+        ({"type": "nonsense"}, "not valid"),
+        ({"$ref": "http://127.0.0.1:1/x.json"}, "is not read"),
+        ({"properties": {"a": {"$ref": "other.json#/x"}}}, "is not read"),
+        ({"$ref": "file:///etc/passwd"}, "is not read"),
+    ],
+)
+def test_a_schema_that_cannot_hold_is_refused_and_nothing_is_fetched(schema: Any, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        AnswerSchema(schema)
+
+
+def test_a_reference_that_leads_nowhere_is_a_fault() -> None:
+    assert "cannot be compared" in AnswerSchema({"$ref": "#/$defs/gone"}).checked("1")[1][0]
+    assert AnswerSchema({"$ref": "#/$defs/n", "$defs": {"n": {"type": "integer"}}}).checked("1")[1] == []
+
+
+def test_a_schema_is_read_from_a_file_or_is_the_text_itself(tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    file.write_text(json.dumps(NAMES))
+    for given in (str(file), json.dumps(NAMES)):
+        assert read_schema(given).checked('{"names": []}')[1] == []
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe{}", b"x" * 300_000, None])
+def test_a_file_that_is_no_schema_is_named(content: bytes | None, tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(InputError, match="schema"):
+        read_schema(str(file))
