@@ -52,8 +52,16 @@ def _reader(cls: Any) -> tuple[Mapping[str, int], Callable[[Any], Sequence[Any]]
     if any(field.kw_only for field in fields):
         raise TypeError(f"{cls.__name__} has fields that are given by keyword: take `replace` of the standard library")
     names = [field.name for field in fields]
-    places = {name: place for place, name in enumerate(names)}
-    return places, attrgetter(*names) if len(names) > 1 else lambda value: [getattr(value, name) for name in names]
+    return {name: place for place, name in enumerate(names)}, values_of(names)
+
+
+def values_of(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
+    """Return a function that reads these attributes of a value."""
+    match names:
+        case [_, _, *_]:
+            return attrgetter(*names)  # which returns a single attribute without a sequence around it
+        case _:
+            return lambda value: [getattr(value, name) for name in names]
 
 
 def _methods(cls: Any) -> dict[str, Any]:

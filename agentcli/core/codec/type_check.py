@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from operator import attrgetter
 from types import NoneType
 from typing import Any
 
@@ -22,6 +21,7 @@ from agentcli.core.annotation import (
     Unread,
     fields_of,
 )
+from agentcli.core.dataclass import values_of
 
 _Check = Callable[[Any], bool]
 _Accepted = Mapping[type, _Check | None]
@@ -37,7 +37,7 @@ def is_declared(value: Any) -> bool:
 def _of_class(owner: type) -> _Check:
     slots = fields_of(owner)
     names, accepted = [slot.name for slot in slots], [_accepted(slot.kind) for slot in slots]
-    values = attrgetter(*names) if len(names) > 1 else lambda one: [getattr(one, name) for name in names]
+    values = values_of(names)
 
     def check(one: Any) -> bool:
         for value, types in zip(values(one), accepted, strict=True):

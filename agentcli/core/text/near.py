@@ -22,9 +22,9 @@ def did_you_mean(near: Sequence[str]) -> str:
 
 def one_letter_off(name: str, other: str) -> bool:
     """Return True if adding, removing or replacing one letter, or exchanging two neighbours, turns one name into the other."""
-    short, long = sorted((name, other), key=len)
-    if len(long) - len(short) > 1 or name == other:
+    if name == other:
         return False
+    short, long = sorted((name, other), key=len)
     at = next((n for n, (one, two) in enumerate(zip(short, long, strict=False)) if one != two), len(short))
     if len(short) < len(long):
         return short[at:] == long[at + 1 :]
