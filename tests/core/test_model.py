@@ -6,7 +6,16 @@ import pytest
 
 from agentcli.core.families import FAMILIES, OTHER, family_of, offers
 from agentcli.core.message import Text, Thinking, Usage
-from agentcli.core.model import ModelSpec, PriceChange, Prices, RequestMessage, ToolSchema
+from agentcli.core.model import (
+    MOST_BREAKPOINTS,
+    REPLY_TOKENS,
+    SMALL_WINDOW,
+    ModelSpec,
+    PriceChange,
+    Prices,
+    RequestMessage,
+    ToolSchema,
+)
 
 
 @pytest.mark.parametrize(
@@ -109,3 +118,7 @@ def test_a_tool_of_one_family_takes_the_place_of_another_there_and_only_there(
 ) -> None:
     [chosen] = [each for each in (*FAMILIES, OTHER) if each.name == family]
     assert offers(chosen, tool, frozenset(available)) is offered
+
+
+def test_the_limits_of_requests_are_those_that_are_documented() -> None:
+    assert (REPLY_TOKENS, SMALL_WINDOW, MOST_BREAKPOINTS) == (32_000, 10_000, 4)

@@ -82,3 +82,10 @@ def test_other_records_have_no_passage_and_no_call() -> None:
     assert call_ids(
         Message("user", (File("text/plain", "a", 'recall(id="input-1-2")'), Text("recall(id=input-1)")))
     ) == ("input-1-2",)
+
+
+@pytest.mark.parametrize(("before", "found"), [(2_000, ("input-1-2",)), (1_999, ())])
+def test_the_notice_of_a_large_input_stands_at_the_beginning_of_a_text(before: int, found: tuple[str, ...]) -> None:
+    notice = 'recall(id="input-1-2")'
+    text = "x" * (2_000 - len(notice) + (2_000 - before)) + notice
+    assert call_ids(Message("user", (Text(text),))) == found

@@ -62,3 +62,11 @@ def test_the_first_bytes_end_with_a_whole_character(text: str, size: int, kept: 
 )
 def test_a_text_keeps_as_much_of_each_end(text: str, longest: int, expected: str) -> None:
     assert truncate_middle(text, longest, "it is long" if longest == 2 else "") == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "size", "kept"),
+    [(b"\x80" * 10, 5, 2), (b"\x80" * 10, 3, 0), (b"\x80" * 10, 2, 0), (b"\x80" * 10, 1, 0), (b"\x80" * 5, 5, 5), (b"a\xc0\x80", 2, 1)],
+)  # fmt: skip
+def test_bytes_that_are_no_text_lose_three_at_most(data: bytes, size: int, kept: int) -> None:
+    assert head_of(data, size) == data[:kept]
