@@ -344,24 +344,21 @@ def _lost(path: Path, workspace: Workspace) -> str:
     undo = workspace.undo
     if _in_tmp([path], workspace):
         return ""
-    most = undo.bytes if undo is not None else 0
-    skipped = undo.skipped if undo is not None else frozenset()
     try:
         status = os.lstat(path)
     except (OSError, ValueError):
         return ""
     if undo is None:
         return "replaces a file, and nothing could put it back"
+    most, skipped = undo.bytes, undo.skipped
     if not stat.S_ISDIR(status.st_mode):
         return f"{path.name} is too large to be restored" if status.st_size > most else ""
     if path.name in skipped:
         return "" if path.name in _CACHES else f"{path.name} could not be restored"
-    left = undo.files
     for folder, folders, names in os.walk(path):
         for name in [*folders, *names]:
-            left -= 1
-            if left < 0 or (name in skipped and name not in _CACHES) or names_protected(name, write=True):
-                return f"{path.name} contains {name if left >= 0 else 'too much'}, which could not be restored"
+            if (name in skipped and name not in _CACHES) or names_protected(name, write=True):
+                return f"{path.name} contains {name}, which could not be restored"
         folders[:] = [name for name in folders if name not in _CACHES]
         large = (name for name in names if _size(os.path.join(folder, name)) > most)
         if found := next(large, ""):
