@@ -48,8 +48,9 @@ def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], wo
         case "pwd":
             return tuple(map(str, folders))
         case "mktemp":
-            given = [word for word in operands if "/" in word]
-            top = next((word for option, word in itertools.pairwise(arguments) if option == "-p"), "")
+            pairs = list(itertools.pairwise(("", *arguments)))
+            given = [word for option, word in pairs if option != "-p" and "/" in word and not word.startswith("-")]
+            top = next((word for option, word in pairs if option == "-p"), "")
             return tuple(given) or (f"{top or tempfile.gettempdir()}/{BELOW}",)
         case "dirname":
             return tuple(UNKNOWN if UNKNOWN in word else os.path.dirname(word) or "." for word in operands)

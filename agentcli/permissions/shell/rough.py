@@ -32,11 +32,11 @@ def rough_commands(text: str) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]
             target = False
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _tokens(text: str) -> list[str]:
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";|&()<>\n")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     try:
-        yield from lexer
+        return list(lexer)
     except ValueError:
         # A quote without its end.
-        yield from re.split(r"[\s;|&()<>'\"]+", text)
+        return re.split(r"[\s;|&()<>'\"]+", text)
