@@ -122,7 +122,7 @@ def relevant_words(
 
 
 def _topics(text: str) -> set[str]:
-    return set(re.findall(r"[\w./-]{4,}", text.casefold()))
+    return set(re.findall(r"\w[\w./-]{2,}\w", text.casefold()))
 
 
 def _renumbered(snapshot: Snapshot, number: Callable[[int], int]) -> Snapshot:
