@@ -36,9 +36,9 @@ def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: Sna
         files=_files(ledger, whys, settings),
         actions=_actions(new.actions, ledger, settings),
         plan=_plan(new.plan or (former.plan if former else ()), ledger.todo),
-        unverified=tuple(dict.fromkeys((*(former.unverified if former else ()), *new.unverified)))[
-            -settings.unverified :
-        ],
+        unverified=newest(
+            tuple(dict.fromkeys((*(former.unverified if former else ()), *new.unverified))), settings.unverified
+        ),
         note=new.note,
         covers=new.covers,
     )
