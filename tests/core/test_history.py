@@ -298,3 +298,9 @@ def test_settings_of_a_file_from_outside_count_for_nothing_and_later_ones_do() -
 )
 def test_the_number_of_equal_leading_elements_is_counted(first: list[Any], second: list[Any], count: int) -> None:
     assert common(first, second) == count
+
+
+def test_a_body_of_no_known_kind_is_a_fault_of_the_program() -> None:
+    odd: Any = object()
+    with pytest.raises(AssertionError):
+        evolve(History(), Record(1, "", "", "", odd))

@@ -420,3 +420,55 @@ def test_engines_agree_about_texts_without_letters_that_fold_in_two_ways(text: s
 )
 def test_an_address_needs_characters_on_both_sides(text: str, kept: str) -> None:
     assert redact(text) == kept.replace("[email]", secrets.EMAIL)
+
+
+@pytest.mark.parametrize(
+    ("value", "secret"),
+    [
+        ("sk-8", False), ("sk-" + "a" * 15, False), ("sk-" + "a" * 16, True), ("risk-" + "a" * 16, False),
+        ("eyJ", False), ("see hooks.slack.com/services/", False), ("SG.short", False), ("AKIA" + "A" * 15, False), ("AKIA" + "A" * 16, True),
+        ("https://example.org", False), ("https://me@example.org", False), ("https://me:pw@example.org", True), ("me:pw@example.org", False),
+        ("https://me:[redacted secret]@example.org", False), ("", False),
+    ],
+)  # fmt: skip
+def test_a_value_is_secret_if_it_has_the_whole_form_of_one(value: str, secret: bool) -> None:
+    assert holds_secret("X", value) is secret
+    assert holds_secret("API_KEY", value)
+    assert (mask(value) != value) is secret
+
+
+@pytest.mark.parametrize(
+    ("digits", "valid"), [("", True), ("0", True), ("18", True), ("19", False), ("59", True), ("4111111111111111", True), ("4111111111111112", False)]
+)  # fmt: skip
+def test_every_second_digit_from_the_end_is_doubled(digits: str, valid: bool) -> None:
+    assert luhn(digits) is valid
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("password=abcd", f"password={SECRET}"),
+        ("password=abc", "password=abc"),
+        ("password='abcd'", f"password='{SECRET}'"),
+        ("password=str", "password=str"),
+        ("password=string", "password=string"),
+        ("password='string'", f"password='{SECRET}'"),
+        ("password=None and x", "password=None and x"),
+        ("a password=abcd secret: efgh b", f"a password={SECRET} secret: {SECRET} b"),
+        ("Bearer abcdefghijkl", "Bearer abcdefghijkl"),
+        ("Bearer abcdefghijk1", f"Bearer {SECRET}"),
+        ("Bearer abcdefghij1", "Bearer abcdefghij1"),
+        ("bearer of bearer abcdefghijk1", f"bearer of bearer {SECRET}"),
+        ("x?sig=abcdefghijk1&y", f"x?sig={SECRET}&y"),
+    ],
+)
+def test_a_value_is_masked_from_its_shortest_length_on(text: str, shown: str) -> None:
+    assert mask(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [("ä 123456789012", True), ("ä 1234567890123", False), ("a 1234567890123", True), ("ä 1 2-3", True)],
+)
+def test_engines_may_differ_in_digits_beside_other_letters(text: str, plain: bool) -> None:
+    assert is_plain(text) is plain
