@@ -35,8 +35,8 @@ def finals(folder: Path) -> list[str]:
     return sorted(row["id"] for row in map(json.loads, lines) if row["state"] in ("passed", "failed", "limited"))
 
 
-def measured(program: Program, *arguments: str) -> dict[str, Any]:
-    ran = program.run("bench", *arguments, "--unboxed", "--json", "-j", "2", seconds=280)
+def measured(program: Program, *arguments: str, seconds: float = 280) -> dict[str, Any]:
+    ran = program.run("bench", *arguments, "--unboxed", "--json", "-j", "2", seconds=seconds)
     assert ran.code == 0, ran.err
     return json.loads(ran.out[ran.out.index('{\n  "version"') :])
 
@@ -244,6 +244,7 @@ def test_code_of_the_agent_cannot_read_the_answers_while_the_check_runs_it(progr
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1_800)
 def test_our_own_tasks_are_solved_by_models_that_know_all_none_and_each_third(program: Program) -> None:
     words: list[str] = []
     known = write_known(program.base / "known.json")
@@ -252,6 +253,6 @@ def test_our_own_tasks_are_solved_by_models_that_know_all_none_and_each_third(pr
         replies = [{"calls": [{"name": "bash", "input": {"command": command}}]}, {"text": "Done."}]
         (program.base / f"{name}.json").write_text(json.dumps({"replies": replies}))
         words += ["-m", f"script:{program.base}/{name}.json"]
-    found = measured(program, *words)
+    found = measured(program, *words, seconds=1_700)
     thirds = len(read_set(OWN)[::3])
     assert [(each["passed"], each["runs"]) for each in found["variants"]] == [(20, 20), (thirds, 20), (0, 20)]
