@@ -295,7 +295,10 @@ class Store:
         return name if name not in used else next(other for other in numbered if other not in used)
 
     def _fitting(self, selector: str, project: Projects, whole: bool = False) -> Sequence[SessionInfo]:
-        found = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
+        # Only the folder of that name is looked for: listing all sessions for each of many takes seconds.
+        plain = selector[:1] not in ("", ".") and "/" not in selector
+        places = subfolders(str(self.root)) if plain else ()
+        found = [folder for each in places if os.path.isdir(folder := os.path.join(each, selector))]
         if found or whole:
             return [info for folder in found if (info := glance(folder)) is not None]
         return fitting(selector, self.list(project))
