@@ -25,12 +25,12 @@ from agentcli.permissions.paths import (
 from agentcli.permissions.rules import (
     Rule,
     Rules,
-    allowing_rule,
     command_rule,
     exact,
     exact_path,
     may_hide_from,
     path_rule,
+    reading_scope,
     url_matches,
     wildcard,
 )
@@ -261,6 +261,7 @@ def _command_nature(
     tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace
 ) -> CallFacts:
     # These modules load the tables of all programs: import them only for a command.
+    from agentcli.permissions.allowing import allowing_rule, offered
     from agentcli.permissions.denied.commands import judge_reading, named_by
     from agentcli.permissions.shell.command_line import analyse
 
@@ -270,7 +271,8 @@ def _command_nature(
     about = _readers(tools) if line.harmless else _readers(tools) | _writers(tools)
     paths = [rule for rule in rules.deny if rule.tool in about and rule.pattern]
     deny, ask, allow = ([rule for rule in kind if rule.is_for(tool)] for kind in (rules.deny, rules.ask, rules.allow))
-    allowed = allowing_rule(allow, line)
+    reads = [rule for rule in rules.allow if rule.tool in _readers(tools)]
+    allowed = allowing_rule(allow, line, reads)
     reading = judge_reading(line, reading_denials(rules.deny, tools), workspace)
     denied = command_rule(deny, line) or named_by(line, paths, workspace)
     return CallFacts(
@@ -289,7 +291,7 @@ def _command_nature(
         why=(allowed if isinstance(allowed, str) else "") or line.why,
         always="" if line.unsaved else f"{tool}({exact(line.text.strip())})",
         unsaved=line.unsaved,
-        prefixes=tuple(f"{tool}({pattern})" for pattern in line.prefixes),
+        prefixes=offered(line, tool, [rule.pattern for rule in allow]),
         session=f"{tool}({exact(line.text.strip())})",
     )
 
@@ -333,6 +335,8 @@ def _file_nature(
     denials = reading_denials(rules.deny, tools)
     deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
     hidden = existing(denials, workspace) if traits.searches and denials else NOTHING
+    outside = verdict.verdict == "outside" and traits.reads_files and not os.path.isdir(target)
+    scope = reading_scope(target, workspace) if outside else ""
     names = {call.name, traits.allowed_as} - {""}
     allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
     return CallFacts(
@@ -347,6 +351,7 @@ def _file_nature(
         changes=write,
         why=verdict.why or "it changes a file",
         always=f"{'edit' if traits.patches else call.name}({exact_path(target, workspace)})",
+        prefixes=(f"{call.name}({scope})",) if scope.endswith("**") else (),
         path=target,
     )
 

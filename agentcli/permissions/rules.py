@@ -17,12 +17,10 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.mcp_servers import PREFIX
 from agentcli.core.text.near import did_you_mean, near_names
-from agentcli.permissions.paths import Workspace, canonical, impossible, resolved
-from agentcli.permissions.shell.known_programs import bounded
+from agentcli.permissions.paths import PRIVATE_IN_HOME, Workspace, canonical, impossible, resolved
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
-    from agentcli.permissions.shell.parse import Command
 
 Origin = Literal["config", "your answers", "project", "session", "flag", "skill"]
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
@@ -160,41 +158,6 @@ def may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
     return bool(names) and any(mention.search(text) for text in line.unseen)
 
 
-def allowing_rule(rules: Sequence[Rule], line: CommandLine) -> Rule | str | None:
-    """Return the rule that allows the line: by its exact text, or if each command that does not only read matches a rule.
-
-    A rule with a wildcard covers words of the approved kind (see `covered.py`), and a rule about a command that changes
-    files (`cp *`) applies inside the workspace. If a rule matches but does not cover the line, return the reason; None
-    if none matches.
-    """
-    for rule in rules:
-        if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
-            return rule
-    used: Rule | None = None
-    for number, (command, reading) in enumerate(zip(line.commands, line.readings, strict=True)):
-        found = _covering_rule(rules, line, number, command)
-        if reading.why and not isinstance(found, Rule):
-            return found
-        used = found if isinstance(found, Rule) else used
-    return used
-
-
-def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, command: Command) -> Rule | str | None:
-    inside = line.inside[number]
-    reason: str | None = None
-    for rule in rules:
-        if not command_pattern(rule.pattern).fullmatch(command.text):
-            continue
-        if rule.pattern == exact(command.text) or inside:
-            return rule
-        if bounded(command.words) or command.loop is not None:
-            continue
-        reason = line.uncovered(rule.pattern, number)
-        if not reason:
-            return rule
-    return reason
-
-
 def url_matches(pattern: str, url: str, *, strict: bool = False) -> bool:
     """Return True if a URL matches a `web_fetch` pattern in any spelling of host and path; if `strict`, in all spellings.
 
@@ -288,6 +251,29 @@ def exact_path(target: Path, workspace: Workspace) -> str:
 def literal(path: str) -> str:
     """Return the path pattern that matches only this text."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
+
+
+def holds_secrets(path: Path) -> bool:
+    """Return True if a path leads into a folder, or is a file, in which programs keep credentials in a home folder."""
+    parts = tuple(map(canonical, path.parts))
+    return any(names == parts[index : index + len(names)] for names in PRIVATE_IN_HOME for index in range(len(parts)))
+
+
+def reading_scope(path: Path, workspace: Workspace) -> str:
+    """Return the pattern that covers the folder of a path outside the workspace, or the path alone if the folder holds too much.
+
+    That is a folder that contains the home folder, lies directly below the root, or in somebody's folder of secrets; the
+    folder of temporary files, in which anybody may write but delete only what is theirs, counts as any other.
+    """
+    folder = path if os.path.isdir(path) else path.parent
+    above_home = any(home.is_relative_to(folder) for home in (workspace.home, *workspace.other_homes))
+    try:
+        shared = bool(folder.stat().st_mode & 0o1000)
+    except OSError:
+        shared = False
+    if above_home or holds_secrets(folder) or (len(folder.parts) < 3 and not shared):
+        return "" if path == folder else literal(str(path))
+    return f"{literal(str(folder))}/**"
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected, resolved
 from agentcli.permissions.readonly.fed import fed_command, fed_files
 from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
@@ -28,12 +28,14 @@ _STREAMS = frozenset({"-", os.devnull})
 class Reading:
     """Verdict on one command: known to only read permitted files if `why` is empty; `protected` if it must ask in every mode.
 
-    `path` is true if it only reads, but a path that needs permission.
+    `path` is true if it only reads, but a path that needs permission. `outside` are the targets of such paths if
+    nothing else needs permission: they all lie outside the workspace.
     """
 
     why: str = ""
     protected: bool = False
     path: bool = False
+    outside: tuple[Path, ...] = ()
 
 
 def read_only(commands: Sequence[Command], workspace: Workspace) -> tuple[Reading, ...]:
@@ -52,7 +54,7 @@ def read_in_turn(commands: Sequence[Command], workspace: Workspace) -> list[tupl
         readings.append(
             _fed(commands, number, folders, workspace) if xargs else _read_only(command, folders, workspace)
         )
-        if command.words[0] == "cd" and not readings[-1].why:
+        if command.words[0] == "cd" and (not readings[-1].why or readings[-1].outside):
             following = commands[number + 1].joint if number + 1 < len(commands) else ""
             folders = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
     return list(zip(readings, places, strict=True))
@@ -101,7 +103,12 @@ def _read_only(command: Command, folders: tuple[Path, ...], workspace: Workspace
     if present := _present(shape.unless, folders):
         return Reading(f"{present} may choose what {name} runs")
     reading = _values(found, folders, workspace)
-    return reading if reading.why else _recursion(name, arguments, found, folders, workspace)
+    if reading.why and not reading.outside:
+        return reading
+    recursion = _recursion(name, arguments, found, folders, workspace)
+    if reading.why and recursion.why and not recursion.protected:
+        return replace(reading, outside=())
+    return recursion if recursion.why else reading
 
 
 def _misfit(name: str, problem: str, shapes: Sequence[Shape]) -> str:
@@ -124,7 +131,7 @@ def _fed(commands: Sequence[Command], number: int, folders: tuple[Path, ...], wo
 
 def _meant(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
     """Return the verdict on a command with file names in place of patterns, for every round of its loop."""
-    worst = Reading()
+    worst: list[Reading] = []
     patterns = (*command.words, *command.loop.words) if command.loop else command.words
     if named := next(filter(None, map(could_name_protected, patterns)), ""):
         return Reading(f"{named} may match a protected file", protected=True)
@@ -132,12 +139,16 @@ def _meant(command: Command, folders: tuple[Path, ...], workspace: Workspace) ->
     if isinstance(rounds, str):
         return Reading(rounds)
     for words in rounds:
-        worst = _first(worst, _read_only(Command(words, command.joint, command.bare), folders, workspace))
-    return worst
+        worst.append(_read_only(Command(words, command.joint, command.bare), folders, workspace))
+    return _together(worst)
 
 
-def _first(*readings: Reading) -> Reading:
-    return max(readings, key=lambda reading: (reading.protected, bool(reading.why)))
+def _together(readings: Sequence[Reading]) -> Reading:
+    """Return the verdict on all of these: the strictest, with the paths outside the workspace if all of them need no more."""
+    worst = max(readings, key=lambda reading: (reading.protected, bool(reading.why)), default=Reading())
+    outside = dict.fromkeys(path for reading in readings for path in reading.outside)
+    only = all(reading.outside for reading in readings if reading.why)
+    return replace(worst, outside=tuple(outside) if only else ())
 
 
 def _cd(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -> Reading:
@@ -160,7 +171,7 @@ def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) 
         if option == "-C" and rest:
             moved = _cd([rest[0]], places, workspace)
             if moved.why:
-                return moved
+                return replace(moved, outside=())
             places = tuple(folder / rest[0] for folder in places)
             rest.pop(0)
         elif option not in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
@@ -183,14 +194,13 @@ def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) 
 
 
 def _values(found: Found, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
-    worst = Reading()
+    readings: list[Reading] = []
     for kind, value in found:
         if kind == "glob" and (named := _glob_names_protected(value)):
-            worst = _first(worst, Reading(f"{named} is protected", protected=True))
+            readings.append(Reading(f"{named} is protected", protected=True))
         if kind in _PATHS and value not in _STREAMS:
-            for folder in folders:
-                worst = _first(worst, _value(kind, value, folder, workspace))
-    return worst
+            readings += (_value(kind, value, folder, workspace) for folder in folders)
+    return _together(readings)
 
 
 def _glob_names_protected(glob: str) -> str:
@@ -203,7 +213,8 @@ def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading
         value = value.rpartition(":")[2]
     verdict = judge_path(value, workspace, write=False, cwd=folder)
     if verdict.verdict != "free":
-        return Reading(verdict.why, verdict.verdict == "protected", path=True)
+        outside = (verdict.path,) if verdict.verdict == "outside" and verdict.path else ()
+        return Reading(verdict.why, verdict.verdict == "protected", path=True, outside=outside)
     if kind == "rev":
         inside = value.rpartition(":")[2].rpartition(")")[2]
         if named := names_protected(inside, write=False) or could_name_protected(inside):

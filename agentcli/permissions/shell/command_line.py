@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,15 +15,16 @@ from agentcli.permissions.readonly.fed import fed_files
 from agentcli.permissions.readonly.option_grammar import fit
 from agentcli.permissions.readonly.searches import find_reads
 from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.shell.assigned import Assignments, leading, without_assignments
 from agentcli.permissions.shell.consequences import named_consequence
 from agentcli.permissions.shell.containable import ASKED, Containment, containment
-from agentcli.permissions.shell.covered import uncovered
-from agentcli.permissions.shell.effects import CHANGING, changes_inside_all, destruction, meanings
+from agentcli.permissions.shell.covered import leads_away, uncovered
+from agentcli.permissions.shell.effects import CHANGING, changes_inside_all, destruction, git_placed, meanings
 from agentcli.permissions.shell.flow import Run, runs_of
 from agentcli.permissions.shell.hiding import hides, may_run, spelled
 from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, spellings
-from agentcli.permissions.shell.prefixes import wider
+from agentcli.permissions.shell.prefixes import local_requests, script_of, whole_program, wider
 from agentcli.permissions.shell.reaching import reach
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 from agentcli.permissions.shell.values import BELOW, spread
@@ -58,6 +59,10 @@ class CommandLine:
     """Reason why it can only destroy."""
     workspace: Workspace | None = field(default=None, repr=False)
     """The workspace it was analysed for; None if it was refused unread."""
+    assigned: Mapping[int, Assignments] = field(default_factory=dict)
+    """Variables set for single commands, by the number of the command in the line without them."""
+    without_assignments: CommandLine | None = None
+    """The line without these variables, if that is fully understood."""
 
     @cached_property
     def reaches(self) -> str:
@@ -125,19 +130,64 @@ class CommandLine:
         return next(filter(None, reasons), "")
 
     @cached_property
-    def prefixes(self) -> tuple[str, ...]:
-        """Patterns of the wider rules that would allow the line, one for each program that does not only read; empty if one is missing."""
-        if self.protected or self.destroys or not self.commands:
+    def ruled(self) -> tuple[tuple[Command, tuple[Path, ...]], ...]:
+        """Each of `commands` as rules name it, with its folders: `git -C src add x` of the workspace as `git add x` in `src`."""
+        return tuple(map(self._ruled, self.commands, self.folders))
+
+    def _ruled(self, command: Command, folders: tuple[Path, ...]) -> tuple[Command, tuple[Path, ...]]:
+        if command.words[0] != "git" or command.globs or command.loop or self.workspace is None:
+            return command, folders
+        placed = git_placed(command.words, folders)
+        if placed is None or len(placed[0]) < 2 or placed[0] == command.words:
+            return command, folders
+        words, places = placed
+        workspace = self.workspace
+        if any(judge_path(str(place), workspace, write=False).verdict != "free" for place in places):
+            return command, folders
+        return replace(command, words=words), tuple(places)
+
+    def prefixes(self, approved: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the patterns of the wider rules that would allow the line, one for each program that does not only read.
+
+        There are none if one is missing. `approved` are the patterns of the rules that allow commands already.
+        """
+        plain = self.without_assignments or self
+        if self.protected or self.destroys or not plain.commands:
             return ()
-        patterns = [self._wider(number) for number, reading in enumerate(self.readings) if reading.why]
+        patterns = [
+            plain.wider_rule(number, approved, self.assigned.get(number))
+            for number, reading in enumerate(plain.readings)
+            if (reading.why and not reading.outside) or number in self.assigned
+        ]
         return tuple(dict.fromkeys(patterns)) if all(patterns) else ()
 
-    def _wider(self, number: int) -> str:
+    def wider_rule(self, number: int, approved: Sequence[str], given: Assignments | None) -> str:
+        """Return the pattern of a wider rule for a command that gets these variables; empty if there is none."""
+        if not given:
+            return self._wider(number, approved)
+        if self.workspace is None:
+            return ""
+        lead = leading(given, self.folders[number], self.workspace)
+        only_reads = not self.readings[number].why
+        rest = f"{self.commands[number].words[0]} *" if only_reads else self._wider(number, approved)
+        return f"{lead} {rest}" if lead and rest else ""
+
+    def _wider(self, number: int, approved: Sequence[str]) -> str:
         """Return the pattern of a wider rule for a command: it names all words up to the last one that a wildcard would not cover."""
-        command = self.commands[number]
-        pattern = wider(command.words, self.inside[number]) if command.bare else ""
+        command, folders = self.ruled[number]
+        if not command.bare or self.workspace is None:
+            return ""
+        pattern = (
+            script_of(command.words, folders, self.workspace)
+            or local_requests(command.words)
+            or whole_program(command.words, approved, folders, self.workspace)
+            or wider(command.words, self.inside[number])
+        )
         if not pattern or self.inside[number]:
             return pattern
+        workspace = self.workspace
+        if any(leads_away(word, folders, workspace) for word in command.words[1 : len(pattern.split()) - 1]):
+            return ""
         named = len(pattern.split()) - 1
         while self.uncovered(pattern, number):
             named += 1
@@ -153,8 +203,8 @@ class CommandLine:
         """Return the reason why a rule whose pattern matches a command does not cover it; empty if it does."""
         if self.workspace is None:
             return "the command is not read"
-        folders = self.folders[number]
-        rounds = meanings(self.commands[number], folders, self.workspace)
+        command, folders = self.ruled[number]
+        rounds = meanings(command, folders, self.workspace)
         if isinstance(rounds, str):
             return rounds
         reasons = (uncovered(pattern, words, folders, self.workspace) for words in rounds)
@@ -224,9 +274,15 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     protected = _why_protected(readings, parts, workspace)
     destroys = "" if workspace.destroys else destruction(text, parts, workspace)
     ran_in = tuple(folders for _, folders in in_turn)
-    return CommandLine(
+    line = CommandLine(
         text, "", parts, whole, commands, readings, inside, ran_in, obstacle, protected, meant, destroys, workspace
     )
+    found = None if commands else without_assignments(text)
+    if found is None:
+        return line
+    plain = analyse(found[0], workspace)
+    same = len(plain.commands) == len(parts) and not any(command.loop for command in plain.commands)
+    return replace(line, assigned=found[1], without_assignments=plain) if same else line
 
 
 def _meant(

@@ -36,7 +36,7 @@ _FED = word_set("xargs parallel find fd fdfind")
 _GONE_FOR_GOOD = word_set("shred srm wipe")
 _REMOVING = word_set("rm unlink trash rimraf")
 _DISCARDING = word_set("rsync truncate")
-_SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/run/current-system/")
+_SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/run/current-system/", "/Applications/", "/System/")
 _STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
 _LONGEST_PATH = 4_096
 """Length from which no system takes a text as a path."""

@@ -15,7 +15,10 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import Workspace, judge_path
-from agentcli.permissions.shell.known_programs import is_interpreter, word_set
+from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.shell.inert import names_nothing
+from agentcli.permissions.shell.known_programs import STARTERS, is_interpreter, is_unknown, word_set
+from agentcli.permissions.shell.loopback import local_server, server_of
 
 # Notation: `-x` and `--name` take no value; `-x:kind` takes one, joined, after `=` or as the next word; `-x:?kind`
 # takes one joined or after `=`, or as the next word if that is a number; `--name-*` are all options that begin so. The
@@ -131,7 +134,7 @@ _TABLES = {
     "--include:text --dry-run --checksum --update --human-readable --itemize-changes --compress --delete --no-* --info:word",
     "curl": "-s -S -L -f -I -i -v -k -g -G -4 -6 --silent --show-error --location --fail --head --include --verbose --compressed --insecure -X:word "
     "--request:word -m:number --max-time:number --connect-timeout:number --retry:number -H:inert --header:inert -d:inert --data:inert "
-    "--data-raw:text --json:inert -w:inert --write-out:inert -A:text --http1.1 --http2 -N --no-*",
+    "--data-raw:text --json:inert -w:inert --write-out:inert -A:text --http1.1 --http2 -N --no-* -o:null --output:null",
     "gh": "-R:word --repo:word --json:word -q:text --jq:text -t:text --template:text -L:number --limit:number -s:word --state:word -a:word "
     "--author:text --assignee:text -l:text --label:text -S:text --search:text -c --comments --log --log-failed -j:number --job:number -b:word "
     "--branch:word --workflow:word --required --watch -i:number --interval:number --fail-fast --name-only --patch --color:word --paginate --slurp "
@@ -205,6 +208,7 @@ _KINDS = {
     "tag": re.compile(r"[a-z0-9][\w.-]*(?:/[\w.-]+)*(?::[\w.-]+)?"),
     "text": re.compile(r".*", re.DOTALL),
     "inert": re.compile(r"(?!@).*", re.DOTALL),
+    "null": re.compile(r"/dev/null"),
 }
 _SWITCHED = re.compile(_SWITCH, re.IGNORECASE)
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z]")
@@ -213,7 +217,7 @@ _STARTING = word_set("exec dlx shell eval foreach env runner console x repl")
 """Subcommands that start the program named after them."""
 _SCOPED = re.compile(r"@[a-z0-9][\w.-]*/[a-z0-9][\w.-]*(?:@[\w.^~-]+)?")
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*)://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
-_ASKING_THE_WEB = word_set("curl wget http https xh")
+ASKING_THE_WEB = word_set("curl wget http https xh")
 _HELPER = re.compile(r"[a-z0-9+.-]+::", re.IGNORECASE)
 
 
@@ -223,6 +227,16 @@ class _Place:
 
     folders: Sequence[Path]
     workspace: Workspace
+    open: bool = False
+    """True if the program is unknown: its options may then have any value that names nothing."""
+    server: str = ""
+    """Server of this machine that the rule names: the command may ask no other."""
+
+    def inert(self, option: str, value: str | None) -> bool:
+        """Return True if an option of the program may have this value."""
+        if not self.open or value is None or option.startswith(STARTERS):
+            return False
+        return value not in _STARTING and names_nothing(value, self.folders, self.workspace)
 
 
 def uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
@@ -234,7 +248,8 @@ def uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], works
         return ""
     if is_interpreter(words[0]) and pattern in (f"{words[0]} *", f"{words[0]}:*"):
         return ""  # a person wrote this rule, as none is ever offered: it allows any script
-    place = _Place(folders, workspace)
+    server = local_server(pattern.split()) if words[0] in ASKING_THE_WEB else ""
+    place = _Place(folders, workspace, open=is_unlisted(words[0]), server=server)
     given = _given(pattern)
     fixed = _fixed(pattern, words)
     table, marked, index = _table(words[:fixed]), "--" in words[:fixed], fixed
@@ -263,6 +278,11 @@ def uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], works
     return ""
 
 
+def is_unlisted(program: str) -> bool:
+    """Return True if no table has a program: not those of programs that start, change or fetch something, nor those that read."""
+    return is_unknown(program) and program not in READERS
+
+
 def _given(pattern: str) -> frozenset[str]:
     """Return the words that a pattern names in full."""
     return frozenset(word.replace("\\*", "*") for word in pattern.split() if "*" not in word.replace("\\*", ""))
@@ -283,6 +303,8 @@ def _table(words: Sequence[str]) -> str:
     if not plain:
         return ""
     own = table_name(plain[0], plain[1] if len(plain) > 1 else "")
+    if is_unlisted(plain[0]) and len(plain) > 1:
+        return table_name(plain[1], plain[2] if len(plain) > 2 else "")  # it may start that program, with its options
     inner = (table_name(word, "") for word in reversed(plain[1:])) if plain[0] in RUNNERS else iter(())
     return next(filter(None, inner), "") or own
 
@@ -297,15 +319,16 @@ def _option(word: str, after: str | None, known: Mapping[str, str], complete: bo
     if kind is not None:
         return _known(name, kind, value if equals else None, after, place)
     if equals:
-        return (
-            0 if _SWITCHED.fullmatch(value) else f"the rule does not cover {name}, which may name a program or a file"
-        )
+        inert = _SWITCHED.fullmatch(value) or place.inert(name, value)
+        return 0 if inert else f"the rule does not cover {name}, which may name a program or a file"
     if not word.startswith("--") and (bundle := _bundle(word, after, known, place)) is not None:
         return bundle
     alone = after is None or after.startswith("-")
     if _FLAG.fullmatch(word) and alone and (not complete or word.startswith("--")):
         return 0
     if _FLAG.fullmatch(word) and after is not None and _KINDS["number"].fullmatch(after) and word.startswith("--"):
+        return 1
+    if _FLAG.fullmatch(word) and place.inert(word, after):
         return 1
     return f"the rule does not cover {word}, which may name a program or a file"
 
@@ -345,12 +368,14 @@ def _bundle(word: str, after: str | None, known: Mapping[str, str], place: _Plac
 def _fits(kind: str, value: str, place: _Place) -> bool:
     if kind == "path":
         return not _leads_away(value, place)
-    return bool(_KINDS[kind].fullmatch(value)) and (kind in ("text", "inert") or not _leads_away(value, place))
+    return bool(_KINDS[kind].fullmatch(value)) and (kind in ("text", "inert", "null") or not _leads_away(value, place))
 
 
 def _operand(word: str, words: Sequence[str], before: Sequence[str], place: _Place) -> str:
     """Return the reason why a plain word is not covered, or the empty string."""
     program = os.path.basename(words[0])
+    if place.server:
+        return "" if server_of(word) == place.server else f"the rule does not cover {word}"
     if not _STARTING.isdisjoint(re.split(r"[:]", word)):
         return f"{word} may start other programs"
     if _ASSIGNMENT.match(word) and not _SWITCHED.fullmatch(word.partition("=")[2]):
@@ -360,9 +385,14 @@ def _operand(word: str, words: Sequence[str], before: Sequence[str], place: _Pla
     if program == "git" and _HELPER.match(word):
         return f"{word.partition('::')[0]}:: starts a program"
     if _URL.search(word):
-        web = program in _ASKING_THE_WEB and word.startswith(("http://", "https://"))
+        web = program in ASKING_THE_WEB and word.startswith(("http://", "https://"))
         return "" if web else f"{word} is an address"
     return f"{word} is outside the workspace" if _leads_away(word, place) else ""
+
+
+def leads_away(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if a word that is named by a rule may be a path that needs permission to read."""
+    return not word.startswith("-") and _leads_away(word, _Place(folders, workspace))
 
 
 def _leads_away(word: str, place: _Place) -> bool:

@@ -202,7 +202,7 @@ def git_placed(words: Sequence[str], folders: Sequence[Path]) -> tuple[tuple[str
 
 
 _NAMING = re.compile(
-    r"(?:user\.(?:name|email)|color\.\w+|advice\.\w+|core\.(?:quotepath|abbrev))=[^`$]*|core\.pager=cat|commit\.gpgsign=false",
+    r"(?:user\.(?:name|email)|color\.\w+|advice\.\w+|core\.(?:quotepath|abbrev))=[^`$]*|core\.pager=cat|core\.fsmonitor=false|commit\.gpgsign=false",
     re.IGNORECASE,
 )
 """Settings on git's command line that start no program."""

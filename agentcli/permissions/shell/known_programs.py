@@ -86,7 +86,7 @@ openssl mail sendmail
 
 _REMOTE = frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule"})
 
-_STARTERS = (
+STARTERS = (
     *(
         "--pre",
         "--hostname-bin",
@@ -244,6 +244,23 @@ def bounded(words: Sequence[str]) -> bool:
     return words[0] in _WIDENED_FILES
 
 
+_RUN_A_FILE = (word_set("python node nodejs bun ruby perl php lua luajit julia Rscript fish tsx ts-node") | SHELLS) - {
+    "busybox"
+}
+"""Interpreters whose first operand is a script, and whose other operands are the script's."""
+
+
+def runs_a_file(program: str) -> bool:
+    """Return True if the first operand of an interpreter, given by name, is a script: `python3.12 x.py`."""
+    return program in _RUN_A_FILE or program.rstrip("0123456789.") in _RUN_A_FILE
+
+
+def is_unknown(program: str) -> bool:
+    """Return True if no table here has a program, given by name: neither its options nor what it starts are known."""
+    tables = (KNOWN, WRAPPERS, NETWORK, ORDINARY, FETCHING, RUNNING, MARKS, EVALUATING, _FETCHERS)
+    return "/" not in program and not is_interpreter(program) and not any(program in table for table in tables)
+
+
 def is_interpreter(program: str) -> bool:
     """Return whether a program, given by name or path, runs scripts: `python3.12` as `python`."""
     name = os.path.basename(program)
@@ -256,7 +273,7 @@ def never_saved(words: Sequence[str]) -> str:
     base = os.path.basename(name)
     if is_interpreter(base):
         return f"{base} runs whatever it is given"
-    if base in WRAPPERS or any(word.startswith(_STARTERS) for word in arguments):
+    if base in WRAPPERS or any(word.startswith(STARTERS) for word in arguments):
         return f"{base} starts other programs"
     if base in NETWORK or (base == "git" and not _REMOTE.isdisjoint(arguments)):
         return f"{base} uses the network"

@@ -45,3 +45,15 @@ def ports_asked(arguments: Sequence[str]) -> list[int] | None:
         found += [] if port == UNKNOWN else [int(port)]
         named = True
     return found if named else None
+
+
+def server_of(word: str) -> str:
+    """Return the server of this machine that an address names, `http://localhost:3000`; empty for any other word."""
+    found = re.match(rf"https?://{_HOST}(?::\d{{1,5}})?(?=[/?#]|\Z)", word, re.IGNORECASE)
+    return found.group() if found else ""
+
+
+def local_server(words: Sequence[str]) -> str:
+    """Return the one server of this machine that a command asks, or the pattern of a rule names; empty if there is not one alone."""
+    servers = {server_of(word.strip("*")) for word in words if _ELSEWHERE.match(word.strip("*"))}
+    return servers.pop() if len(servers) == 1 else ""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from agentcli.permissions.shell.covered import harmless_options
+from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.shell.covered import ASKING_THE_WEB, harmless_options, is_unlisted
+from agentcli.permissions.shell.inert import names_nothing
 from agentcli.permissions.shell.known_programs import (
     FETCHING,
     ORDINARY,
@@ -14,8 +17,10 @@ from agentcli.permissions.shell.known_programs import (
     fetches,
     is_interpreter,
     never_saved,
+    runs_a_file,
     word_set,
 )
+from agentcli.permissions.shell.loopback import local_server
 
 _WIDENED_GIT = word_set("add commit merge cherry-pick revert fetch pull rebase")
 _CREATING_GIT = {"checkout": "-b", "switch": "-c"}
@@ -52,8 +57,58 @@ def wider(words: Sequence[str], inside: bool) -> str:
     if bounded(words):
         options = " -i" if words[0] == "sed" else ""
         return f"{words[0]}{options} *" if inside else ""
-    named = _named(list(words))
+    return _pattern(_named(list(words)))
+
+
+def _pattern(named: Sequence[str]) -> str:
     return f"{' '.join(named)} *" if named and not any(re.search(r"[\s*\\]", word) for word in named) else ""
+
+
+def whole_program(words: Sequence[str], approved: Iterable[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the pattern of a rule that covers all commands of a program, if `approved` has one for another of its commands.
+
+    Only for a program of which nothing is known but that a person approved two kinds of its commands. A program whose
+    commands are named like other programs may start those: it gets no such rule.
+    """
+    name, *arguments = words
+    if not is_unlisted(name) or not _SUBCOMMAND.fullmatch(name) or never_saved(words):
+        return ""
+    ours = [pattern.split() for pattern in approved if pattern.startswith(f"{name} ") and pattern.endswith(" *")]
+    kinds = {words[1] for words in ours if len(words) > 2}
+    own = next((word for word in arguments if not word.startswith("-")), "")
+    if not kinds - {own} or not all(_is_kind(kind, folders, workspace) for kind in kinds | {own} - {""}):
+        return ""
+    return _pattern([name])
+
+
+def _is_kind(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if the first word of a program's arguments can only be the name of its own command, or an option."""
+    return word.startswith("-") or (bool(_SUBCOMMAND.fullmatch(word)) and names_nothing(word, folders, workspace))
+
+
+def local_requests(words: Sequence[str]) -> str:
+    """Return the pattern of a rule that covers requests to the server of this machine that a command asks; empty if it asks another."""
+    server = local_server(words) if words[0] in ASKING_THE_WEB else ""
+    return f"{words[0]} *{server}*" if server else ""
+
+
+def script_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the pattern of a rule that covers a script of the workspace with other arguments; empty for any other command."""
+    inner = 2 if words[1:2] and _INNER.get(words[0]) == words[1] else 0
+    first = inner + (len(words) > inner and runs_a_file(words[inner]))
+    if first >= len(words) or (first and words[first].startswith("-")):
+        return ""
+    if words[0] == "bun" and words[1] == "run":
+        first += 1
+    script = words[first : first + 1]
+    if not script or ("/" not in script[0] and not (first and "." in script[0])):
+        return ""
+    inside = all(
+        judge_path(script[0], workspace, write=False, cwd=folder).verdict == "free"
+        and os.path.isfile(folder / script[0])
+        for folder in folders
+    )
+    return _pattern(words[: first + 1]) if inside else ""
 
 
 def _named(words: list[str]) -> list[str]:
@@ -118,9 +173,10 @@ def _inner(words: list[str]) -> list[str] | None:
     """Return the words up to those of the program that a runner starts; None if the command is no runner's."""
     name, *arguments = words
     subcommand = _INNER.get(name)
-    if subcommand is None or (subcommand and arguments[:1] != [subcommand]):
+    first = max(_first_operand(name, arguments), 0) if name in _SCRIPTS else 0
+    if subcommand is None or (subcommand and arguments[first : first + 1] != [subcommand]):
         return None
-    before = 2 if subcommand else 1
+    before = first + 2 if subcommand else 1
     rest = words[before:]
     if not rest or rest[0].startswith("-"):
         return []
@@ -133,6 +189,8 @@ def _inner(words: list[str]) -> list[str] | None:
 def _first_operand(name: str, arguments: Sequence[str]) -> int:
     """Return the index of the first operand after options whose values are known; -1 if there is none, or an option is not known."""
     known = {**harmless_options(name), "--filter": "word", "-F": "word"}
+    if name in _SCRIPTS:
+        known |= dict.fromkeys(("-C", "--dir", "--cwd", "--prefix"), "path")
     index = 0
     while index < len(arguments):
         option, equals, _ = arguments[index].partition("=")

@@ -253,7 +253,7 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
     pattern: list[str] = []
     wild = False
     variable = reader.loop.variable if reader.loop else ""
-    pieces = _pieces(variable)
+    pieces = _pieces(variable, status=bool(reader.words) and reader.words[0] == "echo")
     while index < len(text) and (piece := pieces.match(text, index)):
         raw = piece.group()
         if piece.lastgroup == "bare" and (problem := _bare_problem(raw, index == start, first)):
@@ -275,12 +275,18 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
 
 
 @lru_cache(maxsize=64)
-def _pieces(variable: str) -> re.Pattern[str]:
-    """Return the pattern of the pieces of a word; in a loop, also with its variable in double quotes."""
-    if not variable:
-        return _WORD
-    inside = rf"\$(?:{variable}(?!\w)|\{{{variable}\}})"
-    return re.compile(_WORD.pattern.replace(_DOLLAR, f"{inside}|{_DOLLAR}"))
+def _pieces(variable: str, status: bool = False) -> re.Pattern[str]:
+    """Return the pattern of the pieces of a word; in a loop, also with its variable in double quotes.
+
+    With `status` also `$?`: the word is only printed.
+    """
+    words = _WORD.pattern
+    if status:
+        words = words.replace(_DOLLAR, rf"\$\?|{_DOLLAR}") + r"|(?P<status>\$\?)"
+    if variable:
+        inside = rf"\$(?:{variable}(?!\w)|\{{{variable}\}})"
+        words = words.replace(_DOLLAR, f"{inside}|{_DOLLAR}")
+    return re.compile(words) if variable or status else _WORD
 
 
 def _literal(text: str, piece: re.Match[str]) -> bool:
@@ -346,7 +352,9 @@ def _tree_spans(text: str, variables: frozenset[str]) -> list[tuple[int, int]] |
 def _collect(node: Node, spans: list[tuple[int, int]], variables: frozenset[str]) -> str:
     tested = node.type == "test_command" or node.type in _TEST_NODES
     for child in node.children:
-        if child.type in (_TEST_WORDS if tested else _WORD_NODES):
+        if child.type == "simple_expansion" and _usual(child, frozenset()) and node.type == "command":
+            spans.append((child.start_byte, child.end_byte))
+        elif child.type in (_TEST_WORDS if tested else _WORD_NODES):
             if unusual := next((inner.type for inner in _inside(child) if not _usual(inner, variables)), ""):
                 return unusual_node(unusual)
             if not tested and node.type not in ("command", "command_name", "for_statement"):
@@ -371,6 +379,10 @@ def _inside(node: Node) -> Iterator[Node]:
 
 def _usual(node: Node, variables: frozenset[str]) -> bool:
     """Return True if a node inside a word is text, or the variable of a loop on the line."""
+    if node.type == "simple_expansion" and node.text == b"$?":
+        return True  # the exit code of a command: the other parser takes it only in what is printed
+    if node.type == "special_variable_name":
+        return node.text == b"?"
     if node.type in ("simple_expansion", "expansion"):
         return (node.text or b"").decode("utf-8", "replace").strip("${}") in variables
     return node.type in _STRING_NODES or (node.type in _VARIABLE_NODES and bool(variables))

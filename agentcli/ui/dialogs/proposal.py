@@ -100,8 +100,12 @@ def always(ask: ApprovalRequest) -> str:
     if ask.kind != "diff" or not ask.always:
         return f"Always allow {covered(ask.always) if ask.always else ''} in this project"
     path = parse_rule(ask.always).pattern.removeprefix("./")
-    plain = re.sub(r"\[([*?[])\]", r"\1", path)
-    return f"Always allow edits of {safe_line(plain)} in this project"
+    return f"Always allow edits of {_named_path(path)} in this project"
+
+
+def _named_path(pattern: str) -> str:
+    """Return the path that a pattern names, without the marks that make its letters literal."""
+    return safe_line(re.sub(r"\[([*?[])\]", r"\1", pattern))
 
 
 def wider(rules: Sequence[str]) -> str:
@@ -114,6 +118,8 @@ def covered(rule: str) -> str:
     parsed = parse_rule(rule)
     if server := _SERVER.fullmatch(parsed.tool):
         return f"every tool of the server {safe_line(server[1])}"
+    if parsed.tool == "read" and parsed.pattern.startswith("/"):
+        return f"reading {_named_path(parsed.pattern.removesuffix('**'))}"
     command = parsed.pattern.removesuffix(" *")
     if parsed.tool != "bash" or not command or _WILD.search(command):
         return safe_line(rule)

@@ -1,0 +1,228 @@
+"""What wider rules are offered and cover: folders to read, variables, scripts, whole programs, servers of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.message import ToolCall
+from agentcli.permissions.decide import Decision
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import Rules, parse_rules
+from tests.permissions.corpus import make_workspace
+from tests.permissions.deciding import explain
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    made = make_workspace(tmp_path)
+    logs = tmp_path / "logs/today"
+    logs.mkdir(parents=True)
+    for name in ("a.log", "b.log", ".env"):
+        (logs / name).write_text("x\n")
+    (logs / "Makefile").write_text("test:\n")
+    (made.cwd / "scripts").mkdir(exist_ok=True)
+    for name in ("scripts/check.sh", "scripts/gen.py", "run.sh"):
+        (made.cwd / name).write_text("")
+        (made.cwd / name).chmod(0o755)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("wrapped", "pager"):
+        (programs / name).write_text("")
+        (programs / name).chmod(0o755)
+    return replace(made, path=f"{programs}:/usr/bin:/bin")
+
+
+def asked(command: str, workspace: Workspace, rules: Sequence[str] = ()) -> Decision:
+    call = ToolCall("c", "bash", {"command": command})
+    return explain(call, parse_rules(allow=rules, origin="session"), "ask", workspace)
+
+
+def logs(workspace: Workspace) -> Path:
+    return workspace.cwd.parent / "logs/today"
+
+
+def test_reading_outside_is_approved_for_the_folder_and_covers_only_what_reads_there(workspace: Workspace) -> None:
+    place = logs(workspace)
+    offered = asked(f"tail -5 {place}/a.log", workspace).prefixes
+    assert offered == (f"read({place}/**)",)
+    for command in (
+        f"cat {place}/b.log",
+        f"ls {place}",
+        f"grep -r x {place} --include=*.log",
+        f"cd {place} && cat a.log",
+    ):
+        assert asked(command, workspace, offered).decision == "allow", command
+    for command in (f"cat {place}/.env", f"cat {place.parent}/x", f"rm {place}/a.log", f"cat {place}/a.log > x",
+                    f"grep -r x {place}", f"cat {place}/../x", f"git -C {place} log"):  # fmt: skip
+        assert asked(command, workspace, offered).decision == "ask", command
+
+
+def test_a_command_that_changes_something_is_covered_in_the_workspace_only(workspace: Workspace) -> None:
+    place = logs(workspace)
+    rules = [f"read({place}/**)", "bash(make *)"]
+    assert asked(f"cat {place}/a.log && make test", workspace, rules).decision == "allow"
+    assert asked(f"cd {place} && make test", workspace, rules).decision == "ask"
+    assert asked(f"cd {place} && make test", workspace).prefixes == ()
+
+
+def test_no_folder_that_contains_the_home_folder_is_offered(workspace: Workspace) -> None:
+    assert asked("ls /", workspace).prefixes == ()
+    assert asked(f"ls {workspace.home}", workspace).prefixes == ()
+    assert asked("cat /etc/hostname", workspace).prefixes == ("read(/etc/hostname)",)
+
+
+def test_secrets_of_other_people_are_approved_one_by_one(workspace: Workspace) -> None:
+    assert asked("cat /home/other/.ssh/id_rsa", workspace).prefixes == ("read(/home/other/.ssh/id_rsa)",)
+    assert asked("cat /home/other/.ssh/id_rsa", workspace, ["read(/home/other/**)"]).decision == "ask"
+    assert asked("cat /home/other/x", workspace, ["read(/home/other/**)"]).decision == "allow"
+
+
+def test_the_tool_that_reads_files_offers_the_folder_too(workspace: Workspace) -> None:
+    place = logs(workspace)
+    call = ToolCall("c", "read", {"file_path": f"{place}/a.log"})
+    offered = explain(call, Rules(), "ask", workspace).prefixes
+    assert offered == (f"read({place}/**)",)
+    assert explain(call, parse_rules(allow=offered), "ask", workspace).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    ("approved", "rule", "covered", "asks"),
+    [
+        ("PORT=80 make test", "PORT=* make test *", "PORT=3000 make test", "PORT=1 HOST=x make test"),
+        ("PORT=80 make test", "PORT=* make test *", "PORT=3000 make test", "make test"),
+        ("PORT=80 make test", "PORT=* make test *", "PORT=81 make test", "PORT=pager make test"),
+        ("PORT=80 make test", "PORT=* make test *", "PORT=81 make test", "PORT=scripts/check.sh make test"),
+        ("A=1 B=x make test", "A=* B=* make test *", "B=y A=2 make test", "A=1 make test"),
+        ("PYTHONPATH=src pytest -q", "PYTHONPATH=src pytest *", "PYTHONPATH=src pytest tests", "PYTHONPATH=scripts pytest"),
+        ("LC_ALL=C sort README.md", "LC_ALL=* sort *", "LC_ALL=de_DE sort README.md", "LC_ALL=C sort -o x README.md"),
+        ("A=1 make test && B=2 pytest", "A=* make test *", "A=3 make test", "A=3 pytest"),
+    ],
+)  # fmt: skip
+def test_a_rule_names_the_variables_that_a_command_gets(
+    workspace: Workspace, approved: str, rule: str, covered: str, asks: str
+) -> None:
+    offered = asked(approved, workspace).prefixes
+    assert offered[0] == f"bash({rule})"
+    assert asked(approved, workspace, offered).decision == "allow"
+    assert asked(covered, workspace, offered).decision == "allow"
+    assert asked(asks, workspace, offered).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["PATH=scripts make test", "LD_PRELOAD=x make test", "BASH_ENV=x make test", "IFS=x make test", "A=$(x) make test",
+     "GIT_SSH_COMMAND='ssh -i x' make test", "A=* make test", "DYLD_LIBRARY_PATH=x make test", "A=1 rm x", "A=1"],
+)  # fmt: skip
+def test_no_rule_is_offered_for_a_variable_that_decides_what_runs(workspace: Workspace, command: str) -> None:
+    assert asked(command, workspace).prefixes == ()
+    wide = ["bash(PATH=* make *)", "bash(make *)", "bash(LD_PRELOAD=* make *)", "bash(A=* rm *)"]
+    assert asked(command, workspace, wide).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    ("approved", "rule"),
+    [
+        ("scripts/check.sh --all", "scripts/check.sh *"),
+        ("./run.sh", "./run.sh *"),
+        ("bash scripts/check.sh fast", "bash scripts/check.sh *"),
+        ("python3 scripts/gen.py --n 3", "python3 scripts/gen.py *"),
+        ("uv run python scripts/gen.py", "uv run python scripts/gen.py *"),
+    ],
+)
+def test_a_script_of_the_workspace_is_covered_with_other_arguments(
+    workspace: Workspace, approved: str, rule: str
+) -> None:
+    offered = asked(approved, workspace).prefixes
+    assert offered == (f"bash({rule})",)
+    script = rule.removesuffix(" *")
+    assert asked(f"{script} src --slow", workspace, offered).decision == "allow"
+    assert asked(f"{script} /etc/passwd", workspace, offered).decision == "ask"
+    assert asked("bash scripts/other.sh", workspace, offered).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    "command", ["bash -c 'x'", "python3 -c 'x'", "bash scripts/none.sh", "bash /opt/x.sh", "/opt/x.sh", "python3 -m x.y", "bash -x scripts/check.sh"]
+)  # fmt: skip
+def test_code_and_scripts_outside_get_no_wider_rule(workspace: Workspace, command: str) -> None:
+    assert asked(command, workspace).prefixes == ()
+
+
+def test_the_second_kind_of_command_of_an_unknown_program_offers_the_program(workspace: Workspace) -> None:
+    assert asked("tracker show a-1", workspace).prefixes == ("bash(tracker show *)",)
+    assert asked("tracker show a-2", workspace, ["bash(tracker show *)"]).decision == "allow"
+    offered = asked("tracker close a-1", workspace, ["bash(tracker show *)"]).prefixes
+    assert offered == ("bash(tracker *)",)
+    assert asked("tracker create it --kind epic", workspace, offered).decision == "allow"
+    assert asked("tracker create it --hook ./x", workspace, offered).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    ("approved", "command"),
+    [("docker build *", "docker ps"), ("npm run lint *", "npm run test"), ("proxy wrapped *", "proxy other"),
+     ("proxy other *", "proxy wrapped"), ("git add *", "git commit -m x"), ("gh pr view *", "gh pr list")],
+)  # fmt: skip
+def test_a_known_program_and_one_that_starts_others_are_never_offered_as_a_whole(
+    workspace: Workspace, approved: str, command: str
+) -> None:
+    program = command.split()[0]
+    assert f"bash({program} *)" not in asked(command, workspace, [f"bash({approved})"]).prefixes
+
+
+@pytest.mark.parametrize(
+    ("words", "decision"),
+    [
+        ("--kind epic", "allow"),
+        ("--kind=epic", "allow"),
+        ("-k epic", "allow"),
+        ("--text 'Fix the (old) thing; then close it'", "allow"),
+        ("--kind wrapped", "ask"),
+        ("--kind src", "ask"),
+        ("--kind gen", "allow"),
+        ("--kind scripts/gen.py", "ask"),
+        ("--kind README", "ask"),
+        ("--text 'wrapped the thing'", "ask"),
+        ("--text 'Fix it; wrapped x'", "ask"),
+        ("--text 'Fix it $(wrapped x)'", "ask"),
+        ("--kind a=b", "ask"),
+        ("--kind https://example.org", "ask"),
+        ("--exec epic", "ask"),
+        ("--kind ../x", "ask"),
+        ("--kind eval", "ask"),
+    ],
+)
+def test_an_option_of_an_unknown_program_may_have_a_value_that_names_nothing(
+    workspace: Workspace, words: str, decision: str
+) -> None:
+    assert asked(f"tracker create {words}", workspace, ["bash(tracker create *)"]).decision == decision
+
+
+def test_a_server_of_this_machine_is_covered_and_no_other(workspace: Workspace) -> None:
+    offered = asked("curl -s http://localhost:3000/health", workspace).prefixes
+    assert offered == ("bash(curl *http://localhost:3000*)",)
+    for command in ("curl -s -X POST -d '{}' http://localhost:3000/x", "curl http://localhost:3000"):
+        assert asked(command, workspace, offered).decision == "allow", command
+    for command in ("curl http://localhost:30001", "curl http://localhost:3000@example.org", "curl example.org -H http://localhost:3000",
+                    "curl http://localhost:3000 http://example.org", "curl -d @x http://localhost:3000", "curl -o x http://localhost:3000",
+                    "curl --proxy x http://localhost:3000", "curl http://localhost:3000.example.org"):  # fmt: skip
+        assert asked(command, workspace, offered).decision == "ask", command
+    assert asked("curl https://example.org", workspace).prefixes == ()
+
+
+def test_the_exit_code_may_be_printed(workspace: Workspace) -> None:
+    assert asked('ls; echo "EXIT: $?"', workspace).decision == "allow"
+    assert asked("ls; echo EXIT:$?", workspace).decision == "allow"
+    assert asked("ls; echo $?", workspace).decision == "allow"
+    assert asked('ls; cat "x$?"', workspace).decision == "ask"
+    assert asked('ls; echo "$HOME$?"', workspace).decision == "ask"
+
+
+def test_git_in_a_folder_of_the_workspace_is_ruled_as_in_that_folder(workspace: Workspace) -> None:
+    offered = asked("git -C src add x.py", workspace).prefixes
+    assert offered == ("bash(git add *)",)
+    assert asked("git -C src add y.py", workspace, offered).decision == "allow"
+    assert asked("git -C /opt add y.py", workspace, offered).decision == "ask"
+    assert asked("git -c core.fsmonitor=x add y.py", workspace, offered).decision == "ask"
