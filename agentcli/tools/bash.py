@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.message import FOR_MODEL, Status
@@ -58,7 +58,7 @@ async def bash(
     call_id: str,
     command: str,
     timeout: int = 0,
-    description: Annotated[str, "5 to 10 words"] = "",
+    description: str = "",
     run_in_background: bool = False,
 ) -> ToolOutput:
     sandbox = ctx.scope.sandbox

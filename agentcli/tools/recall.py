@@ -78,11 +78,11 @@ async def recall(
     call_id: str,
     id: Annotated[str, "of a call or record"] = "",
     pattern: Annotated[str, "words, or a regular expression; lower case ignores case"] = "",
-    role: Annotated[Literal["user", "assistant", "input", "output", "summary"] | None, "whose texts"] = None,
+    role: Literal["user", "assistant", "input", "output", "summary"] | None = None,
     since: Annotated[int, WireName("from"), "first record"] = _FIRST,
-    until: Annotated[int, WireName("to"), "last record"] = 0,
-    offset: Annotated[int, "first line or hit"] = 1,
-    limit: Annotated[int, "most"] = 0,
+    until: Annotated[int, WireName("to")] = 0,
+    offset: int = 1,
+    limit: int = 0,
 ) -> ToolOutput:
     await _indexed(ctx, call_id)
     if id:
