@@ -15,6 +15,7 @@ from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals
 
 TOP = {"contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent"}
+TOP |= {"model"}  # the field that the path fills: gateways send it as well
 CONFIG = {"maxOutputTokens", "thinkingConfig", "temperature", "topP", "topK", "stopSequences", "candidateCount", "seed"}
 DATA = ("text", "inlineData", "functionCall", "functionResponse", "fileData")
 DUMMIES = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
