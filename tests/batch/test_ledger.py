@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -263,3 +264,17 @@ def test_as_long_as_none_has_passed_the_last_unfinished_attempt_counts(
 ) -> None:
     state = fold([Row("a", 1, "x", first, 0.0), Row("a", 2, "y", second, 1.0)])["a"]
     assert state.newest.attempt == counts
+
+
+def test_a_driver_is_looked_for_without_a_signal_to_it(tmp_path: Path) -> None:
+    Ledger(tmp_path).write(Row("a", 1, "x", "running"))
+    came: list[int] = []
+    former = {
+        each: signal.signal(each, lambda number, _: came.append(number)) for each in (signal.SIGHUP, signal.SIGINT)
+    }
+    try:
+        assert [row.state for row in present_rows(tmp_path)] == ["running"]
+        assert came == []
+    finally:
+        for each, handler in former.items():
+            signal.signal(each, handler)

@@ -217,3 +217,31 @@ def test_fields_that_are_given_by_keyword_cannot_be_copied_by_place() -> None:
 
     with pytest.raises(TypeError, match="by keyword"):
         replace(Named(), name="a")
+
+
+def test_methods_are_compiled_with_the_first_instance_beyond_a_few_or_with_arguments_that_need_it() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Many:
+        a: int = 1
+        b: list[int] = field(default_factory=list)
+        c: int = field(default=3, kw_only=True)
+
+    @dataclass(frozen=True, slots=True)
+    class Wrong:
+        a: int
+
+    def compiled(cls) -> bool:
+        return cls.__init__.__code__.co_filename == "<string>"
+
+    given = [Many(), Many(2), Many(2, [4]), Many(a=2, b=[4], c=5), Many(2, c=5)]
+    made = given + [Many() for _ in range(FEW - len(given))]
+    assert (FEW, compiled(Many)) == (32, False)
+    assert [(one.a, one.b, one.c) for one in made[:6]] == [
+        (1, [], 3), (2, [], 3), (2, [4], 3), (2, [4], 5), (2, [], 5), (1, [], 3)
+    ]  # fmt: skip
+    assert made[0].b is not made[1].b
+    Many()
+    assert compiled(Many)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
+        Wrong()  # type: ignore[call-arg]
+    assert compiled(Wrong)

@@ -16,6 +16,8 @@ from agentcli.core.record import (
     Compaction,
     CompactionStatus,
     Failure,
+    FeatureState,
+    Kept,
     Pin,
     Prune,
     Record,
@@ -304,3 +306,25 @@ def test_a_body_of_no_known_kind_is_a_fault_of_the_program() -> None:
     odd: Any = object()
     with pytest.raises(AssertionError):
         evolve(History(), Record(1, "", "", "", odd))
+
+
+@pytest.mark.parametrize(("foreign", "own"), [(0, True), (3, True), (4, False), (5, False)])
+def test_settings_and_states_of_a_file_from_outside_do_not_count(foreign: int, own: bool) -> None:
+    """Its last record is `foreign`; what it spent and its title count."""
+    start = History(foreign=foreign)
+    settings = evolve(start, Record(4, "", "", "", SWITCHED))
+    assert (settings.model, settings.folder) == (("a/m", "/src") if own else ("", ""))
+    state = evolve(start, Record(4, "", "", "", FeatureState("goal", {"a": 1}, "m", SPENT, 0.5)))
+    assert dict(state.features) == ({"goal": Kept(4, {"a": 1})} if own else {})
+    assert (state.usage, state.cost) == (SPENT, 0.5)
+    carry = Carry(SPENT, 0.5, 7, "a/m", "plan", title="t", folder="/src", features={"goal": Kept(2, {})})
+    carried = evolve(start, Record(4, "", "", "", compaction(5, carry=carry)))
+    assert (carried.model, carried.mode, carried.folder, set(carried.features)) == (
+        ("a/m", "plan", "/src", {"goal"}) if own else ("", "", "", set())
+    )
+    assert (carried.usage, carried.cost, carried.turn, carried.title) == (SPENT, 0.5, 7, "t")
+
+
+def test_the_newest_state_of_each_feature_counts() -> None:
+    states = FeatureState("goal", {"a": 1}), FeatureState("timers", {}), FeatureState("goal", {"a": 2})
+    assert dict(history(*states).features) == {"goal": Kept(3, {"a": 2}), "timers": Kept(2, {})}

@@ -148,7 +148,7 @@ class RecallIndex:
         """Return the rows of a segment, making rows that are not in memory from the records."""
         first, last = (segment - 1) * SEGMENT + 1, segment * SEGMENT
         numbers = range(first, min(last, newest or last) + 1)
-        turn = None if numbers[-1] in self._rows else self._turn_before(first, load)
+        turn = 0 if numbers[-1] in self._rows else self._turn_before(first, load)
         for seq in numbers:
             if seq in self._rows:
                 turn = _ROW.unpack_from(self._rows[seq])[0]
@@ -156,7 +156,7 @@ class RecallIndex:
             record = load(seq)
             if record is not None and isinstance(record.body, Message):
                 turn = record.body.turn
-            self._rows[seq] = _row(Entry(record, turn or 0), self.whole) if record else _lost(turn or 0)
+            self._rows[seq] = _row(Entry(record, turn), self.whole) if record else _lost(turn)
         rows = [self._rows[seq] for seq in numbers]
         if save and len(rows) == SEGMENT and self._write(segment, b"".join(rows)):
             for seq in numbers:

@@ -513,3 +513,8 @@ def test_segments_are_made_one_after_the_other(tmp_path: Path) -> None:
         assert (folder / "000001.rows").exists()
         index.settle()
         assert len(list(folder.glob("*"))) == (2 if act == "add" else 1)
+
+
+def test_an_index_is_printed_without_its_rows(tmp_path: Path) -> None:
+    disk = Hasty()
+    assert repr(RecallIndex(tmp_path, disk, str)) == f"RecallIndex(folder={tmp_path!r}, disk={disk!r}, whole={str!r})"

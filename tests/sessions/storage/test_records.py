@@ -308,3 +308,9 @@ def test_a_tail_is_what_the_newest_compaction_left(bodies: list[Body], seqs: lis
     reader = Reader(RecordFolder(tmp_path / "r"))
     assert [record.seq for record in tail(reader, len(bodies))] == seqs
     assert not reader.losses
+
+
+def test_a_folder_of_records_is_printed_by_its_path(tmp_path: Path) -> None:
+    folder = RecordFolder(tmp_path)
+    assert folder.read(1) is None
+    assert repr(folder) == f"RecordFolder(folder={tmp_path!r})"
