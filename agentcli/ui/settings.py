@@ -35,7 +35,7 @@ class UiSettings:
     replay: Messages = setting(12, project="never")
     """Messages shown when a session is resumed."""
     status_command: str = setting("", project="never")
-    """Command that prints the fact `extra` of the status line."""
+    """Command that prints a line for the status line; see `agentcli help start`."""
     status: str = setting("", project="never")
     """Facts of the status line in their order; empty: the usual ones."""
     keys: Mapping[str, str] = setting({}, project="never")

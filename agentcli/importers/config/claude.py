@@ -61,7 +61,11 @@ def _settings(raw: Mapping[str, Any], source: str, home: Path, found: Found) -> 
         found.items.append(Item("config.toml", "model", model, source))
     for name in table(raw, "env"):
         found.skip(source, f"variable {name}", "set it in your shell")
-    found.skip_others(raw, ("hooks", "permissions", "model", "env", "enabledPlugins"), source)
+    line = table(raw, "statusLine")
+    if line.get("type", "command") == "command" and isinstance(command := line.get("command"), str):
+        found.items.append(Item("config.toml", "ui.status_command", command, source))
+    known = ("hooks", "permissions", "model", "env", "enabledPlugins", *(["statusLine"] if line else []))
+    found.skip_others(raw, known, source)
 
 
 def _folders(names: Sequence[str], source: str, home: Path, found: Found) -> None:

@@ -1,15 +1,9 @@
-"""Status line: facts of a session, output of the user's script, and their rendering."""
+"""Status line: facts of a session and their rendering."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import json
-import os
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -18,21 +12,13 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.system.branch import branch
-from agentcli.ui.render.cells import width
+from agentcli.ui.render.cells import ESCAPE, clip, width
 from agentcli.ui.render.facts import Status
-from agentcli.ui.style import Role, Theme, count
+from agentcli.ui.style import PLAIN, Role, Theme, count
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.ui.render.facts import Status
-
-
-SCRIPT_SECONDS = 2.0
-"""Time limit of the status script."""
-
-
-SCRIPT_EVERY = 5.0
-"""Minimal seconds between two runs of it."""
 
 
 @dataclass(slots=True)
@@ -79,38 +65,14 @@ def check_facts(names: str) -> None:
         raise ConfigError(f"ui.status has no item {unknown[0]!r}. Use one of: {', '.join(FACTS)}.")
 
 
-async def run_script(command: str, status: Status, folder: Path) -> str:
-    """Return the first line of the status script's output; it reads the status as JSON on stdin. On failure or timeout, a message."""
-    facts = {name: getattr(status, name) for name in status.__slots__ if name not in ("order", "extra")}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            "/bin/sh", "-c", command, cwd=folder, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-    except OSError as error:  # the folder may be gone
-        return f"Can't start ui.status_command: {error.strerror}"
-    try:
-        async with asyncio.timeout(SCRIPT_SECONDS):
-            out, _ = await process.communicate(json.dumps(facts).encode())
-    except TimeoutError:
-        return f"ui.status_command took more than {SCRIPT_SECONDS:.0f} s"
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-    if process.returncode:
-        return f"ui.status_command: exit {process.returncode}"
-    return safe_line(out.decode(errors="replace").split("\n")[0])[:200]
-
-
 FACTS = (
     "model", "mode", "jobs", "context", "cost", "budget", "cache", "extra", "folder", "branch", "sandbox", "session",
 )  # fmt: skip
 """Names of the facts that `ui.status` may choose from."""
 _LEFT = ("mode", "model", "context")
 _RIGHT = ("extra", "cost", "budget", "cache", "jobs", "folder", "branch")
-_DROPPED = ("cache", "branch", "budget", "extra", "folder", "cost", "jobs")
-"""Facts of the right side, in the order in which they are dropped for lack of room."""
+_DROPPED = ("cache", "branch", "budget", "folder", "cost", "jobs")
+"""Facts of the right side, in the order in which they are dropped for lack of room. What the person's command prints is cut instead."""
 _MODES: Mapping[str, Role] = MappingProxyType({"plan": "accent", "auto-edit": "warn", "auto": "good", "yolo": "bad"})
 _BAR, _PARTS = 8, " ▏▎▍▌▋▊▉"
 """Cells of the context window's bar, and its parts of a cell."""
@@ -136,6 +98,9 @@ def status_line(status: Status, columns: int, theme: Theme) -> str:
             break
         names = [name for name in names if name != dropped]
     right = _facts(status, names, columns)
+    room = columns - 1 - GAP - _width(left)
+    if names == ["extra"] and _width(right) > room:
+        right = [(clip(right[0][0], room), right[0][1])] if room > GAP else []
     if not right:
         return _row(left, columns, theme)
     return _row(left, columns, theme) + " " * _free(left, right, columns) + _row(right, columns, theme)
@@ -157,7 +122,14 @@ def _row(facts: Sequence[Fact], columns: int, theme: Theme) -> str:
     """Return the facts that fit, separated by dots."""
     while facts and _width(facts) >= columns:
         facts = facts[:-1]
-    return theme.paint("dim", " · ").join(theme.paint(role, text) for text, role in facts)
+    return theme.paint("dim", " · ").join(_painted(text, role, theme) for text, role in facts)
+
+
+def _painted(text: str, role: Role, theme: Theme) -> str:
+    """Return the text in its own colours if it has any and the theme has some, else in the colours of its role."""
+    if "\x1b" in text and theme.name != PLAIN.name:
+        return text
+    return theme.paint(role, ESCAPE.sub("", text))
 
 
 def _width(facts: Sequence[Fact]) -> int:

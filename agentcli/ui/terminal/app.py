@@ -19,7 +19,6 @@ from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.input.keyboard import ASK_BACKGROUND
 from agentcli.ui.input.keys import chosen
 from agentcli.ui.render.banner import banner
-from agentcli.ui.render.status_line import SCRIPT_EVERY, run_script
 from agentcli.ui.settings import UiSettings
 from agentcli.ui.start_questions import TRUST, settle
 from agentcli.ui.style import PLAIN, looks, theme_for_background
@@ -193,7 +192,7 @@ class Terminal:
     def _start_tasks(self) -> None:
         # Otherwise importing the lexers would block the keys at the first code block.
         warming = asyncio.to_thread(_warm, self.screen)
-        coroutines = (warming, self.screen.run(), self._run_script(), self._watch())
+        coroutines = (warming, self.screen.run(), self._run_status_command(), self._watch())
         self._tasks = [run_beside(each, self.editor.fail) for each in coroutines]
 
     def _see_background(self) -> None:
@@ -219,13 +218,12 @@ class Terminal:
         for prompt in prompts:
             self.submit(prompt)
 
-    async def _run_script(self) -> None:
-        """Run the status script periodically for the fact `extra`."""
-        while self.settings.status_command:
-            status, folder = self.screen.state.status, self.console.session.cwd
-            self.console.status_line.extra = await run_script(self.settings.status_command, status, folder)
-            self.screen.refresh()
-            await asyncio.sleep(SCRIPT_EVERY)
+    async def _run_status_command(self) -> None:
+        """Run the person's status command, if there is one, for the fact `extra`."""
+        if self.settings.status_command:
+            from agentcli.ui.terminal.status_command import StatusCommand
+
+            await StatusCommand(self.settings.status_command, self.console).run()
 
     async def _watch(self) -> None:
         """Save the draft and refresh the status of background jobs periodically."""
