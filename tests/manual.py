@@ -62,7 +62,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "Tools": ("tools",),
     "Requests that fail": ("retry",),
     "Undo and rewind": ("checkpoints",),
-    "Checks after edits": ("checks",),
+    "Checks after edits": ("checks", "lsp"),
     "Old sessions": ("retention",),
     "Hooks and MCP servers": ("hooks", "mcp"),
     "Terminal": ("ui",),

@@ -83,12 +83,15 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
     assert not [module for module in modules if module.startswith("agentcli.context.snapshot")]  # hundreds of patterns
 
 
-def test_a_session_without_goals_timers_checks_and_side_questions_loads_nothing_of_them(tmp_path: Path) -> None:
+def test_a_session_without_goals_timers_checks_language_servers_and_side_questions_loads_nothing_of_them(
+    tmp_path: Path,
+) -> None:
     run = "from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:steps:2'])"
     unused = (
         "agentcli.goal",
         "agentcli.timers",
         "agentcli.checks",
+        "agentcli.lsp",
         "agentcli.side_question",
         "agentcli.output_schema",
         "jsonschema",

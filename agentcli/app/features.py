@@ -47,6 +47,16 @@ def _checks(program: CheckedProgram, core: SessionCore) -> SessionFeature:
     return made or SessionFeature("checks")
 
 
+def _if_lsp(place: str) -> Callable[..., Any]:
+    """Return what calls a function of the language servers, if they are on."""
+    return lambda program, *more: later(place)(program, *more) if program.config.general.lsp else ()
+
+
+def _lsp(program: CheckedProgram, core: SessionCore) -> SessionFeature:
+    made: SessionFeature | tuple[()] = _if_lsp("lsp.session:session_feature")(program, core)
+    return made or SessionFeature("language servers")
+
+
 FEATURES: Sequence[Feature] = (
     Feature("conversation", commands=later("ui.commands.built_in:CONVERSATION")),
     Feature("files", registry.FILES),
@@ -96,6 +106,15 @@ FEATURES: Sequence[Feature] = (
         started=_if_checks("checks.configured:started"),
     ),
     Feature("side questions", commands=later("side_question.commands:COMMANDS")),
+    Feature(
+        "language servers",
+        registry.LSP,
+        checks=_if_lsp("lsp.report:rows"),
+        session=_lsp,
+        definitions=_if_lsp("lsp.configured:definitions"),
+        started=_if_lsp("lsp.configured:started"),
+        offers=lambda program: program.config.general.lsp,
+    ),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),
 )

@@ -7,16 +7,16 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agentcli.agent.calls.call import Call, Run, Stage
+from agentcli.agent.calls.call import Call, Run, Stage, edited_later
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.agent.tool_context import offer
 from agentcli.checks.configured import Check, CheckedProject, in_force
-from agentcli.checks.findings import Finding, findings_in, line_shift, new_findings, report
 from agentcli.checks.running import SECONDS, run_check
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Warned
 from agentcli.core.sanitise import safe_line
+from agentcli.tools.lib.findings import Finding, findings_in, line_shift, new_findings, report
 
 CHARACTERS = 4_000
 """Maximum characters that checks add to one result."""
@@ -157,7 +157,7 @@ class CheckStage(Stage):
             call = await run(call)
             if call.output is None or call.output.status != "success":
                 return call
-            if self._followed(call):
+            if edited_later(call, self._core.traits):
                 self._checks.wait(jobs)
                 return call
             try:
@@ -170,16 +170,6 @@ class CheckStage(Stage):
             return replace(call, output=replace(call.output, output=f"{call.output.output.rstrip()}\n\n{text}"))
 
         return ran
-
-    def _followed(self, call: Call) -> bool:
-        """Return True if a later call of the same reply edits the same file."""
-        subject = call.its_tool.traits.subject
-        mine = call.asked.input.get(subject)
-        return any(
-            traits.edits_files and other.input.get(traits.subject) == mine
-            for other in call.later
-            if (traits := self._core.traits.get(other.name)) is not None
-        )
 
 
 def _key(job: _Job) -> tuple[Check, Path | None]:

@@ -28,3 +28,5 @@ class General:
     """Folders that belong to every workspace."""
     checks: Mapping[str, str] = setting({}, project="tighten", tighter=ENTRIES_ADDED)
     """Commands that check a file after an edit, by glob: `"*.py" = "ruff check {file}"`."""
+    lsp: bool = setting(False, project="tighten", tighter=towards(True, False))
+    """Use language servers: diagnostics after edits, and the tool `lsp`."""

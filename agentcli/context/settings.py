@@ -12,8 +12,8 @@ from agentcli.context.compaction_settings import HandoffSettings, LedgerSettings
 from agentcli.context.loss.settings import LossSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
-from agentcli.core.setting import LIMIT, LOWER, setting, towards
-from agentcli.core.text.ranges import Calls, Dollars, Messages, Part, Positive, Range, Share, Tokens, Turns
+from agentcli.core.setting import LIMIT, setting, towards
+from agentcli.core.text.ranges import Dollars, Messages, Part, Positive, Range, Share, Tokens, Turns
 
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding", "native", "provider"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
@@ -249,7 +249,7 @@ class ContextSettings:
     """Size beyond which one of these texts is cut to its two ends."""
     pins_share: Share = 0.25
     """Pins that hold more than this are reported."""
-    max_summary_calls: Calls = setting(3, project="tighten", tighter=LOWER)
+    max_summary_calls: int = 3
     """Maximum calls of the summariser for one compaction."""
     compact_horizon: Annotated[float, Range(unit="requests")] = setting(20.0, project="free")
     """Within how many requests a compaction below `soft` must pay for itself; 0: none there."""

@@ -115,14 +115,19 @@ class Plugin:
 
     @property
     def language_servers(self) -> list[str]:
-        """Names of its language servers, which agentcli does not use."""
+        """Names of its language servers."""
+        return [str(name) for name in self.lsp]
+
+    @property
+    def lsp(self) -> dict[str, Any]:
+        """The definitions of its language servers, as they are written."""
         given = self.manifest.get("lspServers", _LSP)
         if isinstance(given, str):
             try:
                 given = json.loads(read_text(self.folder / given, _real(self.folder)))
             except (Unusable, ValueError, RecursionError):
                 given = {}
-        return [str(name) for name in given] if isinstance(given, dict) else []
+        return given if isinstance(given, dict) else {}
 
     @property
     def variables(self) -> dict[str, str]:
@@ -225,7 +230,7 @@ def contents(plugin: Plugin) -> Iterator[str]:
     for server in plugin.servers.servers.values():
         yield f"server {server.name}: {safe_line(server.starts)}"
     if plugin.language_servers:
-        yield f"language servers, which have no effect here: {safe_line(', '.join(plugin.language_servers))}"
+        yield f"language servers, which run if you set lsp = true: {safe_line(', '.join(plugin.language_servers))}"
     brought = plugin.instructions(MAX_BYTES)
     for file in brought.files:
         yield f"instructions: {safe_line(file.path.name)}"

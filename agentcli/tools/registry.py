@@ -25,6 +25,7 @@ from agentcli.tools import (
     grep,
     jobs,
     list,
+    lsp,
     mcp,
     read,
     recall,
@@ -115,7 +116,8 @@ MCP = (
     Entry("mcp_search", mcp.mcp_search, mcp.search_title, Traits("none", gate=True)),
     Entry("mcp_call", mcp.mcp_call, mcp.call_title, Traits("run", gate=True)),
 )
-_TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *SUBAGENTS, *SKILLS, *MCP)
+LSP = (Entry("lsp", lsp.lsp, lsp.title, Traits("read", "file_path", reads_files=True, dispensable=True)),)
+_TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *SUBAGENTS, *SKILLS, *MCP, *LSP)
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 """The traits of all built-in tools, also of tools that this session lacks: former sessions may have used them."""
 

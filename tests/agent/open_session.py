@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -96,6 +96,7 @@ def open_session(
     mcp: McpSettings | None = None,
     connect: Callable[[str], Model] | None = None,
     features: Sequence[MakeFeature] = (),
+    off: Collection[str] = ("lsp",),
     **agent: Any,
 ) -> AgentSession:
     """A session that works in `folder`; `wrapped` puts a model around the scripted one, `connect` makes those that it changes to."""
@@ -104,7 +105,7 @@ def open_session(
     async def nobody(_: Any) -> None:
         return None
 
-    lacking = {"skill"} if extensions is Extensions else set()
+    lacking = {*off, "skill"} if extensions is Extensions else {*off}
     lacking |= {"mcp_search", "mcp_call"} if servers is None else set()
     setup = SessionSetup(
         models=ModelAccess(

@@ -29,9 +29,10 @@ OPEN = (
     "mcp.deferred",
     "tools.line_numbers",
     "context.*",
+    "checks",  # none of them runs before a person has approved its command
 )
 """The settings that are a project's to choose, by hand: of no other one may it make more of anything."""
-CLOSED = ("context.*user*", "context.max_summary_calls")
+CLOSED = ("context.*user*",)
 """Those among them that are about spending and the words of the user."""
 OTHERS: Mapping[str, Sequence[str]] = {
     "mode": ("auto-edit", "auto", "yolo", "plan"),

@@ -258,7 +258,7 @@ def test_a_plugin_that_holds_only_language_servers_is_added_and_says_so(home: Pa
     written(home / "other", {".lsp.json": json.dumps({"rust": {"command": "rust-analyzer"}})})
     for folder, name, server in (("market/plugins/gopls", "gopls", "go"), ("other", "other", "rust")):
         with Plugins(program().dirs).candidate(str(home / folder)) as plugin:
-            assert [*contents(plugin)] == [f"language servers, which have no effect here: {server}"]
+            assert [*contents(plugin)] == [f"language servers, which run if you set lsp = true: {server}"]
         assert run(["plugins", "add", "--yes", str(home / folder)]) == 0
         assert {one.name: one.trouble for one in Plugins(program().dirs).installed()}[name] == ""
 

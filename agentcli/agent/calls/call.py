@@ -16,7 +16,7 @@ from agentcli.context.inject import wrap
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Event, PermissionDecided
 from agentcli.core.message import FOR_MODEL, Status, ToolCall, ToolResult
-from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolOutput
+from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolOutput, Traits
 from agentcli.permissions.decide import Decision
 
 
@@ -127,6 +127,16 @@ def wrapped(stages: Sequence[Stage], run: Run) -> Run:
 def beginning(call: ToolCall, tool: Tool, folder: Path | None = None) -> Call:
     """Return a call of a known tool as it begins its way."""
     return Call(call, call, call.name, tool=tool, folder=folder)
+
+
+def edited_later(call: Call, traits: Mapping[str, Traits]) -> bool:
+    """Return True if a later call of the same reply edits the file of this one."""
+    mine = call.asked.input.get(call.its_tool.traits.subject)
+    return any(
+        known.edits_files and other.input.get(known.subject) == mine
+        for other in call.later
+        if (known := traits.get(other.name)) is not None
+    )
 
 
 def refusal(call: ToolCall, why: str, status: Status, title: str = "") -> ToolResult:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from agentcli.checks.findings import SHOWN, Finding, findings_in, line_shift, new_findings, report
+from agentcli.tools.lib.findings import SHOWN, Finding, findings_in, line_shift, new_findings, report
 
 RUFF_FULL = """\
 F401 [*] `os` imported but unused

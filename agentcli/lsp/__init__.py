@@ -1,0 +1,1 @@
+"""Language servers: diagnostics after edits, and a tool for definitions, references, hover, symbols and rename."""

@@ -1,0 +1,26 @@
+"""A report on language servers for `doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentcli.core.sanitise import safe_line
+from agentcli.lsp.configured import in_force, project_servers
+from agentcli.project.opened import OpenedProject
+
+Row = tuple[str, bool, str]
+
+
+def rows(program: OpenedProject) -> Iterator[Row]:
+    """Report the servers that are used, those that wait for approval, and invalid entries."""
+    found = in_force(program)
+    for one in found.servers:
+        command = " ".join([one.command, *one.args])
+        yield f"language server {one.name}", True, safe_line(f"{command} for {' '.join(one.languages)} ({one.source})")
+    for one in project_servers(program).servers:
+        if not program.approvals.allows(one.definition):
+            yield f"language server {one.name}", False, f"waits for approval ({one.source}): /hooks approve"
+    for note in found.notes:
+        yield "language servers", False, note
+    if not found.servers:
+        yield "language servers", False, "none was found on PATH or in .lsp.json: agentcli help checks"

@@ -1,0 +1,275 @@
+"""Language servers in a session: new diagnostics after edits, and the answers of the lsp tool."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.calls.call import Call, Run, Stage, beginning, edited_later, wrapped
+from agentcli.agent.calls.execute import ToolRun
+from agentcli.agent.calls.hooks import HookStage
+from agentcli.agent.calls.stages import CheckpointStage
+from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import SessionFeature
+from agentcli.agent.tool_context import offer
+from agentcli.core.dataclass import replace
+from agentcli.core.errors import ToolError
+from agentcli.core.event import Warned
+from agentcli.core.message import ToolCall
+from agentcli.core.sanitise import safe
+from agentcli.core.tasks import start_task, watch_task
+from agentcli.core.text.plural import plural
+from agentcli.core.tool import ToolOutput
+from agentcli.lsp.configured import Found, in_force
+from agentcli.lsp.edits import patch_of
+from agentcli.lsp.server import Patience, Server, path_of
+from agentcli.permissions.denied.files import denial_of, reading_denials
+from agentcli.project.opened import OpenedProject
+from agentcli.tools.lib.findings import line_shift, new_findings, report
+from agentcli.tools.lsp import LanguageServers, Operation
+from agentcli.tools.registry import tools
+
+FILE_BYTES = 2_000_000
+"""Size of a file from which on servers are not told of it."""
+PLACES = 100
+"""Maximum places or symbols that one answer names."""
+CHARACTERS = 8_000
+"""Maximum characters of one answer."""
+
+
+class SessionServers:
+    """The language servers of one session, by the endings of files."""
+
+    def __init__(self, core: SessionCore, found: Found, patience: Patience) -> None:
+        self.all = [Server(core, defined, patience) for defined in found.servers]
+        self.late: list[str] = []
+        """Findings that came after the edit had its result."""
+        self._core, self._root, self._patience = core, core.setup.workspace.cwd.resolve(), patience
+        self._told: set[str] = set()
+        self._before: dict[Path, str] = {}
+        for note in found.notes:
+            self.warn(note)
+
+    def server_of(self, path: Path) -> Server | None:
+        """Return the server for a file: the first one for its ending that is not off."""
+        fitting = [server for server in self.all if path.suffix in server.defined.languages]
+        return next((server for server in fitting if not server.off), None)
+
+    def warn(self, text: str, about: str = "") -> None:
+        """Tell the person, once about each subject: the text itself unless another one is given."""
+        if (about or text) not in self._told:
+            self._told.add(about or text)
+            self._core.printed.add(Warned(text))
+
+    def before(self, path: Path) -> None:
+        """Keep the content of a file before an edit, unless a former edit of the reply did."""
+        text = _text(path)
+        if path not in self._before and text is not None:
+            self._before[path] = text
+
+    async def after(self, path: Path) -> str:
+        """Return the text about the new diagnostics of a file after an edit; empty if there are none in time."""
+        server, before, after = self.server_of(path), self._before.pop(path, ""), _text(path)
+        if server is None or after is None:
+            return ""
+        task = start_task(self._compare(server, path, before, after))
+        done, _ = await asyncio.wait({task}, timeout=self._patience.edit)
+        if done:
+            return task.result()
+        watch_task(task, ended=lambda text: self.late.append(text) if text else None)
+        return ""
+
+    async def _compare(self, server: Server, path: Path, before: str, after: str) -> str:
+        """Tell the server of an edit, and return the text about diagnostics that the edit brought."""
+        async with server.lock:
+            try:
+                document = await server.show(path, before)
+                had = await server.diagnosed(document)
+                document = await server.show(path, after)
+                found = await server.diagnosed(document)
+            except ToolError as error:
+                if server.off:
+                    self.warn(f"{error} Edits continue without it.", server.defined.name)
+                return ""
+        if had is None or found is None:
+            return ""
+        new = new_findings(had, found, line_shift(before.split("\n"), after.split("\n")))
+        return report(server.defined.name, new) if new else ""
+
+    async def ask(
+        self, call_id: str, operation: Operation, file_path: str, line: int, symbol: str, new_name: str
+    ) -> ToolOutput:
+        """Answer a question about a symbol in a line of a file, or rename it."""
+        path = Path(file_path)
+        server, text = self.server_of(path), _text(path)
+        if server is None:
+            endings = sorted({ending for one in self.all if not one.off for ending in one.defined.languages})
+            raise ToolError(
+                f"No language server for {path.suffix or path.name}. There is one for: {', '.join(endings) or 'nothing'}."
+            )
+        if text is None:
+            raise ToolError(f"{file_path} is not a text file.")
+        async with server.lock:
+            await server.show(path, text)
+        asked: dict[str, Any] = {"textDocument": {"uri": path.as_uri()}}
+        if operation != "symbols":
+            asked["position"] = _position(text, line, symbol)
+        connection = await server.connected()
+        match operation:
+            case "symbols":
+                found = await connection.request("textDocument/documentSymbol", asked, self._patience.answer)
+                return _output([*_symbols(found or [], "")], "no symbols")
+            case "hover":
+                found = await connection.request("textDocument/hover", asked, self._patience.answer)
+                return _output([_hover(found)], "nothing known")
+            case "rename":
+                found = await connection.request(
+                    "textDocument/rename", {**asked, "newName": new_name}, self._patience.answer
+                )
+                return await self._rename(call_id, found)
+            case "references" | "definition":
+                asked["context"] = {"includeDeclaration": True}
+                found = await connection.request(f"textDocument/{operation}", asked, self._patience.answer)
+                return _output([*self._places(found)], f"no {operation}")
+
+    def _places(self, found: Any) -> Iterator[str]:
+        """Yield the places of an answer with their lines; the ones in files that deny rules keep from being read without."""
+        denials = reading_denials(self._core.approval.rules.deny, self._core.traits)
+        for each in [found] if isinstance(found, Mapping) else found or []:
+            uri = each.get("uri") or each.get("targetUri")
+            start = (each.get("targetSelectionRange") or each["range"])["start"]
+            path = path_of(str(uri))
+            if path is None:
+                yield f"{uri}:{start['line'] + 1}"
+                continue
+            inside = path.is_relative_to(self._root)
+            shown = f"{os.path.relpath(path, self._root) if inside else path}:{start['line'] + 1}"
+            text = _text(path) if inside and denial_of(path, denials, self._core.setup.workspace) is None else None
+            lines = text.split("\n") if text is not None else []
+            yield f"{shown}: {lines[start['line']].strip()[:200]}" if start["line"] < len(lines) else shown
+
+    async def _rename(self, call_id: str, edit: Any) -> ToolOutput:
+        """Make the edits of a rename as one patch, which is decided about, checkpointed and undone like every edit."""
+        core = self._core
+        text, places, files = patch_of(edit, self._root)
+        unread = [path for path in files if core.seen.knowledge(path, path.read_bytes()) != "current"]
+        for path in unread:
+            core.seen.remember(path, path.read_bytes())  # the server has read it: its edits are of the present content
+        try:
+            return await self._apply(call_id, text, places)
+        finally:
+            for path in unread:
+                core.seen.remember_part(path, path.read_bytes())
+
+    async def _apply(self, call_id: str, text: str, places: int) -> ToolOutput:
+        core = self._core
+        [tool] = tools(["apply_patch"])
+        call = beginning(ToolCall(call_id, tool.name, {"input": text}), tool)
+        hooks = HookStage(core.hooks, core.printed, core.setup.person.attended)
+        call = await core.approval.decide(await hooks.judge(call), (), hooks.request)
+        if call.result is not None:
+            return ToolOutput(call.why_refused, status="denied")
+        stages = [CheckpointStage(core.checkpointer)] if core.checkpointer is not None else []
+        run = ToolRun(core.setup.tools.run, core.ctx, core.approval, core.hooks, core.builder)
+        output = (await wrapped(stages, run)(call)).output
+        assert output is not None
+        if output.status != "success":
+            return output
+        metadata = {name: value for name, value in output.metadata.items() if name != "seen"}
+        return replace(output, output=f"Renamed in {plural(places, 'place')}. {output.output}", metadata=metadata)
+
+    def news(self) -> Sequence[str]:
+        """Return the findings that came late, for the model."""
+        late, self.late = self.late, []
+        return late
+
+    def close(self) -> None:
+        """End all servers."""
+        for server in self.all:
+            server.close()
+
+
+class DiagnosticsStage(Stage):
+    """Tells language servers of edits; the last edit of a file in a reply gets the new diagnostics."""
+
+    def __init__(self, core: SessionCore, servers: SessionServers) -> None:
+        self._core, self._servers = core, servers
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            edits = call.its_tool.traits.edits_files
+            paths = [path for path in call.paths if self._servers.server_of(path) is not None] if edits else []
+            for path in paths:
+                self._servers.before(path)
+            call = await run(call)
+            if call.output is None or call.output.status != "success" or edited_later(call, self._core.traits):
+                return call
+            try:
+                texts = await asyncio.gather(*(self._servers.after(path) for path in paths))
+            except asyncio.CancelledError:
+                return call  # the edit has taken effect
+            text = "\n".join(filter(None, texts))
+            return (
+                replace(call, output=replace(call.output, output=f"{call.output.output.rstrip()}\n\n{text}"))
+                if text
+                else call
+            )
+
+        return ran
+
+
+def _position(text: str, line: int, symbol: str) -> Mapping[str, int]:
+    """Return the place of a symbol in a line, counted as the protocol does."""
+    lines = text.split("\n")
+    row = lines[line - 1] if line <= len(lines) else ""
+    column = row.find(symbol)
+    if column < 0:
+        near = [n for n, each in enumerate(lines, 1) if symbol in each]
+        where = f" It is in line {', '.join(map(str, near[:10]))}." if near else ""
+        raise ToolError(f"{symbol!r} is not in line {line}.{where}")
+    return {"line": line - 1, "character": len(row[:column].encode("utf-16-le")) // 2}
+
+
+def _symbols(found: Sequence[Any], indent: str) -> Iterator[str]:
+    for each in found:
+        where = each.get("range") or each.get("location", {}).get("range")
+        yield f"{indent}{each['name']} (line {where['start']['line'] + 1})"
+        yield from _symbols(each.get("children") or [], f"{indent}  ")
+
+
+def _hover(found: Any) -> str:
+    contents = found.get("contents") if isinstance(found, Mapping) else found
+    parts = contents if isinstance(contents, list) else [contents] if contents else []
+    return "\n".join(str(part.get("value", "")) if isinstance(part, Mapping) else str(part) for part in parts).strip()
+
+
+def _output(lines: Sequence[str], none: str) -> ToolOutput:
+    shown = [line for line in lines[:PLACES] if line]
+    more = [f"[{len(lines) - PLACES:,} more]"] if len(lines) > PLACES else []
+    text = safe("\n".join([*shown, *more]))[:CHARACTERS]
+    return ToolOutput(text or f"The language server knows {none} here.", metadata={"matches": len(lines)})
+
+
+def _text(path: Path) -> str | None:
+    """Return the text of a file; None if there is none, or it is too large or no text."""
+    try:
+        if not path.is_file() or path.stat().st_size > FILE_BYTES:
+            return None
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def session_feature(program: OpenedProject, core: SessionCore, patience: Patience | None = None) -> SessionFeature:
+    """Return the language servers in a session."""
+    servers = SessionServers(core, in_force(program), patience or Patience())
+    return SessionFeature(
+        "language servers",
+        [DiagnosticsStage(core, servers)],
+        services=[offer(LanguageServers, servers)],
+        news=servers.news,
+        closed=servers.close,
+    )

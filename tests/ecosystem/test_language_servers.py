@@ -1,0 +1,131 @@
+"""Language servers of others: pyright, typescript-language-server and, where they are, gopls, rust-analyzer and clangd."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agentcli.agent.session import AgentSession
+from agentcli.config import load
+from agentcli.lsp.configured import KNOWN
+from agentcli.lsp.server import Patience
+from agentcli.lsp.session import session_feature
+from agentcli.tools.lsp import LanguageServers
+from tests.agent.open_session import open_session
+from tests.ecosystem.software import npm_packages
+
+pytestmark = pytest.mark.ecosystem
+SOURCES: Mapping[str, tuple[str, str, str]] = {
+    "pyright": (
+        "shop.py",
+        "def total(prices: list[int]) -> int:\n    return sum(prices)\n\n\nprint(total([1]))\n",
+        "total",
+    ),
+    "typescript": (
+        "shop.ts",
+        "function total(prices: number[]): number {\n  return prices.length;\n}\n\nconsole.log(total([1]));\n",
+        "total",
+    ),
+    "gopls": (
+        "shop.go",
+        "package main\n\nfunc total(prices []int) int { return len(prices) }\n\nfunc main() { println(total(nil)) }\n",
+        "total",
+    ),
+    "rust-analyzer": (
+        "src/main.rs",
+        'fn total(prices: &[i32]) -> i32 { prices.iter().sum() }\n\nfn main() {\n    println!("{}", total(&[1]));\n}\n',
+        "total",
+    ),
+    "clangd": ("shop.c", "int total(int price) { return price; }\n\nint main(void) { return total(1); }\n", "total"),
+}
+BROKEN = {
+    "pyright": 'print(total("one"))\n',
+    "typescript": 'console.log(total("one"));\n',
+    "gopls": 'var wrong int = "one"\n',
+    "rust-analyzer": 'fn wrong() -> i32 { "one" \n',
+    "clangd": "int wrong(void) { return missing; }\n",
+}
+PROJECT = {
+    "go.mod": "module example.com/shop\n\ngo 1.20\n",
+    "Cargo.toml": '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n',
+    "tsconfig.json": '{"compilerOptions": {"strict": true}}\n',
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """PATH with the servers that can be had."""
+    folder = tmp_path_factory.mktemp("servers")
+    node = npm_packages(folder, "pyright", "typescript-language-server", "typescript@5")
+    return f"{node}:{os.environ['PATH']}"
+
+
+def opened(folder: Path, path: str) -> AgentSession:
+    program = SimpleNamespace(
+        config=load(None, None, {}, more={"lsp": True}),
+        plugins=([], []),
+        trusted=False,
+        cwd=folder,
+        dirs=SimpleNamespace(config=folder / "config"),
+        given_env={"PATH": path},
+    )
+    session = open_session(
+        folder, [], mode="yolo", features=[partial(session_feature, program, patience=Patience(120, 120, 120))]
+    )
+    session.core.ctx.env = {**os.environ, "PATH": path}
+    return session
+
+
+def rust_is_whole(path: str) -> bool:
+    """rustup puts its own program in place of a component that is not installed."""
+    program = shutil.which("rust-analyzer", path=path) or ""
+    return subprocess.run([program, "--version"], capture_output=True, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_server_answers_questions_renames_and_tells_what_an_edit_brought(
+    tmp_path: Path, path: str, name: str
+) -> None:
+    if not shutil.which(KNOWN[name][0][0], path=path) or (name == "rust-analyzer" and not rust_is_whole(path)):
+        pytest.skip(f"{name} is not installed")
+    for file, text in PROJECT.items():
+        (tmp_path / file).write_text(text)
+    place, text, symbol = SOURCES[name]
+    file = tmp_path / place
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    line = next(n for n, row in enumerate(text.split("\n"), 1) if symbol in row)
+    use = next(n for n, row in enumerate(text.split("\n"), 1) if symbol in row and n > line)
+    session = opened(tmp_path, path)
+
+    async def tried() -> None:
+        servers: Any = session.core.ctx.service(LanguageServers)
+        ask = partial(servers.ask, "c1")
+        assert "total" in (await ask("symbols", str(file), 0, "", "")).output
+        assert (await ask("definition", str(file), use, symbol, "")).output.startswith(f"{place}:{line}: ")
+        assert len((await ask("references", str(file), line, symbol, "")).output.split("\n")) == 2
+        assert "total" in (await ask("hover", str(file), use, symbol, "")).output
+        renamed = await ask("rename", str(file), line, symbol, "price_of_all")
+        assert renamed.output.startswith("Renamed in 2 places."), renamed.output
+        assert file.read_text() == text.replace("total", "price_of_all")
+        servers.before(file)
+        before = file.read_text()
+        file.write_text(before + BROKEN[name].replace("total", "price_of_all"))
+        found = await servers.after(file)
+        for _ in range(600):
+            if found or servers.late:
+                break
+            await asyncio.sleep(0.1)
+        assert f"{place}:{before.count(chr(10)) + 1}:" in found + "".join(servers.late)
+        session.close()
+
+    asyncio.run(tried())
