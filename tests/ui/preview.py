@@ -107,6 +107,10 @@ class NoExtensions:
     def entry(self, name: str) -> None:
         return None
 
+    def mentioned(self, text: str) -> Sequence[Any]:
+        """Return nothing: no prompt names a skill here."""
+        return ()
+
     def is_entry(self, text: str) -> bool:
         return False
 
@@ -122,6 +126,7 @@ class ScriptedSession:
         self.jobs = SimpleNamespace(send_away=self._send_away, running=lambda: ())
         self.instructions = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")
         self.servers: Sequence[Any] = ()
+        self.effort = ""
         self.approve, self.ask_user = approve, ask_user
         self.used = 12_000
         self.notes: Sequence[str] = ()
