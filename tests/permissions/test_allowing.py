@@ -220,6 +220,20 @@ def test_the_exit_code_may_be_printed(workspace: Workspace) -> None:
     assert asked('ls; echo "$HOME$?"', workspace).decision == "ask"
 
 
+def test_a_rule_covers_a_command_whose_time_is_taken(workspace: Workspace) -> None:
+    assert asked("time make test", workspace).prefixes == ("bash(make test *)",)
+    assert asked("time make test", workspace, ["bash(make test *)"]).decision == "allow"
+    assert "deletes files" in asked("time rm -rf src", workspace).why
+    for command in (
+        "time cat .env",
+        "time -p ls",
+        "time cd src",
+        "cd src && time cd .. && cat x",
+        "time git -C /opt log",
+    ):
+        assert asked(command, workspace).decision == "ask", command
+
+
 def test_git_in_a_folder_of_the_workspace_is_ruled_as_in_that_folder(workspace: Workspace) -> None:
     offered = asked("git -C src add x.py", workspace).prefixes
     assert offered == ("bash(git add *)",)

@@ -135,6 +135,8 @@ class CommandLine:
         return tuple(map(self._ruled, self.commands, self.folders))
 
     def _ruled(self, command: Command, folders: tuple[Path, ...]) -> tuple[Command, tuple[Path, ...]]:
+        if command.words[0] == "time" and command.words[1:] and not command.words[1].startswith("-"):
+            return self._ruled(replace(command, words=command.words[1:], globs=command.globs[1:]), folders)
         if command.words[0] != "git" or command.globs or command.loop or self.workspace is None:
             return command, folders
         placed = git_placed(command.words, folders)

@@ -27,6 +27,8 @@ _BY_GIT = {
 
 def named_consequence(words: Sequence[str], folders: Sequence[Path]) -> str:
     """Return what a command does that asks for caution, with its name: `git push uses the network`; empty if nothing is known."""
+    if words and words[0] == "time":
+        words = words[1:]
     if not words:
         return ""
     name, *arguments = os.path.basename(words[0]), *words[1:]

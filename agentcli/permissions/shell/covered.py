@@ -71,7 +71,7 @@ _TABLES = {
     "go": """
 -v -race -short -cover -json -x -n -a -failfast -fullpath -benchmem -trimpath -m -u -deps -test -e -count:number -timeout:word -run:text
 -bench:text -skip:text -parallel:number -cpu:word -p:number -tags:word -covermode:word -coverpkg:word -mod:mod -shuffle:word -buildvcs:word
--f:text -list:text -benchtime:word -fuzztime:word -fuzz:text
+-f:text -list:text -benchtime:word -fuzztime:word -fuzz:text -o:path -all -src -cmd
 """,
     "gofmt": "-l -w -d -s -e",
     "make": "-j:?number --jobs:?number -k -B -n -s -i -q -w -r -R --keep-going --silent --quiet --dry-run --just-print --always-make "

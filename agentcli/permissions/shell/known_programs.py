@@ -121,7 +121,7 @@ ORDINARY: dict[str, frozenset[str]] = {
     "pnpm": frozenset({"test", "run", "build", "lint"}), "bun": frozenset({"test", "run", "build"}), "deno": frozenset({"test", "check", "lint", "fmt"}),
     "jest": _ANY, "vitest": _ANY, "mocha": _ANY, "eslint": _ANY, "prettier": _ANY, "tsc": _ANY, "webpack": _ANY, "vite": frozenset({"build"}),
     "cargo": frozenset({"build", "test", "check", "clippy", "fmt", "bench", "run", "doc", "tree", "nextest"}), "rustc": _ANY,
-    "go": frozenset({"build", "test", "vet", "fmt", "run", "list", "generate"}), "gofmt": _ANY, "golangci-lint": _ANY,
+    "go": frozenset({"build", "test", "vet", "fmt", "run", "list", "generate", "doc"}), "gofmt": _ANY, "golangci-lint": _ANY,
     "gcc": _ANY, "g++": _ANY, "cc": _ANY, "c++": _ANY, "clang": _ANY, "clang++": _ANY, "ld": _ANY, "ar": _ANY, "javac": _ANY, "java": _ANY,
     "mvn": _ANY, "gradle": _ANY, "dotnet": frozenset({"build", "test", "run"}), "swift": frozenset({"build", "test"}), "zig": frozenset({"build", "test"}),
     "mix": frozenset({"test", "compile", "format"}), "rake": _ANY, "rspec": _ANY, "bundle": frozenset({"exec"}), "phpunit": _ANY, "shellcheck": _ANY,

@@ -100,7 +100,7 @@ _JOINT = re.compile(r"&&|\|\||;(?!;)|\|(?![|&])|\n")
 _RESERVED = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "for", "in", "case", "esac", "select"}
 )
-_RESERVED |= {"function", "time", "coproc", "let", "declare", "typeset", "local", "export", "readonly", "unset"}
+_RESERVED |= {"function", "coproc", "let", "declare", "typeset", "local", "export", "readonly", "unset"}
 """Words that begin something other than a simple command."""
 _END = r"(?=[\s;|&]|$)"
 _REDIRECT = re.compile(rf"(?:[0-9]?>>?[ \t]*/dev/null|&>>?[ \t]*/dev/null|[0-9]?<[ \t]*/dev/null|[0-9]?>&[0-9]){_END}")

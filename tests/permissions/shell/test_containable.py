@@ -225,3 +225,10 @@ def test_an_upstream_is_kept_in_the_config_which_stays_closed(workspace: Workspa
         remote.unlink()
         remote.parent.rmdir()
         remote.parent.parent.rmdir()
+
+
+def test_programs_of_the_system_are_looked_at_and_git_runs_without_its_file_watcher(workspace: Workspace) -> None:
+    for command in ("ls -l /Applications/Some.app/Contents | head", "git -c core.fsmonitor=false stash list"):
+        assert decided(command, workspace).decision == "allow", command
+    for command in ("ls /Applications/../home/x", "git -c core.fsmonitor=./x stash list"):
+        assert decided(command, workspace).decision == "ask", command

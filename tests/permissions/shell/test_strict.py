@@ -204,7 +204,6 @@ MORE = {
     "a loop is followed by something unusual": ["for f in a; do ls; done x"],
     "uses `…`: can't be checked": ["ls `pwd`"],
     "sets a variable: can't be checked": ["x=1", "x=1 ls", "export A=b", "local x", "let x", "unset x", "declare x"],
-    "uses the shell word time: can't be checked": ["time ls"],
     "uses a shell condition: can't be checked": ["if ls; then pwd; fi", "case a in b) ls;; esac"],
     "defines a function: can't be checked": ["function f { ls; }"],
     "uses a subshell: can't be checked": ["f() { ls; }", "( ls )", "ls (", "ls )", "ls a)b", "ls a(b"],
