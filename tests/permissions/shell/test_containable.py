@@ -228,7 +228,7 @@ def test_an_upstream_is_kept_in_the_config_which_stays_closed(workspace: Workspa
 
 
 def test_programs_of_the_system_are_looked_at_and_git_runs_without_its_file_watcher(workspace: Workspace) -> None:
-    for command in ("ls -l /Applications/Some.app/Contents | head", "git -c core.fsmonitor=false stash list"):
+    for command in ("ls -l /Applications/Some.app/Contents | head", "git -c core.fsmonitor=false status"):
         assert decided(command, workspace).decision == "allow", command
-    for command in ("ls /Applications/../home/x", "git -c core.fsmonitor=./x stash list"):
+    for command in ("ls /Applications/../home/x", "git -c core.fsmonitor=./x status"):
         assert decided(command, workspace).decision == "ask", command
