@@ -117,10 +117,10 @@ def test_a_file_that_a_command_makes_is_created_only_if_it_was_unknown() -> None
 def test_a_tool_that_changes_several_files_says_which() -> None:
     story = Story()
     story.user("go")
-    files = [{"path": "a.py", "additions": 2, "deletions": 1}, {"path": "b.py", "deleted": True}]
+    files = [{"path": "a.py", "additions": 2, "deletions": 1}, {"path": "b.py", "deleted": True}, {"path": "c.py"}]
     story.does("task", "ok", prompt="x", meta={FILES: files})
     facts = {fact.path: (fact.state, fact.additions, fact.deletions) for fact in folded(Ledger(), story.records).files}
-    assert facts == {"a.py": ("MODIFIED", 2, 1), "b.py": ("DELETED", 0, 0)}
+    assert facts == {"a.py": ("MODIFIED", 2, 1), "b.py": ("DELETED", 0, 0), "c.py": ("MODIFIED", 0, 0)}
 
 
 def test_a_listing_and_a_path_that_is_none_are_no_reading() -> None:
