@@ -45,7 +45,7 @@ def test_the_cause_of_a_models_failure_decides_its_exit_code(cause: Cause) -> No
 def test_a_request_is_repeated_by_cause_or_by_the_providers_advice(cause: Cause) -> None:
     assert ModelError("No.", cause).retryable is (cause in PASSING)
     needs_another_request = cause in ("too_long", "too_large", "pairing", "signature")
-    assert ModelError("No.", cause, should_retry=True).retryable is not needs_another_request
+    assert ModelError("No.", cause, should_retry=True).retryable is (not needs_another_request)
     assert ModelError("No.", cause, should_retry=False).retryable is False
 
 

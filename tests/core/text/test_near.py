@@ -33,7 +33,7 @@ def test_a_question_offers_the_names_and_nothing_is_asked_without_any() -> None:
     ("name", "other", "near"),
     [
         ("ab", "ba", True), ("abc", "bac", True), ("abc", "acb", True), ("abc", "cba", False), ("abcd", "badc", False),
-        ("a", "b", True), ("a", "", True), ("", "", False), ("ab", "a", True), ("abc", "a", False), ("abc", "axx", False),
+        ("a", "b", True), ("abc", "axc", True), ("abc", "xbc", True), ("a", "", True), ("", "", False), ("ab", "a", True), ("abc", "a", False), ("abc", "axx", False),
         ("abc", "abxy", False), ("abc", "bc", True), ("abcd", "abd", True), ("abcd", "bad", False),
     ],
 )  # fmt: skip
