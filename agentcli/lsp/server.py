@@ -27,6 +27,8 @@ from agentcli.tools.lib.findings import Finding
 
 SETTLED = 0.15
 """Seconds without further diagnostics of a file after which they count as complete."""
+UNVERSIONED = 1.5
+"""The same for a server that does not say to which version they belong: the first ones may be about the content before."""
 STARTS = 3
 """Starts in a session after which a server that ends by itself is off."""
 KEPT = 1_000
@@ -139,11 +141,12 @@ class Server:
         deadline = time.monotonic() + self._patience.diagnostics
         while (now := time.monotonic()) < deadline:
             current = document.came > document.told and document.of_version in (None, document.version)
-            if current and now - document.came >= SETTLED:
+            settled = SETTLED if document.of_version is not None else UNVERSIONED
+            if current and now - document.came >= settled:
                 return document.findings
             if self._connection is None or self._connection.ended:
                 return None
-            await self._connection.news(SETTLED if current else deadline - now)
+            await self._connection.news(settled if current else deadline - now)
         return None
 
     def _start(self, folder: Path) -> Process:
