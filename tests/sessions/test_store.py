@@ -8,6 +8,8 @@ from agentcli.core.errors import InputError, SessionBusy, StoreError
 from agentcli.core.record import Title
 from agentcli.sessions.info import Parent, new_id
 from agentcli.sessions.store import Store
+from agentcli.sessions.summaries import glance, subfolders
+from tests.counted import counted
 from tests.sessions.bodies import read, user
 from tests.sessions.disks import FAULTS, Failing
 
@@ -60,6 +62,13 @@ def test_a_whole_id_is_found_from_any_project(store: Store, tmp_path: Path) -> N
     (tmp_path / "elsewhere").mkdir()
     info = started(store, tmp_path)
     assert store.find(info.id, store.project_id(tmp_path / "elsewhere")).id == info.id
+
+
+def test_a_whole_id_is_found_without_a_list_of_all_sessions(store: Store, tmp_path: Path) -> None:
+    infos = [started(store, tmp_path) for _ in range(5)]
+    with counted(subfolders, glance) as calls:
+        assert store.find(infos[2].id).id == infos[2].id
+    assert calls == {subfolders: 1, glance: 1}
 
 
 def test_what_fits_several_sessions_names_them(store: Store, tmp_path: Path) -> None:
