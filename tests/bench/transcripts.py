@@ -1,4 +1,4 @@
-"""Commands out of transcripts that other agents wrote: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode.
+"""Commands out of transcripts that other agents wrote: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode, Pi.
 
 A folder holds one file for each session, in any of these formats, told apart by their content.
 """
@@ -106,7 +106,7 @@ def _entries(text: str) -> Iterator[Mapping[str, Any]]:
 def _model(entry: Mapping[str, Any]) -> str:
     for place in (entry, entry.get("info"), entry.get("message"), entry.get("payload"), entry.get("data")):
         if isinstance(place, dict):
-            for key in ("modelID", "model", "newModel", "selectedModel"):
+            for key in ("modelID", "modelId", "model", "newModel", "selectedModel"):
                 if isinstance(name := place.get(key), str) and name and not name.startswith("<"):
                     return name
     return ""
@@ -129,6 +129,8 @@ def _calls(entry: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, An
     for part in content if isinstance(content, list) else []:
         if isinstance(part, dict) and part.get("type") == "tool_use":
             yield str(part.get("id")), str(part.get("name")), _given(part.get("input"))
+        elif isinstance(part, dict) and part.get("type") == "toolCall":
+            yield str(part.get("id")), str(part.get("name")), _given(part.get("arguments"))
     for part in entry.get("parts") or []:
         if isinstance(part, dict) and part.get("type") == "tool":
             yield str(part.get("callID")), str(part.get("tool")), _given((part.get("state") or {}).get("input"))
