@@ -25,7 +25,16 @@ def workspace(tmp_path: Path) -> Workspace:
         (logs / name).write_text("x\n")
     (logs / "Makefile").write_text("test:\n")
     (made.cwd / "scripts").mkdir(exist_ok=True)
-    for name in ("scripts/check.sh", "scripts/gen.py", "run.sh"):
+    (made.cwd / "tools").mkdir()
+    for name in (
+        "tools/python3",
+        "tools/env",
+        "tools/curl",
+        "tools/node",
+        "scripts/check.sh",
+        "scripts/gen.py",
+        "run.sh",
+    ):
         (made.cwd / name).write_text("")
         (made.cwd / name).chmod(0o755)
     programs = tmp_path / "bin"
@@ -128,6 +137,7 @@ def test_no_rule_is_offered_for_a_variable_that_decides_what_runs(workspace: Wor
     [
         ("scripts/check.sh --all", "scripts/check.sh *"),
         ("./run.sh", "./run.sh *"),
+        ("tools/python3 scripts/gen.py", "tools/python3 scripts/gen.py *"),
         ("bash scripts/check.sh fast", "bash scripts/check.sh *"),
         ("python3 scripts/gen.py --n 3", "python3 scripts/gen.py *"),
         ("uv run python scripts/gen.py", "uv run python scripts/gen.py *"),
@@ -145,7 +155,8 @@ def test_a_script_of_the_workspace_is_covered_with_other_arguments(
 
 
 @pytest.mark.parametrize(
-    "command", ["bash -c 'x'", "python3 -c 'x'", "bash scripts/none.sh", "bash /opt/x.sh", "/opt/x.sh", "python3 -m x.y", "bash -x scripts/check.sh"]
+    "command", ["bash -c 'x'", "python3 -c 'x'", "bash scripts/none.sh", "bash /opt/x.sh", "/opt/x.sh", "python3 -m x.y", "bash -x scripts/check.sh",
+                "tools/python3 -c 'x'", "tools/python3", "tools/env scripts/check.sh", "tools/curl x", "tools/node -e x"]
 )  # fmt: skip
 def test_code_and_scripts_outside_get_no_wider_rule(workspace: Workspace, command: str) -> None:
     assert asked(command, workspace).prefixes == ()

@@ -95,8 +95,9 @@ def local_requests(words: Sequence[str]) -> str:
 def script_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
     """Return the pattern of a rule that covers a script of the workspace with other arguments; empty for any other command."""
     inner = 2 if words[1:2] and _INNER.get(words[0]) == words[1] else 0
-    first = inner + (len(words) > inner and runs_a_file(words[inner]))
-    if first >= len(words) or (first and words[first].startswith("-")):
+    interpreted = len(words) > inner and runs_a_file(os.path.basename(words[inner]))
+    first = inner + interpreted
+    if first >= len(words) or words[first].startswith("-") or (not interpreted and never_saved(words[inner:])):
         return ""
     if words[0] == "bun" and words[1] == "run":
         first += 1
