@@ -27,6 +27,11 @@ from tests.bench.transcripts import Half, Recorded, Transcript, transcripts
 _PATH = re.compile(
     r"(?<![\w/.$~-])[\w@][\w.@-]*(?:/[\w.@\[\]-]+)*\.[A-Za-z]\w{0,5}(?![\w/])|(?<![\w/.$~-])[\w@][\w.@-]*(?:/[\w.@-]+)+"
 )
+_STARTED = re.compile(
+    r"(?:^|[;&|\n]|\b(?:do|then|time)\s)\s*(?:\w+=\S*\s+)*((?:\./|\.?\w)[\w.-]*(?:/[\w.-]+)+)(?=\s|$)"
+)
+"""A program called by its path below the folder that it runs in."""
+_MOVED = re.compile(r"\s*cd\s+([\w.-]+(?:/[\w.-]+)*)\s*&&")
 _NETWORK = re.compile(
     r"""(?x) (?:^|[;&|(`\n]|\$\(|\b(?:do|then|else|xargs|timeout\s+\S+|sudo|time|env)\s) \s* (?:\w+=\S*\s+)* (?:
     (?:gh|ssh|scp|sftp|aws|gcloud|az|kubectl|fly|flyctl|vercel|heroku|dig|nslookup|ping|telnet|nc)\s
@@ -98,11 +103,12 @@ def workspace_in(top: Path, session: Transcript) -> Workspace:
     named = [path.removeprefix(session.folder + "/") for path in session.files if path.startswith(session.folder + "/")]
     for recorded in session.commands:
         named += _PATH.findall(recorded.command.replace(session.folder + "/", ""))
-    for name in dict.fromkeys(named):
+    programs = dict.fromkeys(_programs(session))
+    for name in dict.fromkeys((*named, *programs)):
         if len(name) < 200 and ".." not in name and not name.startswith((".git/", "/")):
             try:
                 (work / name).parent.mkdir(parents=True, exist_ok=True)
-                if "." in os.path.basename(name):
+                if "." in os.path.basename(name) or name in programs:
                     (work / name).touch()
                 else:
                     (work / name).mkdir(exist_ok=True)
@@ -121,6 +127,16 @@ def workspace_in(top: Path, session: Transcript) -> Workspace:
         path="/usr/local/bin:/usr/bin:/bin",
         env={},
     )
+
+
+def _programs(session: Transcript) -> Iterator[str]:
+    """The programs of the session's folder that its commands call by path."""
+    for recorded in session.commands:
+        inside = os.path.relpath(recorded.folder, session.folder)
+        moved = _MOVED.match(recorded.command)
+        folder = os.path.join(inside, moved[1] if moved else "")
+        for name in _STARTED.findall(recorded.command):
+            yield os.path.normpath(os.path.join(folder, name))
 
 
 def placed(recorded: Recorded, session: Transcript, workspace: Workspace) -> tuple[str, Workspace]:
