@@ -12,7 +12,7 @@ from agentcli.ui.commands.outputs import Context, Output, Said
 
 @command(where="everywhere", at_once=True)
 async def checks(context: Context, argument: str) -> AsyncIterator[Output]:
-    """List the checks that run after edits, and the ones that this project's files suggest: /checks
+    """List the checks after edits, and suggested ones: /checks
 
     A check is a command by glob in [checks] of config.toml; its new findings go to the model with the result of an edit. See /help checks.
     """

@@ -67,7 +67,7 @@ class AnswerSchema:
                 if len(faults) == FAULTS:
                     break
         except (Unresolvable, RecursionError) as error:
-            faults.append(f"It cannot be compared with the schema: {_brief(error)}")
+            faults.append(f"It could not be checked against the schema: {_brief(error)}")
         return faults
 
 
