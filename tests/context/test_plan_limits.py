@@ -222,3 +222,17 @@ def test_a_note_of_the_shell_is_a_place_to_split() -> None:
     story.user("", Text("the shell said so", True, "shell"))
     shown = seen(story).messages
     assert split(shown, [10] * len(shown), 0.5, 9) == 2
+
+
+@pytest.mark.parametrize(("least", "helps"), [(0.10, False), (0.05, False), (0.04, True), (0.0, True)])
+def test_a_compaction_must_free_its_share_of_the_prompt(least: float, helps: bool) -> None:
+    story = Story()
+    for prompt, answer in ((7_000, 700), (6_900, 100)):
+        story.user("x" * 4 * prompt)
+        story.says("y" * 4 * answer)
+    whole = {"keep_user_tokens": 100_000, "keep_user_share": 1.0, "keep_piece_share": 1.0, "whole_user_share": 1.0}
+    now = window(story, 16_200, min_shrink=least, prune=PruneSettings(enabled=False), **whole)
+    made = plan(now, forced=True)
+    assert now.tokens == 14_700
+    assert made.does_something is helps
+    assert helps or made.reasons[0].startswith("Compacting would not help: 14,0")

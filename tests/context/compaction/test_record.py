@@ -270,3 +270,12 @@ def test_the_decisions_of_a_snapshot_take_no_more_than_a_part_of_the_window() ->
         for size in (13_000, 145_000, 145_013, 200_000)
     ]
     assert characters == [1_000, 12_000, 12_000, 12_000]
+
+
+def test_without_carried_words_the_goal_is_in_what_goes() -> None:
+    story = Story()
+    story.user("Fix the tests.", Text("Do not fix the tests.", True, "reminder"))
+    story.says("I shall fix all of it.")
+    task = task_of(story, Plan("gemini", "manual", summarised=(1, 2)))
+    assert (task.user_words, task.goal) == ((), "Fix the tests.")
+    assert [words.text for words in task.user_texts] == ["Fix the tests."]
