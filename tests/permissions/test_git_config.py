@@ -436,3 +436,26 @@ def test_an_example_is_no_secret(tmp_path: Path) -> None:
             explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", Workspace(tmp_path)).decision
             == "allow"
         )
+
+
+@pytest.mark.parametrize(
+    ("files", "complete"),
+    [
+        (("HEAD", "objects/x"), True),
+        (("HEAD", "commondir"), True),
+        (("HEAD",), False),
+        (("objects/x",), False),
+        (("commondir",), False),
+        (("HEAD", "objects"), False),
+    ],
+)
+def test_git_goes_on_to_the_folder_above_from_what_is_no_repository(
+    files: tuple[str, ...], complete: bool, tmp_path: Path
+) -> None:
+    for name, text in (("HEAD", "x"), ("objects/x", ""), ("config", "[core]\n\tfsmonitor = ./evil\n")):
+        (tmp_path / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / ".git" / name).write_text(text)
+    for name in files:
+        (tmp_path / "in/.git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in/.git" / name).write_text("." if name == "commondir" else "")
+    assert bool(git_facts(tmp_path / "in").danger) is not complete

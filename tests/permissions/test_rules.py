@@ -292,3 +292,24 @@ def test_a_path_that_is_saved_is_relative_to_its_workspace(workspace: Workspace)
     assert exact_path(other / "x", workspace) == "./x"
     assert exact_path(work, workspace) == str(work)
     assert exact_path(Path("/etc/hosts"), workspace) == "/etc/hosts"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "covered"),
+    [
+        ("secrets", "secrets", True),
+        ("secrets", "secrets/a/key", True),
+        ("SECRETS", "secrets/a/key", True),
+        ("secrets", "Secrets/a/key", True),
+        ("a/secrets", "a/Secrets/key", True),
+        ("secret", "secrets/key", False),
+        ("secrets*", "secrets/a/key", False),
+        ("secrets/*", "secrets/a/key", False),
+    ],
+)
+def test_a_folder_that_a_deny_rule_names_is_covered_in_any_case(
+    pattern: str, path: str, covered: bool, tmp_path: Path
+) -> None:
+    workspace = Workspace(tmp_path, (tmp_path,), tmp_path / "home")
+    found = path_rule([parse_rule(f"read({pattern})")], path, workspace, strict=False)
+    assert (found is not None) is covered

@@ -323,10 +323,9 @@ def _removal_problem(
 
 
 def _matches(word: str, folder: Path) -> list[Path]:
-    if not any(sign in word for sign in "*?[{"):
-        return [folder / word]
-    plain = word.partition("{")[0] + "*" if "{" in word else word
-    return [folder / found for found in glob.glob(plain, root_dir=folder, include_hidden=True)]
+    """Return the files that a word may name; a pattern that matches none names itself, as in the shell."""
+    pattern = word.partition("{")[0] + "*" if "{" in word else word
+    return [folder / found for found in glob.glob(pattern, root_dir=folder, include_hidden=True) or [word]]
 
 
 def _overwriting(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:

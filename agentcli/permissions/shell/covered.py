@@ -260,8 +260,6 @@ def uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], works
         if word == "--":
             program = os.path.basename(words[0])
             table, marked = table_name(AFTER_MARK.get(program, ""), "") or table, True
-            if program not in AFTER_MARK and program not in ("cargo", "git") and _table(words):
-                continue
         elif word in given:
             continue
         elif word.startswith("-") and word != "-":

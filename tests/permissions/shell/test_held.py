@@ -108,6 +108,25 @@ def test_what_is_removed_must_come_back(files: dict[str, int], why: str, tmp_pat
     assert (found.decision, found.why if why else "") == ("ask" if why else "allow", why)
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "why"),
+    [
+        ("rm a[1]", "a[1]", "a[1] is too large to be restored"),
+        ("rm a[1]", "a1", "a1 is too large to be restored"),
+        ("rm a?", "ab", "ab is too large to be restored"),
+        ("rm a{b,c}", "ab", "ab is too large to be restored"),
+        ("rm .xy*", ".xyz", ".xyz is too large to be restored"),
+        ("rm b*", "ab", ""),
+        ("rm b", "ab", ""),
+    ],
+)
+def test_a_pattern_removes_what_it_matches_or_else_what_it_is(
+    command: str, name: str, why: str, tmp_path: Path
+) -> None:
+    found = decided(command, made(tmp_path, {name: 11}))
+    assert (found.decision, found.why if why else "") == ("ask" if why else "allow", why)
+
+
 DISCARDS = "discards changes, and the workspace is too large to be restored"
 
 
