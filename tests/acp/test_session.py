@@ -282,7 +282,20 @@ async def test_slash_commands_are_listed_and_answer(tmp_path: Path) -> None:
 
 @in_loop
 async def test_every_report_of_the_terminal_works_in_an_editor(tmp_path: Path) -> None:
-    acts = {"compress", "uncompress", "prune", "undo", "redo", "pin", "unpin", "rename", "init", "review", "doctor"}
+    acts = {
+        "btw",
+        "compress",
+        "uncompress",
+        "prune",
+        "undo",
+        "redo",
+        "pin",
+        "unpin",
+        "rename",
+        "init",
+        "review",
+        "doctor",
+    }
     async with editing(tmp_path, {"text": "ok"}) as editor:
         session = await editor.new()
         await editor.say(session, "/budget")

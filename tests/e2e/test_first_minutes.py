@@ -128,7 +128,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
             assert "> Write an AGENTS.md for this project" in seen
             assert "with our style" in seen
             assert "single test" not in seen  # how it is to be done
-            assert "how to run one single test" in str(server.requests[-1].json)
+            assert "how to run a single test" in str(server.requests[-1].json)
             t.send("y")
             t.gone("1. Yes, once")
             t.settle(0.5)
