@@ -16,7 +16,7 @@ from agentcli.project.opened import OpenedProject
 from agentcli.tools.lib.search import glob_regex
 
 FILE = "{file}"
-"""Stands for the file in a command, relative to the session's folder."""
+"""The placeholder for the file in a command; it becomes the path relative to the session's folder."""
 PROJECT_FILE = ".agentcli/config.toml"
 """The file of a project that may define checks."""
 

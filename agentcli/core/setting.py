@@ -47,7 +47,7 @@ LIMIT = Tighter(_lower_limit, "lower it")
 """The direction of a limit for which 0 means no limit."""
 ADDED = Tighter(_added, "add to it")
 ENTRIES_ADDED = Tighter(_entries_added, "add to it")
-"""The direction of a table whose names a project may add to: those of the user stay."""
+"""The direction of a table to which a project may add names; the user's entries stay."""
 
 
 @dataclass(frozen=True, slots=True)

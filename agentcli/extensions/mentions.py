@@ -14,7 +14,7 @@ MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name with the sign before it: `$` stands for a skill, `/` for a skill or a command."""
+    """A name with the sign before it: `$` names a skill, `/` a skill or a command."""
 
     sign: str
     name: str

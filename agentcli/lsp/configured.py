@@ -76,7 +76,7 @@ class Found:
 
 
 def in_force(program: OpenedProject) -> Found:
-    """Return the servers that may be started: the user's, those of plugins, the project's approved ones, and those on PATH."""
+    """Return the servers that may be started: the user's, the plugins', the project's approved ones, and known ones on PATH."""
     found = _read(program.dirs.config / FILE.lstrip("."), "lsp.json")
     for plugin in program.plugins[0]:
         found += parsed(plugin.lsp, f"plugin {plugin.name}", plugin.variables)

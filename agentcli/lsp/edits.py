@@ -16,7 +16,7 @@ FILES = 200
 
 
 def patch_of(edit: Any, root: Path) -> tuple[str, int, Sequence[Path]]:
-    """Return the patch of a workspace edit, the number of its places, and its files. Raises ToolError for one that cannot be used."""
+    """Return the patch of a workspace edit, the number of its places, and its files. Raises ToolError for an unusable one."""
     changes = dict(_changes(edit))
     if not changes:
         raise ToolError("The language server proposes no change. Is the symbol at that place?")

@@ -12,7 +12,7 @@ Row = tuple[str, bool, str]
 
 
 def rows(program: OpenedProject) -> Iterator[Row]:
-    """Report the servers that are used, those that wait for approval, and invalid entries."""
+    """Report the servers in use, the servers that wait for approval, and invalid entries."""
     found = in_force(program)
     for one in found.servers:
         command = " ".join([one.command, *one.args])

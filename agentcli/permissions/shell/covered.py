@@ -277,7 +277,7 @@ def uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], works
 
 
 def is_unlisted(program: str) -> bool:
-    """Return True if no table has a program: not those of programs that start, change or fetch something, nor those that read."""
+    """Return True if no table has a program: neither the tables of programs that start, change or fetch something nor the table of reading ones."""
     return is_unknown(program) and program not in READERS
 
 

@@ -21,7 +21,7 @@ _LONGEST = 20_000
 _WORD = re.compile(r"[\w.,:+%^-][\w.,:+%@^/-]*")
 _ADDRESS = re.compile(r"://|::|\w@[\w.-]+:")
 _SEPARATORS = re.compile(r"[;|&(){}<>`$\n]")
-"""What may stand between the commands of a shell, and around those that it fills in."""
+"""Characters allowed between the commands of a shell, and around the commands that it substitutes."""
 _JOINTS = re.compile(r"[,:@]")
 
 

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.streams import closing
+from agentcli.ui.terminal.screen import Screen
 
-if TYPE_CHECKING:
-    from agentcli.ui.terminal.console import Console
+
+class Notices(Protocol):
+    """The terminal, as far as work beside a turn may write to it."""
+
+    screen: Screen
+
+    def notice(self, text: str) -> None:
+        """Show a line until it is withdrawn."""
+
+    def withdraw(self, text: str) -> None:
+        """Remove a line."""
 
 
 class Beside:
     """Works that run beside a turn, the newest last."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Notices) -> None:
         self._console = console
         self._running: dict[asyncio.Event, asyncio.Event] = {}
         """The interrupt of each, and what is set at its end."""
@@ -38,7 +48,7 @@ class Beside:
             self._console.withdraw(said)
 
     def stop(self) -> bool:
-        """Interrupt the newest work that still goes on; false if there is none."""
+        """Interrupt the newest work that is still running; return False if there is none."""
         for interrupt in reversed(self._running):
             if not interrupt.is_set():
                 interrupt.set()

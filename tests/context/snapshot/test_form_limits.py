@@ -63,7 +63,7 @@ def test_the_newest_rules_fit_with_fifteen_characters_each(characters: int, left
 
 
 def shorter(name: str, excess: int, count: int = 20) -> list[str]:
-    """What is left of a section of items of ten characters, if the snapshot is so many characters too long."""
+    """Return the rest of a section of items of ten characters if the snapshot is so many characters too long."""
     made = Snapshot(goal="g", **{name: tuple(f"item {n:05}" for n in range(count))})  # type: ignore[arg-type]
     return list(getattr(trimmed(made, len(render(made)) - excess), name))
 

@@ -408,7 +408,7 @@ def test_the_turn_of_a_segment_goes_on_from_the_message_before_it(tmp_path: Path
 
 
 def results(count: int, **others: Message | ToolResult) -> dict[int, Record]:
-    """Records of results, but for those that are named by `_` and their number."""
+    """Records of results, except the ones named by `_` and their number."""
     plain = ToolResult("c", "read", "success", "xyz")
     return {seq: Record(seq, "", "", "", others.get(f"_{seq}", plain)) for seq in range(1, count + 1)}
 

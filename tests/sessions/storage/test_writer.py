@@ -1,4 +1,4 @@
-"""The writing end of a session: order, repeated writes, what is told of a disk that refuses, and its lock."""
+"""The writing end of a session: order, repeated writes, the message about a disk that refuses, and its lock."""
 
 from __future__ import annotations
 
