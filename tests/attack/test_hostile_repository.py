@@ -7,6 +7,7 @@ from tests.attack.hostile_repository import MODES, TRAPS, attack
 from tests.e2e.faults import MODELS
 from tests.e2e.program import Program
 from tests.loopback import Loopback
+from tests.sampling import sampled
 
 SAMPLE = (*list(TRAPS)[:3], "settings of agentcli", "Python modules")
 SETTINGS = """
@@ -26,7 +27,7 @@ base_url = "{url}"
 """
 
 
-@pytest.mark.parametrize("trap", SAMPLE)
+@pytest.mark.parametrize("trap", sampled(SAMPLE, 2))
 def test_no_program_that_a_repository_names_starts(tmp_path: Path, trap: str) -> None:
     assert attack(tmp_path, trap, "ask") == []
 

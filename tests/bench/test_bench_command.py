@@ -63,6 +63,7 @@ def test_models_that_solve_all_none_and_each_third_have_exact_rates_with_their_i
     assert shown.index("#2 user") < shown.index("→ bash {") < shown.index("\nDone.")
 
 
+@pytest.mark.slow
 def test_a_later_run_is_compared_with_the_last_one_and_says_where_flipped_tasks_part(program: Program) -> None:
     folder = tasks(program.base / "set", 3)
     name = model(program.base, "m", "true")

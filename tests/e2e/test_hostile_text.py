@@ -175,6 +175,7 @@ def test_nothing_hostile_reaches_a_terminal_without_a_person(program: Program, a
         assert t.raw.strip()
 
 
+@pytest.mark.slow
 def test_nothing_hostile_reaches_a_plain_terminal(program: Program) -> None:
     with terminal(program, *arranged(program), "--plain", "--mode", "yolo", "\n".join(ARGUABLE)) as t:
         t.until("lists the commands")

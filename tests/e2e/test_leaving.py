@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.activities import ACTIVITIES, CODES, PATIENCE, begun, doing, gone, interrupt, is_resumable
 from tests.e2e.program import Program
 from tests.processes import fresh_mark, living
+from tests.sampling import sampled
 from tests.terminal import Terminal
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -70,7 +71,7 @@ def test_a_signal_ends_it_whatever_goes_on(
 
 
 @linux
-@pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
+@pytest.mark.parametrize("number", sampled(CODES, 3), ids=lambda number: number.name)
 @pytest.mark.parametrize(
     "what",
     [

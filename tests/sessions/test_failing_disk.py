@@ -19,6 +19,7 @@ from agentcli.sessions.integrity import check
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.system.disk import Disk
+from tests.sampling import sampled
 from tests.sessions.bodies import files, reply, result, user
 from tests.sessions.disks import CALLS, FAULTS, Failing, Hasty, Stingy
 
@@ -245,7 +246,7 @@ REAL = {
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes real system calls fail")
-@pytest.mark.parametrize("call", REAL)
+@pytest.mark.parametrize("call", sampled(REAL, 2))
 def test_real_system_calls_may_fail(tmp_path: Path, call: str) -> None:
     there = calls_that_touch(tmp_path / "s", call)
     for nth in {there[len(there) // 3], there[-1]}:
