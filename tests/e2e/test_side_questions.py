@@ -122,6 +122,9 @@ def test_beside_a_turn_it_is_answered_at_once_and_the_turn_goes_on(program: Prog
         assert "All done." not in "\n".join(t.history())
         (program.work / "go").touch()
         t.until("All done.")
+        t.settle(0.5)
+        t.send("\x04")
+        assert t.wait(20) == 0
     assert program.run("sessions", "check").code == 0
     said = [
         part["text"]

@@ -120,7 +120,12 @@ async def _started(command: str, folder: Path) -> asyncio.subprocess.Process:
 async def _end(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    # asyncio tells the end of a process only after its output is read: what flooded has left some in the pipe.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SECONDS):
+            while process.stdout is not None and await process.stdout.read(MOST):
+                pass
+            await process.wait()
 
 
 async def _output(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bool]:
