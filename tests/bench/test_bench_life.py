@@ -15,6 +15,7 @@ SMALL = 36_000
 """Tokens of a window in which a compaction comes every dozen turns."""
 
 
+@pytest.mark.slow
 def test_compactions_leave_no_handle_no_task_and_no_thread_behind(tmp_path: Path) -> None:
     counts: list[Count] = []
     program = prepared(tmp_path, MODELS["anthropic"], SMALL)

@@ -149,6 +149,7 @@ def test_a_check_that_is_of_no_use_is_named_once_and_the_edits_stand(tmp_path: P
     assert (tmp_path / "a.txt").read_text() == "2"
 
 
+@pytest.mark.slow
 def test_a_check_that_hangs_delays_one_edit_by_the_bound(tmp_path: Path) -> None:
     session = opened(tmp_path, {"*.txt": "sleep 1000"}, [write("a.txt", "1")], [write("b.txt", "2")], "Done.")
     began = time.monotonic()

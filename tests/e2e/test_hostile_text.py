@@ -100,6 +100,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nothing_hostile_reaches_the_terminal_by_any_display(program: Program) -> None:
     arguments = arranged(program)
     with terminal(program, *arguments, "\n".join(ARGUABLE)) as t:

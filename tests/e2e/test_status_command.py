@@ -26,6 +26,7 @@ def test_its_line_is_shown_and_follows_the_session(program: Program) -> None:
     assert b"\x1b[35mspent" in t.raw
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_named_once_and_nothing_else_happens(program: Program) -> None:
     program.config('[ui]\nstatus_command = "sleep 60"\n')
     with program.terminal("-m", "script:echo") as t:
