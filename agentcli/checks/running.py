@@ -12,7 +12,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.tasks import start_task, watch_task
 from agentcli.core.tool import Boxed
-from agentcli.system.process import Command, Ended, run_until
+from agentcli.system.process import Command, Ended, LimitedSink, run_until
 from agentcli.system.programs import find_program
 from agentcli.tools.bash import environment
 
@@ -31,22 +31,6 @@ class Ran:
     trouble: str = ""
 
 
-class _Sink:
-    """Keeps an output up to `OUTPUT` bytes, and sets `flooded` once there is more."""
-
-    def __init__(self) -> None:
-        self.enough = 0
-        self.flooded = asyncio.Event()
-        self.data = bytearray()
-
-    def add(self, piece: memoryview, skipped: int) -> None:
-        if skipped or len(self.data) + len(piece) > OUTPUT:
-            self.enough = 1  # the rest is thrown away unread
-            self.flooded.set()
-        else:
-            self.data += piece
-
-
 async def run_check(core: SessionCore, line: str, deadline: float) -> Ran:
     """Run a command line until a moment of the monotonic clock at most.
 
@@ -56,7 +40,7 @@ async def run_check(core: SessionCore, line: str, deadline: float) -> Ran:
         command = await asyncio.to_thread(_command, core, line)
     except AgentError as error:
         return Ran(trouble=f"could not run: {error}")
-    sink = _Sink()
+    sink = LimitedSink(OUTPUT)
     task: asyncio.Task[Ended] = start_task(run_until(sink.flooded, command, sink))
     flooded = start_task(sink.flooded.wait())
     try:

@@ -49,6 +49,24 @@ class Sink(Protocol):
         ...
 
 
+class LimitedSink:
+    """A sink that keeps an output up to `most` bytes, and sets `flooded` once there is more."""
+
+    def __init__(self, most: int) -> None:
+        self.enough = 0
+        self.flooded = asyncio.Event()
+        self.data = bytearray()
+        self._most = most
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        """Take a piece."""
+        if skipped or len(self.data) + len(piece) > self._most:
+            self.enough = 1  # the rest is thrown away unread
+            self.flooded.set()
+        else:
+            self.data += piece
+
+
 Why = Literal["exit", "timeout", "idle", "interrupted"]
 
 

@@ -48,7 +48,7 @@ class Trials:
         for each in gc.get_objects():
             if isinstance(each, FunctionType):
                 self._functions[_key(each.__code__)].append(each)
-        # A file that cannot be collected counts as a failure; it must not count as one of every mutant.
+        # A file with an import error counts as a failed test: without this, it would kill every mutant.
         session.testsfailed = 0
         gc.freeze()
         self._work(self)

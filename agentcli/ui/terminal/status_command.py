@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import errno
 import json
 import os
 import re
-import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli import __version__
 from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ToolError
 from agentcli.core.message import Message, Usage
 from agentcli.core.sanitise import safe_line
-from agentcli.core.tasks import start_task
+from agentcli.system.process import Command, LimitedSink, run_until
 from agentcli.system.programs import hardened
 from agentcli.ui.render.cells import RESET
 from agentcli.ui.render.facts import Status
@@ -82,67 +82,22 @@ class StatusCommand:
 
 async def printed(command: str, given: dict[str, Any], folder: Path) -> Line:
     """Run the command once with this JSON on its stdin; git in it starts no programs of the repository."""
+    if not folder.is_dir():
+        return Line(failure=f"Can't start ui.status_command: {os.strerror(errno.ENOENT)}.")
+    output, errors = LimitedSink(MOST), LimitedSink(0)
+    argv, env = ["/bin/sh", "-c", command], hardened(os.environ, (folder,))
     try:
-        process = await _started(command, folder)
-    except OSError as error:  # the folder may be gone
-        return Line(failure=f"Can't start ui.status_command: {error.strerror}.")
-    try:
-        async with asyncio.timeout(SECONDS):
-            line, complete = await _output(process, json.dumps(given).encode())
-            code = await process.wait() if complete else 0
-    except TimeoutError:
-        return Line(failure=f"ui.status_command took more than {SECONDS:.0f} s and was stopped.")
-    finally:
-        await _end(process)
-    if not complete:
+        work = Command(argv, folder, env, json.dumps(given), errors=errors)
+        ended = await run_until(output.flooded, work, output, SECONDS)
+    except ToolError as error:
+        return Line(failure=f"Can't start ui.status_command: {error}.")
+    if output.flooded.is_set():
         return Line(failure=f"ui.status_command printed more than {MOST:,} bytes and was stopped.")
-    if code:
-        return Line(failure=f"ui.status_command failed with exit code {code}.")
-    return Line(coloured(line.decode("utf-8", "replace").split("\n")[0].rstrip("\r")))
-
-
-async def _started(command: str, folder: Path) -> asyncio.subprocess.Process:
-    """Start the command. If this is cancelled, it has ended before: asyncio alone would wait for all that it has started."""
-    pipe = asyncio.subprocess.PIPE
-    starting = start_task(
-        asyncio.create_subprocess_exec(
-            "/bin/sh", "-c", command, cwd=folder, env=hardened(os.environ, (folder,)), stdin=pipe, stdout=pipe,
-            stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
-        )
-    )  # fmt: skip
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        await _end(await starting)
-        raise
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    # asyncio tells the end of a process only after its output is read: what flooded has left some in the pipe.
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(SECONDS):
-            while process.stdout is not None and await process.stdout.read(MOST):
-                pass
-            await process.wait()
-
-
-async def _output(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bool]:
-    """Return the beginning of the output, and whether the command has written all of it: one that floods is not read further."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(given)
-        await process.stdin.drain()
-    process.stdin.close()
-    read = b""
-    while len(read) < MOST:
-        piece = await process.stdout.read(MOST - len(read))
-        if not piece:
-            return read, True
-        read += piece
-    return read, False
+    if ended.why == "timeout":
+        return Line(failure=f"ui.status_command took more than {SECONDS:.0f} s and was stopped.")
+    if ended.exit_code:
+        return Line(failure=f"ui.status_command failed with exit code {ended.exit_code}.")
+    return Line(coloured(output.data.decode("utf-8", "replace").split("\n")[0].rstrip("\r")))
 
 
 def coloured(line: str) -> str:
