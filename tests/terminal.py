@@ -29,6 +29,8 @@ _QUESTION = re.compile(
     r"❯ \d+\. |^ *(?:search:|\d yes |y or n\?|.*\[y/N\]:|Number, or|Answer:)|· Esc (?:to skip|to cancel|no)"
 )
 
+_UPDATE_BEGINS, _UPDATE_ENDS = b"\x1b[?2026h", b"\x1b[?2026l"
+
 
 class Terminal:
     """Runs a program in a pty of a given size. Everything it writes is kept; pyte sees it only when somebody looks."""
@@ -90,7 +92,10 @@ class Terminal:
 
     @property
     def asks(self) -> bool:
-        """True if the screen has a question or a list to choose from."""
+        """True if the screen has a question or a list to choose from, once the update that has begun is there whole."""
+        ends = time.monotonic() + READING
+        while self.raw.rfind(_UPDATE_BEGINS) > self.raw.rfind(_UPDATE_ENDS) and self._wait(ends):
+            pass
         return any(_QUESTION.search(row) for row in self.screen())
 
     def _read_question(self) -> None:
