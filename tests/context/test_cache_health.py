@@ -102,6 +102,7 @@ def test_a_resumed_session_goes_on_counting_from_its_records() -> None:
     assert (health.misses, health.in_a_row) == (1, 1)
     assert health.warning() == "The provider's cache was missed once."
     assert health.after(request(*TALK), Usage(0, 1, 0, 0, 9_000)).requests == 5
+    assert (health.thrash, health_of(records(*bodies), MODEL, TRAITS, thrash=7).thrash) == (3, 7)
 
 
 def test_cost_is_told_by_kind() -> None:

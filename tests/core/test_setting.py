@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.setting import ADDED, LIMIT, LOWER, NEVER, Access, Tighter, access, setting, towards
+from agentcli.core.setting import ADDED, ENTRIES_ADDED, LIMIT, LOWER, NEVER, Access, Tighter, access, setting, towards
 
 
 @dataclass
@@ -26,6 +26,7 @@ class Declared:
         (LOWER, 5, 3, 3), (LOWER, 3, 5, 3), (LOWER, 3, 0, 0),
         (LIMIT, 5, 3, 3), (LIMIT, 3, 5, 3), (LIMIT, 3, 0, 3), (LIMIT, 0, 3, 3), (LIMIT, 0, 0, 0),
         (ADDED, ("a", "b"), ("b", "c"), ("a", "b", "c")), (ADDED, (), ("a",), ("a",)), (ADDED, ("a",), (), ("a",)),
+        (ENTRIES_ADDED, {"a": 1}, {"a": 2, "b": 3}, {"b": 3}), (ENTRIES_ADDED, {}, {"a": 1}, {"a": 1}),
     ],
 )  # fmt: skip
 def test_a_project_makes_a_setting_stricter_and_never_looser(
@@ -36,7 +37,7 @@ def test_a_project_makes_a_setting_stricter_and_never_looser(
 
 @pytest.mark.parametrize(
     ("tighter", "words"),
-    [(LOWER, "lower it"), (LIMIT, "lower it"), (ADDED, "add to it")],
+    [(LOWER, "lower it"), (LIMIT, "lower it"), (ADDED, "add to it"), (ENTRIES_ADDED, "add to it")],
 )
 def test_the_permitted_change_is_told_in_words(tighter: Tighter, words: str) -> None:
     assert tighter.allowed == words

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -345,6 +345,8 @@ def test_a_repeated_listing_and_an_older_test_run_are_out_of_date() -> None:
     assert outdated(*failing) == {}
     assert outdated(*failing, *ran[2:]) == {"f": "the tests were run again"}
     assert outdated(*step(0, 9, "bash", command="make x"), *step(1, 9, "bash", command="make y")) == {}
+    lookups = (*step(0, 9, "bash", command="make x"), *step(1, 9, "list", path="."), *step(2, 9, "list", path="."))
+    assert outdated(*lookups) == {"c1": "the same list was repeated"}
     failed = (reply(call("g", "list", path=".")), result("g", "no such folder", "list", "error"))
     assert outdated(*failed, *step(1, 9, "list", path=".")) == {}
 
@@ -363,6 +365,9 @@ def test_the_cache_is_cold_after_its_lifetime_and_for_another_model() -> None:
     warm, cold = datetime(2026, 1, 1, 0, 4, tzinfo=UTC), datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
     assert free_because(seen, warm) == ""
     assert free_because(seen, cold) == "the cache is cold after 10 minutes"
+    replied = datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC)
+    assert free_because(seen, replied + timedelta(seconds=LIMITS.cache_lifetime)) == ""
+    assert free_because(seen, replied + timedelta(seconds=LIMITS.cache_lifetime + 1)) != ""
     assert "switched" in free_because(replace(seen, limits=replace(LIMITS, model="another")), warm)
     assert free_because(window(View(())), cold) == ""
 

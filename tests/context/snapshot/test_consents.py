@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentcli.context.settings import PolicyName
-from agentcli.context.snapshot.anchors import Anchors, Source
+from agentcli.context.snapshot.anchors import Anchors, Source, _keys
 from agentcli.context.snapshot.form import NO_LEAVE, Snapshot, parse, render
 from agentcli.context.snapshot.verify import Evidence, verified
 from agentcli.core.record import VerbatimText
@@ -60,3 +60,18 @@ def test_the_words_of_an_anchor_stand_together() -> None:
     _, cited = Anchors([one, other]).of("parse_date gives up after 9 rounds", claims, cited=(2, 3))
     assert cited is not None
     assert cited.complete
+
+
+@pytest.mark.parametrize(
+    ("word", "other", "related"),
+    [
+        ("cat", "cats", True),
+        ("ca", "cab", False),
+        ("parse", "parses", True),
+        ("ticket", "times", False),
+        ("note", "not", True),
+        ("12", "123", False),
+    ],
+)
+def test_words_of_one_root_are_related(word: str, other: str, related: bool) -> None:
+    assert bool(set(_keys(word)) & set(_keys(other))) is related

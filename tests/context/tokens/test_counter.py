@@ -26,12 +26,13 @@ from agentcli.context.tokens.estimators import (
 )
 from agentcli.context.view import View, view
 from agentcli.core.history import History, evolve, fold
-from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.message import SIZE, TYPED, File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import RequestMessage, ToolSchema
 from agentcli.core.record import Body, Carry, Compaction, Prune, Record, Undo
 from tests.context import realsession
 from tests.context.transcripts import PIXEL
 
+RATE = 1.5
 REAL = pytest.mark.skipif(not realsession.FILE.is_file(), reason="the recorded session is not here")
 
 
@@ -360,3 +361,11 @@ def test_each_kind_of_part_is_counted_with_all_its_text() -> None:
 def test_an_estimator_is_told_with_its_note() -> None:
     assert TokenCounter(Chars4()).description().startswith("Token counts: chars4 estimate.")
     assert not TokenCounter(Chars4()).description().endswith(" ")
+
+
+@pytest.mark.parametrize(("size", "tokens"), [(4_000, 4_000), (2.5, 2.5), (0, 0), ("4000", 0), (None, 0)])
+def test_a_summary_that_only_its_provider_reads_counts_for_what_it_stands_for(size: object, tokens: float) -> None:
+    counter = TokenCounter(Calibrated(rate=RATE))
+    plain = counter.units(Text("short"))
+    assert counter.units(Text("short", meta={TYPED: {SIZE: size}})) == pytest.approx(plain + tokens / RATE)
+    assert counter.units(Text("short", meta={TYPED: "text"})) == plain

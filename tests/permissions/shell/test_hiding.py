@@ -6,6 +6,10 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
+from agentcli.permissions.shell.flow import Run
+from agentcli.permissions.shell.hiding import may_run
+from agentcli.permissions.shell.parse import UNKNOWN as U
+from agentcli.permissions.shell.values import BELOW
 from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
 
@@ -125,3 +129,59 @@ def test_a_denied_command_may_be_hidden_by_words_aliases_and_other_names(
     workspace: Workspace, rule: str, command: str, decision: str
 ) -> None:
     assert decided(command, workspace, "yolo", rule) == decision
+
+
+@pytest.mark.parametrize(
+    ("words", "head", "may"),
+    [
+        ("git ?u", "git pu", True),
+        ("git ?", "git pu", True),
+        ("git ?", "git pu ", False),
+        ("git p?s", "git push", True),
+        ("git pu[s]", "git push", True),
+        ("git pu[s]", "git push ", False),
+        (f"git p{U}", "git push ", True),
+        (f"git x{U}", "git push ", False),
+        (f"git {U}h", "git push ", True),
+        (f"git {U}x", "git push ", False),
+        (f"{U} push", "git push ", True),
+        (f"a{U} push", "git push ", False),
+        (f"/usr/bin/{U} push", "git push ", True),
+        (f"{U}", "git push -f ", True),
+        ("git*", "git push -f ", False),
+        (f"g{BELOW}", "git push -f ", True),
+        ("gi?", "git push ", False),
+        ("gi? pull", "git push ", False),
+        (f"gi{U} pull", "git push ", True),
+        (f"gi{U} pushy", "git push", True),
+        ("gi? pushy", "git push", True),
+        ("gi? pushy", "git push ", False),
+        ("git -c x push", "git push ", False),
+        ("npm -c publish", "npm publish ", True),
+        ("npm -c x", "npm publish ", False),
+        ("npm x publish", "npm publish ", False),
+        ("npm -c", "npm ", False),
+        ("ln /usr/bin/git", "git push ", True),
+        ("cp git", "git push ", False),
+        ("", "git", False),
+        ("git", " ", False),
+        (f"env {U} push", "git push ", False),
+        (f"git -c x{U} log", "git push ", True),
+        ("git -c alias.x=1 log", "git push ", True),
+        (f"git -c {U} log", "git push ", True),
+        ("git -c x=y log", "git push ", False),
+        (f"git -c{U} log", "git push ", True),
+        (f"git --config-env x{U} log", "git push ", True),
+        (f"git --config-env=x{U} log", "git push ", True),
+        ("git --config-env=x=y log", "git push ", False),
+        (f"git lo{U}", "git push ", False),
+        ("git mine", "git push ", True),
+        ("git config alias.x", "git push ", True),
+        ("git config x Include.path", "git push ", True),
+        ("git config x y", "git push ", False),
+        ("git log alias.x", "git push ", False),
+        ("git log alias.x", "git", False),
+    ],
+)  # fmt: skip
+def test_unknown_words_may_be_those_of_a_rule(words: str, head: str, may: bool) -> None:
+    assert may_run(Run(tuple(words.split()), (Path("/work"),)), head) is may
