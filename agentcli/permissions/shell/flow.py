@@ -355,7 +355,8 @@ class _Follower:
                 state = _bound(state, word, fed) if word.isidentifier() else state
             return state
         if name in ("set", "shift"):
-            return _bound(state, "@", (UNKNOWN,))
+            named = {key: value for key, value in state.variables.items() if not _is_positional(key)}
+            return replace(state, variables={**named, "@": (UNKNOWN,), "*": (UNKNOWN,)})
         if name == "eval":
             return self.text(" ".join(words[1:]), state, depth - 1)
         if name == "alias" and depth:
