@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, IncompleteReply, ModelError
 from agentcli.core.event import ReplyRestarted
 from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, Usage
-from agentcli.core.model import EditsApplied, ModelSpec, PartDone, Stopped, StreamEvent, TextDelta, UsageSeen
+from agentcli.core.model import EditsApplied, ModelSpec, PartDone, Searched, Stopped, StreamEvent, TextDelta, UsageSeen
 
 Tail = tuple["Tail | None", str]
 """Text as it arrives, each piece pointing to the one before it: adding a piece copies nothing."""
@@ -27,6 +27,7 @@ class ReplyBuilder:
     stop: Stop | None = None
     detail: str = ""
     applied: EditsApplied | None = None
+    searched: Searched | None = None
     malformed: str = ""
     """The tool whose call is malformed, if known."""
     sent: str = ""
@@ -43,6 +44,8 @@ class ReplyBuilder:
                 return replace(self, usage=usage)
             case EditsApplied():
                 return replace(self, applied=step)
+            case Searched():
+                return replace(self, searched=step)
             case Stopped(stop, detail, tool, sent):
                 return replace(self, stop=stop, detail=detail, malformed=tool, sent=sent)
             case ReplyRestarted():

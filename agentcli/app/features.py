@@ -57,6 +57,16 @@ def _lsp(program: CheckedProgram, core: SessionCore) -> SessionFeature:
     return made or SessionFeature("language servers")
 
 
+def _if_search(place: str) -> Callable[..., Any]:
+    """Return what calls a function of the web search, if it is on."""
+    return lambda program, *more: later(place)(program, *more) if program.config.tools.web_search != "off" else ()
+
+
+def _web_search(program: CheckedProgram, core: SessionCore) -> SessionFeature:
+    made: SessionFeature | tuple[()] = _if_search("web_search.session:session_feature")(program, core)
+    return made or SessionFeature("web search")
+
+
 FEATURES: Sequence[Feature] = (
     Feature("conversation", commands=later("ui.commands.built_in:CONVERSATION")),
     Feature("files", registry.FILES),
@@ -66,6 +76,13 @@ FEATURES: Sequence[Feature] = (
     Feature("questions", registry.QUESTIONS),
     Feature("plan mode", registry.PLAN),
     Feature("web", registry.WEB),
+    Feature(
+        "web search",
+        registry.WEB_SEARCH,
+        checks=lambda program: _if_search("web_search.report:rows")(program, program.config.tools.web_search),
+        session=_web_search,
+        offers=lambda program: program.config.tools.web_search != "off",
+    ),
     Feature("subagents", registry.SUBAGENTS, checks=later("app.doctor_worktrees:worktree_rows")),
     Feature(
         "skills and commands",

@@ -171,8 +171,8 @@ class SlidingSettings:
     """Maximum before it compacts, whatever their size; 0: no limit."""
     budget: Tokens = setting(0, project="free")
     """What the shares refer to; 0: the usable window."""
-    task_budget: Tokens = setting(0, project="free")
-    """Used as `budget` while that is 0."""
+    task_budget: int = 0
+    """Tokens used as `budget` while that is 0."""
     max_history: Messages = setting(0, project="free")
     """Maximum ever kept; 0: no limit."""
     summary_tokens: int = 400

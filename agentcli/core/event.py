@@ -85,7 +85,7 @@ class UsageReported:
     usage: Usage
     cost: float | None
     context: int
-    kind: Literal["reply", "summary", "title", "subagent", "page", "check", "aside"] = "reply"
+    kind: Literal["reply", "summary", "title", "subagent", "page", "search", "check", "aside"] = "reply"
 
 
 @dataclass(frozen=True, slots=True)

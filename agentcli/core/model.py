@@ -84,6 +84,8 @@ class ModelSpec:
     """Size of a prompt in tokens from which the provider itself summarises it on demand; 0: it does not."""
     summary_model: str = ""
     summary_prices: Prices | None = None
+    search_price: float | None = None
+    """USD of one web search by the provider itself; None if it has none."""
     window_stated: bool = False
     """True if the server itself has stated the window."""
     known: bool = True
@@ -214,6 +216,8 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     deferred: tuple[ToolSchema, ...] = ()
     clearing: Clearing | None = None
+    searches: int = 0
+    """Maximum web searches that the provider itself may make for this request; 0: none."""
     compaction: str | None = None
     """Instructions for a summary of all messages by the provider, which is then the whole reply: one text of the compactor, with
     the provider's own data. The last part of the last message repeats the order in words. None for any other request."""
@@ -244,6 +248,25 @@ class EditsApplied:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """A web page that a search found, with a passage of it if the provider shows one."""
+
+    url: str
+    title: str = ""
+    passage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """The provider's report of the web searches that it made for a reply: `count` is billed, `trouble` is why one failed."""
+
+    queries: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    count: int = 0
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The reply ended as the provider intended. A stream without this was cut: none of its calls may run.
 
@@ -263,6 +286,7 @@ StreamEvent = (
     | PartDone
     | UsageSeen
     | EditsApplied
+    | Searched
     | Stopped
     | Retrying
     | Waiting
@@ -307,6 +331,8 @@ __all__ = [
     "Request",
     "RequestMessage",
     "Retrying",
+    "Searched",
+    "Source",
     "Stopped",
     "StreamEvent",
     "TextDelta",

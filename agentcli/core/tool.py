@@ -175,6 +175,8 @@ class ToolLimits:
     """Maximum seconds for the answer to the `prompt` of `web_fetch`."""
     fetch_addresses: tuple[str, ...] = setting((), project="never")
     """Addresses or networks that are not public (`10.0.0.0/8`) but `web_fetch` may reach."""
+    web_search: str = setting("off", project="never")
+    """`off`, `vendor` (the provider's own search), `brave`, `tavily`, or `searxng` and its address."""
 
 
 Wrap = Callable[[Sequence[str]], Boxed]

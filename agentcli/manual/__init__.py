@@ -27,6 +27,7 @@ TOPICS = (
         "benchmarks",
         "models",
         "goals",
+        "web",
     ),
     *("instructions", "mcp", "skills", "commands", "agents", "hooks", "checks", "plugins", "import-config"),
     *("troubleshooting", "contributing"),

@@ -52,8 +52,10 @@ def spec(
     if (found.context_editing or found.compacts_from) and not is_vendor(known[found.provider]):
         # Other platforms may lack them; an override may set them.
         found = replace(found, context_editing=False, compacts_from=0)
-    if found.compacts_from and known[found.provider].wire == "chat":
-        found = replace(found, compacts_from=0)
+    if known[found.provider].wire == "chat":
+        found = replace(found, compacts_from=0, search_price=None)
+    if not is_vendor(known[found.provider]):
+        found = replace(found, search_price=None)
     dateless = undated(found.id)
     for key in dict.fromkeys((dateless, f"{found.provider}/{dateless}", found.id, found.name)):
         if key in overrides:
@@ -189,6 +191,7 @@ def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
         "summary_prices",
         "window_stated",
         "price_changes",
+        "search_price",
     }
     unknown = sorted(set(changes) - names)
     if unknown:

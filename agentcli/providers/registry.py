@@ -128,7 +128,9 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             unsaid="claude-",
             # A Claude without known figures is treated as the strictest ones: dropping a thought too many costs little,
             # a refused request more.
-            unknown_own=replace(_CLAUDE_LIKE, preserved_thinking=True, context_editing=True),
+            unknown_own=replace(
+                _CLAUDE_LIKE, preserved_thinking=True, context_editing=True, search_price=anthropic_models.SEARCH_PRICE
+            ),
             summary_model=anthropic_models.SUMMARY_MODEL,
         ),
         "google": Provider(
@@ -179,7 +181,13 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             aliases=openai_models.ALIASES,
             unknown=_CHAT_LIKE,
             prefixes=("gpt-", "o1", "o3", "o4", "codex-", "chatgpt-"),
-            unknown_own=replace(_CHAT_LIKE, window=400_000, max_output=128_000, thinking="level"),
+            unknown_own=replace(
+                _CHAT_LIKE,
+                window=400_000,
+                max_output=128_000,
+                thinking="level",
+                search_price=openai_models.SEARCH_PRICE,
+            ),
             presets=OPENAI_PRESETS,
             summary_model=openai_models.SUMMARY_MODEL,
         ),

@@ -33,6 +33,7 @@ from agentcli.tools import (
     task,
     todo,
     web_fetch,
+    web_search,
     write,
 )
 from agentcli.tools.mending import Mended, mended, with_ignored
@@ -110,6 +111,9 @@ WEB = (
         web_fetch.preview,
     ),
 )
+WEB_SEARCH = (
+    Entry("web_search", web_search.web_search, web_search.title, Traits("network", for_people=True, dispensable=True)),
+)
 SUBAGENTS = (Entry("task", task.task, task.title, Traits("none", delegates=True, dispensable=True)),)
 SKILLS = (Entry("skill", skill.skill, skill.title, Traits("none")),)
 MCP = (
@@ -117,7 +121,7 @@ MCP = (
     Entry("mcp_call", mcp.mcp_call, mcp.call_title, Traits("run", gate=True)),
 )
 LSP = (Entry("lsp", lsp.lsp, lsp.title, Traits("read", "file_path", reads_files=True, dispensable=True)),)
-_TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *SUBAGENTS, *SKILLS, *MCP, *LSP)
+_TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *WEB_SEARCH, *SUBAGENTS, *SKILLS, *MCP, *LSP)
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 """The traits of all built-in tools, also of tools that this session lacks: former sessions may have used them."""
 

@@ -4,42 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
-import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urljoin
+from typing import Any, Protocol
 
 from agentcli.core.causes import in_words, innermost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.streams import closing
-from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, as_json
-from agentcli.system.network import Target, check_literal, same_site, target
+from agentcli.core.tool import ToolContext, ToolOutput, as_json
+from agentcli.system.network import check_literal, same_site, target
 from agentcli.tools.lib.html_markup import plain_markup
 from agentcli.tools.lib.truncate import whereabouts, whole_or_cut
-
-if TYPE_CHECKING:
-    import httpx2
-
+from agentcli.tools.lib.web_request import Page, Unreadable, WebRequest, client_for, exchanged
 
 _REDIRECTS = 5
 _CONVERTED = 400_000
 """Maximum characters of HTML that are turned into Markdown; the library needs seconds for a million."""
 _UNSEEN = ("script", "style", "noscript", "svg", "template", "iframe")
-_TEXTUAL = r"(?i)text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|toml)|application/x-(?:sh|yaml)"
+_GET = WebRequest(headers={"Accept": "text/markdown, text/html, text/plain, */*;q=0.5"})
 _HTML = r"(?i)text/html|application/xhtml"
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """A server's response, unpacked. `kind` is its content type."""
-
-    url: str
-    status: int
-    kind: str
-    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +98,23 @@ def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
     return as_json(ctx, given)
 
 
-async def _get(url: str, ctx: ToolContext) -> _Page | _Elsewhere:
+async def _get(url: str, ctx: ToolContext) -> Page | _Elsewhere:
     import httpx2
 
     limits = ctx.limits
-
-    # The transport reads only SSL_CERT_FILE and SSL_CERT_DIR; proxies are up to the client, which ignores them.
-    transport = httpx2.AsyncHTTPTransport(retries=0)
-    async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=limits.fetch_seconds) as client:
+    async with client_for(limits.fetch_seconds) as client:
         for _ in range(_REDIRECTS + 1):
             goal = await target(url, limits.fetch_addresses)
             try:
-                page = await _ask(client, goal, limits)
+                page = await exchanged(client, goal, _GET, limits.fetch_bytes)
+            except Unreadable as error:
+                raise ToolError(f"{error} Download it with bash if you need it.") from error
             except httpx2.HTTPError as error:
                 cause = innermost(error) if isinstance(error, httpx2.ConnectError) else error
                 raise ToolError(f"Can't fetch {url}: {in_words(cause)}.") from error
             except httpx2.InvalidURL as error:
                 raise ToolError(f"{url!r} is not a URL: {error}.") from error
-            if isinstance(page, _Page):
+            if isinstance(page, Page):
                 return page
             check_literal(page, limits.fetch_addresses)
             why = ctx.scope.objection(page) if same_site(url, page) else "it is another host"
@@ -141,64 +124,7 @@ async def _get(url: str, ctx: ToolContext) -> _Page | _Elsewhere:
     raise ToolError(f"More than {_REDIRECTS} redirects; the last one leads to {url}.")
 
 
-async def _ask(client: httpx2.AsyncClient, goal: Target, limits: ToolLimits) -> _Page | str:
-    """Send one request to a checked address; return the page, or the URL that it redirects to."""
-    headers = {
-        "Host": goal.authority,
-        "User-Agent": "agentcli",
-        "Accept": "text/markdown, text/html, text/plain, */*;q=0.5",
-        "Accept-Encoding": "gzip",
-    }
-    extensions = {"sni_hostname": goal.host}
-    async with client.stream(
-        "GET", goal.literal, headers=headers, extensions=extensions, follow_redirects=False
-    ) as reply:
-        where = reply.headers.get("location")
-        if reply.status_code in (301, 302, 303, 307, 308) and where:
-            return _joined(goal.url, where)
-        kind = reply.headers.get("content-type", "")
-        if kind and not re.match(_TEXTUAL, kind):
-            raise ToolError(f"{goal.url} is {kind}, not text. Download it with bash if you need it.")
-        if int(reply.headers.get("content-length") or 0) > limits.fetch_bytes:
-            raise _too_large(limits)
-        packed = reply.headers.get("content-encoding", "identity").lower()
-        body = await _unpacked(reply.aiter_raw(), packed, limits)
-        return _Page(goal.url, reply.status_code, kind, body)
-
-
-def _joined(url: str, where: str) -> str:
-    try:
-        return urljoin(url, where)
-    except ValueError as error:
-        raise ToolError(f"{url} redirects to {where!r}, which is not a URL: {error}.") from error
-
-
-async def _unpacked(pieces: AsyncIterator[bytes], packed: str, limits: ToolLimits) -> bytes:
-    """Unpack the body, stopping as soon as it exceeds the limit, however small it was on the wire."""
-    if packed not in ("identity", "", "gzip", "x-gzip", "deflate"):
-        raise ToolError(f"The page is packed with {packed}, which was not asked for.")
-    unpack = None if packed in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
-    body = bytearray()
-    received = 0
-    async with closing(pieces) as pieces:
-        async for piece in pieces:
-            received += len(piece)
-            try:
-                body += unpack.decompress(piece, limits.fetch_bytes + 1 - len(body)) if unpack else piece
-            except zlib.error as error:
-                raise ToolError(f"The page is damaged: {error}.") from error
-            if received > limits.fetch_bytes or len(body) > limits.fetch_bytes:
-                raise _too_large(limits)
-    if unpack and received and not unpack.eof:
-        raise ToolError("The page is damaged: it ends too early.")
-    return bytes(body)
-
-
-def _too_large(limits: ToolLimits) -> ToolError:
-    return ToolError(f"The page is larger than {limits.fetch_bytes:,} bytes. Download it with bash if you need it.")
-
-
-def _readable(page: _Page) -> str:
+def _readable(page: Page) -> str:
     text = _decoded(page).removeprefix("\ufeff")
     if "\0" in text[:8_000]:
         raise ToolError(f"{page.url} is not text. Download it with bash if you need it.")
@@ -207,7 +133,7 @@ def _readable(page: _Page) -> str:
     return text
 
 
-def _charset(page: _Page) -> str:
+def _charset(page: Page) -> str:
     import codecs
 
     declared = re.search(r"charset=[\"']?([\w-]+)", page.kind) or re.search(
@@ -219,7 +145,7 @@ def _charset(page: _Page) -> str:
         return "utf-8"
 
 
-def _decoded(page: _Page) -> str:
+def _decoded(page: Page) -> str:
     try:
         return page.body.decode(_charset(page), "replace")
     except (LookupError, ValueError):  # a codec for other data than text, or one that replaces nothing

@@ -41,6 +41,7 @@ MORE_THAN_NOTHING = {
     "core.tool.ToolLimits.matches": 100,
     "core.tool.ToolLimits.pattern_seconds": 5.0,
     "core.tool.ToolLimits.recall_seconds": 1.0,
+    "core.tool.ToolLimits.web_search": "off",
     "core.tool.ToolLimits.entries": 1000,
     "core.tool.ToolLimits.file_bytes": 10_000_000,
     "core.tool.ToolLimits.fetch_bytes": 10_000_000,

@@ -1,6 +1,20 @@
 """A server on this machine that speaks both vendors' wire formats, streams for real, and refuses what the real ones refuse."""
 
-from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse
+from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Searches
 from tests.loopback.server import Loopback
 
-__all__ = ["Answer", "Asked", "Bytes", "Cut", "Dribble", "Fail", "Gone", "Idle", "Loopback", "Plan", "Raw", "Refuse"]
+__all__ = [
+    "Answer",
+    "Asked",
+    "Bytes",
+    "Cut",
+    "Dribble",
+    "Fail",
+    "Gone",
+    "Idle",
+    "Loopback",
+    "Plan",
+    "Raw",
+    "Refuse",
+    "Searches",
+]

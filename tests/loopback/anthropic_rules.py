@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.providers import catalog
 from agentcli.providers.scripted.model import tokens_of
-from tests.loopback import anthropic_compaction, anthropic_edits
+from tests.loopback import anthropic_compaction, anthropic_edits, web_search
 from tests.loopback.anthropic_edits import edited, spec_of
 from tests.loopback.deferred import check_deferred, expanded, loaded_at_once
 from tests.loopback.plan import Asked
@@ -31,6 +31,7 @@ FIELDS = {
     "thinking": {"thinking", "signature"},
     "redacted_thinking": {"data"},
     "compaction": anthropic_compaction.BLOCK,
+    **web_search.BLOCKS,
 }
 MOST_BYTES = 32 * 1024 * 1024
 IMAGE_KINDS = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -53,6 +54,7 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
     _messages(body["messages"], body["model"])
     _pairing(body["messages"])
     anthropic_compaction.check_blocks(asked, seals)
+    web_search.check_blocks(body, seals)
     _signatures(body, seals)
     limit = window or spec_of(body["model"]).window
     if (size := prompt_tokens(asked)) > limit:
@@ -164,6 +166,9 @@ def _marks(body: dict[str, Any]) -> None:
 def _tools(body: dict[str, Any]) -> None:
     names = set()
     for index, tool in enumerate(body.get("tools") or []):
+        if "type" in tool:
+            web_search.check_tool(tool, f"tools.{index}")
+            continue
         where = f"tools.{index}.custom"
         if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.get("name", "")):
             raise Refused(f"{where}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,64}}$'")
@@ -181,7 +186,7 @@ def _tools(body: dict[str, Any]) -> None:
 def _messages(messages: list[dict[str, Any]], model: str) -> None:
     if messages[0]["role"] != "user":
         raise Refused('messages: first message must use the "user" role')
-    if messages[-1]["role"] not in ("user", "system"):
+    if messages[-1]["role"] not in ("user", "system") and not web_search.continues(messages[-1]):
         raise Refused(
             "This model does not support assistant message prefill. The conversation must end with a user message."
         )

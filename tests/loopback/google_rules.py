@@ -36,6 +36,7 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
     _top(body)
     _config(body.get("generationConfig") or {}, asked.model)
     _tools(body)
+    _searches_alone(body)
     _contents(body["contents"])
     _pairing(body["contents"])
     if spec_of(asked.model).thinking == "level":
@@ -96,6 +97,10 @@ def _config(config: dict[str, Any], model: str) -> None:
 
 def _tools(body: dict[str, Any]) -> None:
     for tool in body.get("tools") or []:
+        for name in set(tool) - {"functionDeclarations", "googleSearch"}:
+            raise Refused(f"Invalid JSON payload received. Unknown name \"{name}\" at 'tools[0]': Cannot find field.")
+        for name in set(tool.get("googleSearch", ())) - {"excludeDomains", "timeRangeFilter", "searchTypes"}:
+            raise Refused(f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.')
         for number, declared in enumerate(tool.get("functionDeclarations") or []):
             where = f"tools[0].function_declarations[{number}]"
             if "parameters" in declared and "parametersJsonSchema" in declared:
@@ -111,6 +116,15 @@ def _tools(body: dict[str, Any]) -> None:
                 raise Refused(
                     f"* GenerateContentRequest.{where}.parameters.properties: should be non-empty for OBJECT type"
                 )
+
+
+def _searches_alone(body: dict[str, Any]) -> None:
+    kinds = {kind for tool in body.get("tools") or [] for kind in tool}
+    together = (body.get("toolConfig") or {}).get("includeServerSideToolInvocations")
+    if len(kinds) > 1 and not together:
+        raise Refused(
+            "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."
+        )
 
 
 def _contents(contents: list[dict[str, Any]]) -> None:

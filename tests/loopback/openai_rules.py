@@ -19,7 +19,9 @@ TOP = {
     "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "store", "stream", "include",
     "max_output_tokens", "prompt_cache_key", "prompt_cache_options", "text", "service_tier", "metadata", "client_metadata", "truncation",
     "safety_identifier", "temperature", "top_p", "user", "previous_response_id", "stream_options",
+    "max_tool_calls",
 }  # fmt: skip
+INCLUDES = ("reasoning.encrypted_content", "web_search_call.action.sources")
 COMPACTED = {
     "model", "input", "instructions", "previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
     "service_tier", "image",
@@ -43,6 +45,11 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
             check_tool(tool, f"tools[{number}]")
         elif tool.get("type") == "custom":
             _custom_tool(tool, f"tools[{number}]", asked.model)
+        else:
+            _hosted_tool(tool, f"tools[{number}]")
+    for number, name in enumerate(body.get("include") or []):
+        if name not in INCLUDES:
+            raise Refused(f"Invalid value: '{name}'. (include[{number}])", code="invalid_value")
     _items(body["input"])
     _pairing(body["input"])
     _sealed(body["input"], bool(body.get("store", asked.path.endswith("/responses"))), seals, asked.model)
@@ -172,6 +179,14 @@ def _custom_tool(tool: Mapping[str, Any], where: str, model: str) -> None:
         used = re.findall(r"\b[a-z_]+\b", re.sub(r'"[^"]*"|/[^/\n]+/', "", str(form.get("definition"))))
         if form.get("syntax") not in ("lark", "regex") or "start" not in rules or set(used) - set(rules):
             raise Refused(f"Invalid grammar definition. ({where}.format)", code="invalid_value")
+
+
+def _hosted_tool(tool: Mapping[str, Any], where: str) -> None:
+    """A tool that the vendor itself runs: of these only the web search."""
+    if tool.get("type") != "web_search":
+        raise Refused(f"Invalid value: '{tool.get('type')}'. ({where}.type)", code="invalid_value")
+    for name in set(tool) - {"type", "filters", "user_location", "search_context_size", "external_web_access"}:
+        raise Refused(f"Unknown parameter: '{where}.{name}'.", code="unknown_parameter")
 
 
 def _pairing(items: list[dict[str, Any]]) -> None:

@@ -91,7 +91,21 @@ class Gone:
     reset: bool = False
 
 
-Answer = Reply | Refuse | Cut | Fail | Idle | Raw | Dribble | Bytes | Gone
+@dataclass(frozen=True)
+class Searches:
+    """A reply that searches the web: the pages found as (URL, title, passage), the answer, and an error code in place of pages.
+
+    `paused`: the provider pauses after the search, and answers in the reply that continues it.
+    """
+
+    query: str
+    pages: Sequence[tuple[str, str, str]] = ()
+    answer: str = ""
+    error: str = ""
+    paused: bool = False
+
+
+Answer = Searches | Reply | Refuse | Cut | Fail | Idle | Raw | Dribble | Bytes | Gone
 
 
 @dataclass

@@ -25,9 +25,10 @@ from tests.loopback import (
     google_wire,
     openai_rules,
     openai_wire,
+    web_search,
 )
 from tests.loopback.listening import listening
-from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Wire
+from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Searches, Wire
 from tests.loopback.refusal import Refused, body_of, error_of
 from tests.loopback.seals import Seals
 
@@ -40,6 +41,11 @@ RULES: dict[Wire, Any] = {
     "chat": chat_rules,
 }
 WIRES: dict[Wire, Any] = {"anthropic": anthropic_wire, "google": google_wire, "openai": openai_wire, "chat": chat_wire}
+SEARCHING: dict[Wire, Any] = {
+    "anthropic": web_search.anthropic,
+    "google": web_search.google,
+    "openai": web_search.openai,
+}
 COUNTED: dict[Wire, str] = {"anthropic": "input_tokens", "google": "totalTokens", "openai": "input_tokens"}
 """The field of an answer that tells a count of tokens."""
 
@@ -252,9 +258,11 @@ class Loopback:
             raise Refused("The loopback plan is used up.")
         return self.plan[number]
 
-    def events(self, asked: Asked, answer: Reply | Raw) -> list[bytes]:
+    def events(self, asked: Asked, answer: Reply | Raw | Searches) -> list[bytes]:
         """The body of an answer, event by event."""
         wire = WIRES[asked.wire]
+        if isinstance(answer, Searches):
+            answer = Raw(SEARCHING[asked.wire](asked, answer, self.seals))
         if isinstance(answer, Raw):
             return [wire.line(event) for event in answer.events]
         return list(wire.events(asked, answer, self))
@@ -262,7 +270,7 @@ class Loopback:
     async def _stream(
         self,
         asked: Asked,
-        answer: Reply | Raw | Cut | Fail | Idle | Dribble,
+        answer: Reply | Raw | Searches | Cut | Fail | Idle | Dribble,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> bytes | None:

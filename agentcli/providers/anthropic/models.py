@@ -12,6 +12,8 @@ from agentcli.core.model import ModelSpec, Prices
 KIND = "anthropic"
 LEAST_COMPACTED = 50_000
 """Smallest trigger of the vendor's compaction, in tokens, which not all models have."""
+SEARCH_PRICE = 0.01
+"""USD of one web search."""
 SUMMARY_MODEL = f"{KIND}/claude-haiku-5-5"
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -36,6 +38,7 @@ def _claude(model: str, *prices: float, cache_minimum: int = 512, **known: Any) 
         cache_minimum=cache_minimum,
         summary_model=SUMMARY_MODEL,
         deferred_tools=True,
+        search_price=SEARCH_PRICE,
         **{"thinking": "adaptive", "context_editing": True, **known},
     )  # fmt: skip
 

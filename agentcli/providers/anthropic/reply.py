@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
-from agentcli.core.model import EditsApplied, PartDone, Stopped, StreamEvent, UsageSeen
+from agentcli.core.model import EditsApplied, PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.arguments import call_of
 from agentcli.providers.wire import Ids, sendable, tokens
@@ -37,6 +37,7 @@ A call without the field means the same, so it is not sent back each time.
 """
 
 
+_SEARCH_BLOCKS = ("server_tool_use", "web_search_tool_result")
 _TWICE = Text("")
 """Placeholder for a repeated call."""
 
@@ -53,6 +54,7 @@ class _Block:
     signature: str = ""
     index: int | None = None
     server_id: Any = None
+    citations: list[Json] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
@@ -75,6 +77,7 @@ class Reply:
         self._stop = ""
         self._detail = ""
         self._malformed = ""
+        self._searched: list[Json] = []
 
     def read(self, event: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """Yield the steps that follow from an event.
@@ -123,6 +126,8 @@ class Reply:
         ):
             self._pending.pop()
         yield from (PartDone(part) for part in self._pending if part is not None and part is not _TWICE)
+        if self._searched:
+            yield _search_report(self._searched, self._usage)
         if None in self._pending or (stop == "tool_use" and not self._calls):
             yield Stopped("malformed_call", "the input of a tool call was not a JSON object", self._malformed)
         elif stop == "error":
@@ -163,6 +168,8 @@ class Reply:
                 yield from _show(block, delta["thinking"])
             case "signature_delta":
                 block.signature = _text(delta["signature"])
+            case "citations_delta" if isinstance(delta.get("citation"), dict):
+                block.citations.append(delta["citation"])
             case "compaction_delta":
                 block.pieces.append(_text(delta.get("content") or ""))
                 if delta.get("encrypted_content"):
@@ -180,6 +187,10 @@ class Reply:
             self._malformed = sendable(str(block.begun["name"]))
         if isinstance(part, ToolCall) and self._ids.again(block.server_id, part.name, part.input):
             part = _TWICE
+        if block.kind in _SEARCH_BLOCKS:
+            self._searched.append(_search_block(block))
+        elif block.citations:
+            self._searched += block.citations
         if block.index is not None:
             self._pending[block.index] = part
         elif part is not None:
@@ -234,6 +245,8 @@ def _part(block: _Block) -> Part | None:
     """Return the part of a finished block; None for a call whose input cannot be read."""
     text = "".join(block.pieces)
     match block.kind:
+        case "text" if block.citations:
+            return Text(text, meta={KIND: {"type": "text", "text": text, "citations": block.citations}})
         case "text":
             return Text(text)
         case "thinking":
@@ -244,8 +257,43 @@ def _part(block: _Block) -> Part | None:
             return _call(block.begun, text)
         case "compaction":
             return _summary(block.begun, text)
+        case kind if kind in _SEARCH_BLOCKS:
+            return Text("", meta={KIND: _search_block(block)})
         case _:
             return Text("", meta={KIND: block.begun})
+
+
+def _search_block(block: _Block) -> Json:
+    """Return a block of the vendor's search as it must be sent back."""
+    text = "".join(block.pieces)
+    given = json.loads(text) if text else block.begun.get("input")
+    return {**block.begun, "input": given} if block.kind == "server_tool_use" else block.begun
+
+
+def _search_report(found: list[Json], usage: Json) -> Searched:
+    """Report searches by their blocks and citations. Passages of pages are known of cited ones alone: the rest is encrypted."""
+    queries: list[str] = []
+    pages: dict[str, str] = {}
+    passages: dict[str, str] = {}
+    trouble = ""
+    for each in found:
+        match each:
+            case {"type": "server_tool_use", "input": {"query": str(query)}}:
+                queries.append(sendable(query))
+            case {"type": "web_search_tool_result", "content": list(results)}:
+                pages |= {str(one.get("url")): str(one.get("title") or "") for one in results if isinstance(one, dict)}
+            case {"type": "web_search_tool_result", "content": {"error_code": str(code)}}:
+                trouble = sendable(code)
+            case {"type": "web_search_result_location", "url": str(url), "cited_text": str(cited)}:
+                passages[url] = cited
+            case _:
+                pass
+    counted = usage.get("server_tool_use")
+    count = tokens(counted.get("web_search_requests")) if isinstance(counted, dict) else 0
+    sources = tuple(
+        Source(sendable(url), sendable(title), sendable(passages.get(url, ""))) for url, title in pages.items()
+    )
+    return Searched(tuple(queries), sources, count or len(queries), trouble)
 
 
 def _summary(begun: Json, text: str) -> Text:

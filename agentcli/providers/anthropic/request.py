@@ -26,6 +26,8 @@ _COMPACTING = "compact-2026-01-12"
 _NEVER = 100_000_000
 """A trigger that no prompt reaches. A block is refused without the edit, and the edit is always on."""
 _UNCACHEABLE = ("thinking", "redacted_thinking")
+_SEARCH: Json = {"type": "web_search_20250305", "name": "web_search"}
+"""The version of the vendor's search tool that all of its models take."""
 
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
@@ -154,10 +156,11 @@ class Former:
         self, request: Request, deferred: Sequence[ToolSchema], marked: bool
     ) -> tuple[Sequence[Json], Sequence[Json]]:
         """Return system text and tools; the last one that a cache compares first may have a mark."""
-        fixed = request.system, request.tools, deferred, marked
+        fixed = request.system, request.tools, deferred, marked, request.searches
         if self._head[0] != fixed:
             system = [{"type": "text", "text": text} for text in request.system if text.strip()]
             tools = [_tool(tool) for tool in request.tools]
+            tools += [{**_SEARCH, "max_uses": request.searches}] if request.searches else []
             if marked and (last := system or tools):
                 last[-1] = _with_mark(last[-1])
             # After the mark: they do not count for a cache, and may have no mark.

@@ -10,6 +10,8 @@ from typing import Any
 from agentcli.core.model import ModelSpec, PriceChange, Prices
 
 KIND = "google"
+SEARCH_PRICE = 0.014
+"""USD of one query. The models of the second generation are billed by prompt: their sessions search with the model of summaries."""
 SUMMARY_MODEL = f"{KIND}/gemini-3.5-flash-lite"
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -38,7 +40,7 @@ def _gemini(model: str, *prices: float, **known: Any) -> ModelSpec:
         cache_minimum=known.pop("cache_minimum", 4096),
         cache_explicit=False,
         summary_model=SUMMARY_MODEL,
-        **{"thinking": "level", **known},
+        **{"thinking": "level", "search_price": None if known.get("thinking") == "budget" else SEARCH_PRICE, **known},
     )  # fmt: skip
 
 

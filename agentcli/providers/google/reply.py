@@ -11,7 +11,7 @@ from typing import Any
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import SIGNATURE, Meta, Part, Stop, Text, Thinking, ToolCall, Usage
-from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
+from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.arguments import call_of
 from agentcli.providers.google.models import KIND
 from agentcli.providers.wire import Ids, sendable, tokens
@@ -60,6 +60,7 @@ class Reply:
         self._malformed = ""
         self._sent = ""
         self._usage: Usage | None = None
+        self._grounding: Mapping[str, Any] = {}
 
     def read(self, chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """Yield the steps that follow from a chunk, in the wire's field names.
@@ -72,6 +73,8 @@ class Reply:
         for candidate in (chunk.get("candidates") or [])[:1]:
             for part in (candidate.get("content") or {}).get("parts") or []:
                 yield from self._add(part)
+            if isinstance(grounding := candidate.get("groundingMetadata"), Mapping):
+                self._grounding = {**self._grounding, **grounding}
             if candidate.get("finishReason") is not None:
                 self._finish = _name(candidate["finishReason"])
                 self._malformed = self._malformed or _tool_named(candidate.get("finishMessage"))
@@ -107,6 +110,8 @@ class Reply:
         ):
             self._pending.pop()
         yield from (PartDone(part) for part in self._pending if part is not None)
+        if self._grounding:
+            yield _search_report(self._grounding)
         if None in self._pending:
             yield Stopped("malformed_call", "a tool call arrived in part only", self._malformed)
         elif stop == "end_turn" and self._calls:
@@ -157,6 +162,18 @@ class Reply:
             self._pending.append(part)
         else:
             yield PartDone(part)
+
+
+def _search_report(grounding: Mapping[str, Any]) -> Searched:
+    """Report searches by the metadata of a grounded reply, which has the pages with the sentences of the reply that they support."""
+    queries = [sendable(query) for query in grounding.get("webSearchQueries") or () if isinstance(query, str)]
+    pages = [chunk.get("web") for chunk in grounding.get("groundingChunks") or () if isinstance(chunk, Mapping)]
+    sources = [
+        Source(sendable(str(page.get("uri") or "")), sendable(str(page.get("title") or "")))
+        for page in pages
+        if isinstance(page, Mapping)
+    ]
+    return Searched(tuple(queries), tuple(sources), len(queries))
 
 
 def to_usage(raw: Mapping[str, Any]) -> Usage:

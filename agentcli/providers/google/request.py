@@ -61,7 +61,7 @@ class Former:
 
     def beginning(self, request: Request) -> Json:
         """Return system text and tools."""
-        fixed = request.system, request.tools
+        fixed = request.system, request.tools, request.searches
         if self._beginning[0] != fixed:
             self._beginning = fixed, fit_to_send(_beginning(request))
         return self._beginning[1]
@@ -74,6 +74,8 @@ def _beginning(request: Request) -> Json:
         begin["systemInstruction"] = {"parts": system}
     if request.tools:
         begin["tools"] = [{"functionDeclarations": [_tool(tool) for tool in request.tools]}]
+    if request.searches:
+        begin["tools"] = [*begin.get("tools", []), {"googleSearch": {}}]
     return begin
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from agentcli.core.model import ModelSpec, Prices
 
 KIND = "openai"
+SEARCH_PRICE = 0.01
+"""USD of one web search."""
 SUMMARY_MODEL = f"{KIND}/gpt-6-luna"
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -47,6 +49,7 @@ def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -
         cache_lifetime=known.pop("cache_lifetime", 1800.0),
         cache_explicit=False,
         summary_model=SUMMARY_MODEL,
+        search_price=SEARCH_PRICE,
         **{"thinking": "level", "compacts_from": 1, **known},
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import SIZE, TYPED, Part, Stop, Text, Thinking, ToolCall, Usage
-from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
+from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.arguments import BARE, call_of
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.openai.responses_request import COMPACTED
@@ -63,6 +63,7 @@ class Reply:
         self._refused = False
         self._status = ""
         self._reason = ""
+        self._searches: list[Json] = []
 
     def read(self, event: Any) -> Iterator[StreamEvent]:
         """Yield the steps that follow from an event.
@@ -110,6 +111,8 @@ class Reply:
         if stop == "tool_use":
             lost += [begun.name for begun in self._begun.values()]
         yield from (PartDone(held.part) for held in self._pending if held.part is not None)
+        if self._searches:
+            yield _search_report(self._searches)
         if lost:
             yield Stopped("malformed_call", "the input of a tool call was not a JSON object", sendable(lost[0]))
         elif stop == "refusal":
@@ -135,6 +138,7 @@ class Reply:
             case "message":
                 text, refused = _message(item)
                 self._refused = self._refused or refused
+                self._searches += _citations(item)
                 phase = {KIND: {"phase": item["phase"]}} if isinstance(item.get("phase"), str) else None
                 yield from self._add(Text(sendable(text), meta=phase) if text else None)
             case "reasoning":
@@ -142,8 +146,10 @@ class Reply:
                 yield from self._add(Thinking(sendable(_thoughts(item)), "", {KIND: sendable_json(raw)}))
             case "function_call" | "custom_tool_call":
                 self._call(index, item)
+            case "web_search_call":
+                self._searches.append(item)
             case _:
-                pass  # a tool of the vendor's own, which is never requested
+                pass  # another tool of the vendor's own, which is never requested
 
     def _add(self, part: Part | None) -> Iterator[StreamEvent]:
         if part is None:
@@ -194,6 +200,32 @@ def _message(item: Json) -> tuple[str, bool]:
         refused = refused or block.get("type") == "refusal"
         texts.append(_text(block.get("refusal" if block.get("type") == "refusal" else "text") or ""))
     return "".join(texts), refused
+
+
+def _citations(item: Json) -> list[Json]:
+    """Return the citations of web pages in a message."""
+    notes = [note for block in item.get("content") or [] for note in block.get("annotations") or []]
+    return [note for note in notes if isinstance(note, dict) and note.get("type") == "url_citation"]
+
+
+def _search_report(found: list[Json]) -> Searched:
+    """Report searches by their items and by the citations of the answer, which have titles. Only searches are billed, not pages opened."""
+    queries: list[str] = []
+    pages: dict[str, str] = {}
+    count, trouble = 0, ""
+    for each in found:
+        action = _table(each.get("action"))
+        if each["type"] == "url_citation":
+            pages[str(each.get("url") or "")] = str(each.get("title") or "")
+        elif action.get("type") == "search":
+            count += 1
+            trouble = "failed" if each.get("status") == "failed" else trouble
+            asked = action.get("queries") or [action.get("query")]
+            queries += [query for query in asked if isinstance(query, str)]
+            for source in action.get("sources") or ():
+                pages.setdefault(str(_table(source).get("url") or ""), "")
+    sources = tuple(Source(sendable(url), sendable(title)) for url, title in pages.items() if url)
+    return Searched(tuple(map(sendable, queries)), sources, count, trouble)
 
 
 def _thoughts(item: Json) -> str:

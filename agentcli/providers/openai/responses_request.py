@@ -42,11 +42,16 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
         wire["instructions"] = instructions
     if request.tools:
         wire["tools"] = [_tool(tool, free.tools) for tool in request.tools]
+    if request.searches:
+        wire["tools"] = [*wire.get("tools", []), {"type": "web_search"}]
+        wire["max_tool_calls"] = request.searches
     if request.model.thinking == "level" and options.get("thinking", True) is not None:
         wire["include"] = ["reasoning.encrypted_content"]
         reasoning = _reasoning(options)
         if reasoning:
             wire["reasoning"] = reasoning
+    if request.searches:
+        wire["include"] = [*wire.get("include", []), "web_search_call.action.sources"]
     if settings.caching and options.get("session"):
         wire["prompt_cache_key"] = options["session"]
     if settings.extra_body:

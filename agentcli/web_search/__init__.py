@@ -1,0 +1,1 @@
+"""Web search: by the provider's own tool, or by a search engine."""
