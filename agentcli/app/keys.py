@@ -18,10 +18,19 @@ def with_keys(
     """Return the environment with the stored keys, each in its provider's variable; a variable that is set wins."""
     more = {}
     for name, key in stored.items():
-        variables = key_variables(providers[name]) if name in providers else ()
+        settings = providers.get(name) or engines().get(name)
+        variables = key_variables(settings) if settings is not None else ()
         if variables and not any(env.get(variable, "").strip() for variable in variables):
             more[variables[0]] = key
     return {**env, **more} if more else env
+
+
+def engines() -> Mapping[str, ProviderSettings]:
+    """Return the search engines that take a key, as providers without a wire format."""
+    from agentcli.web_search.engines import ENGINES
+
+    found = (engine for engine in ENGINES.values() if engine.key_variable)
+    return {engine.name: ProviderSettings(engine.name, "", api_key_env=engine.key_variable) for engine in found}
 
 
 def provider_of(key: str) -> str:
@@ -41,6 +50,8 @@ def checked(key: str) -> str:
 
 def try_key(settings: ProviderSettings, key: str, env: Mapping[str, str]) -> str:
     """Send one free request with the key; the reason why it could not be tried, or empty. Raises CredentialsError if it is rejected."""
+    if not settings.kind:
+        return f"each search with {settings.name} is billed"
     vendor = PROVIDERS[settings.kind]
     url = base_url(settings, env) or vendor.url
     from agentcli.providers.reachability import (

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Provider = Annotated[
-    str, typer.Argument(metavar="PROVIDER", help="anthropic, google, openai, or a configured provider")
+    str,
+    typer.Argument(
+        metavar="PROVIDER", help="anthropic, google, openai, or a configured provider; brave or tavily for web search"
+    ),
 ]
 
 
@@ -65,7 +68,8 @@ def list_keys() -> None:
     for name, settings in _providers(program).items():
         variable = next((each for each in key_variables(settings) if program.given_env.get(each)), "")
         stored = {"keyring": "keyring", "file": "keys.json"}.get(places.get(name, ""), "")
-        rows.append([name, (variable and f"{variable} (environment)") or stored or "none", stored])
+        if settings.kind or variable or stored:  # a search engine that nobody uses is no news
+            rows.append([name, (variable and f"{variable} (environment)") or stored or "none", stored])
     print_table((Column("provider", style="bold"), Column("key in use"), Column("stored in")), rows)
 
 
@@ -89,7 +93,8 @@ def _settings(program: Program, provider: str) -> ProviderSettings:
 
 
 def _providers(program: Program) -> dict[str, ProviderSettings]:
+    from agentcli.app.keys import engines
     from agentcli.providers.registry import SERVERS
     from agentcli.providers.settings import BUILT_IN
 
-    return {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}
+    return {**{name: BUILT_IN[name] for name in SERVERS}, **engines(), **program.models.providers}

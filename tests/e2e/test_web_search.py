@@ -352,6 +352,16 @@ def test_an_engine_without_its_key_says_so(program: Program) -> None:
     assert "Tavily needs a key" in program.run("doctor").out
 
 
+def test_the_key_of_an_engine_is_stored_as_other_keys_are(program: Program) -> None:
+    stored = program.run("auth", "set", "tavily", stdin="k-7\n")
+    assert (stored.code, "billed" in stored.err) == (0, True)
+    assert "keys.json" in next(row for row in program.run("auth", "list").out.split("\n") if "tavily" in row)
+    with serving(answers({"results": LISTED})) as (address, asked):
+        ran = search(program, f"tavily {address}")
+    assert ran.of("tool_result")[0]["status"] == "success"
+    assert asked[0][1]["Authorization"] == "Bearer k-7"
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
