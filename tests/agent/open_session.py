@@ -96,7 +96,7 @@ def open_session(
     mcp: McpSettings | None = None,
     connect: Callable[[str], Model] | None = None,
     features: Sequence[MakeFeature] = (),
-    off: Collection[str] = ("lsp",),
+    off: Collection[str] = ("lsp", "web_search"),
     **agent: Any,
 ) -> AgentSession:
     """A session that works in `folder`; `wrapped` puts a model around the scripted one, `connect` makes those that it changes to."""
