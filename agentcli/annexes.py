@@ -10,6 +10,7 @@ ANNEXES: Mapping[str, str] = {
     "agentcli batch": "batch.command_line:app",
     "agentcli bench": "bench.command_line:app",
     "agentcli context compare": "lab.command_line:compare",
+    "agentcli stats what-if": "lab.what_if_command_line:what_if",
     "agentcli import-config": "importers.config_command_line:import_config",
     "agentcli sessions import": "importers.sessions_command_line:import_sessions",
     "programs with sessions": "importers.sessions.discover:PROGRAMS",

@@ -31,6 +31,11 @@ def no_events(_: ReplyBuilder) -> Iterable[Event]:
     return ()
 
 
+def no_end(_: TurnEnded) -> Iterable[Event]:
+    """Return no events."""
+    return ()
+
+
 def nothing() -> None:
     """Do nothing."""
 
@@ -87,6 +92,8 @@ class SessionFeature:
     """Judges the reply with which a turn is about to end."""
     follow: Follow | None = None
     """Called after each turn of a session that has a state of the feature on record, under its name."""
+    ended: Callable[[TurnEnded], Iterable[Event]] = no_end
+    """Yields events for the person once a turn has ended."""
     news: Callable[[], Sequence[str]] = tuple
     """Events outside of the conversation since the last call, for the model."""
     is_due: Callable[[], bool] = bool
@@ -146,6 +153,10 @@ class FeatureList:
         """Return the first objection to the end of a turn with this reply."""
         said = (one.before_end(reply) for one in self.all)
         return next((objection for objection in said if objection != Unfinished()), Unfinished())
+
+    def ended(self, ended: TurnEnded) -> Iterator[Event]:
+        """Return events for the person after a turn."""
+        return chain.from_iterable(one.ended(ended) for one in self.all)
 
     def following(self, recorded: Container[str]) -> Sequence[Follow]:
         """Return the ways to continue after a turn, of the features that have a state on record."""

@@ -128,6 +128,8 @@ class AgentSession:
                         ended = event
                     else:
                         yield event
+            for event in self._features.ended(ended):
+                yield event
             for follow in self._features.following(self.history.features):
                 async with closing(follow(ended, interrupt)) as further:
                     async for step in further:

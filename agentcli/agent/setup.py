@@ -75,6 +75,8 @@ class ModelAccess:
     """The token estimator for the policy of that name."""
     defers: Callable[[ModelSpec], bool] = lambda _: False
     """True for a model that loads the tools of servers that a search finds as its own."""
+    spec: Callable[[str], ModelSpec | None] = lambda _: None
+    """The spec of a model by its name, without connecting it; None for a name that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,11 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.annexes import annex
 from agentcli.app.feature import CheckedProgram, Feature, later
+from agentcli.core.event import Event, TurnEnded
 from agentcli.tools import registry
+
+USUAL_FROM = 4
+"""Turns of a session after which there is a usual cost of a turn."""
 
 
 def _goal(_: CheckedProgram, core: SessionCore) -> SessionFeature:
@@ -30,6 +34,17 @@ def _timers(_: CheckedProgram, core: SessionCore) -> SessionFeature:
         due=partial(later("timers.session:due"), core),
         notes=partial(later("timers.session:notes"), core),
     )
+
+
+def _cost(_: CheckedProgram, core: SessionCore) -> SessionFeature:
+    turns: list[float] = []
+
+    def ended(_: TurnEnded) -> Iterable[Event]:
+        turns.append(core.spending.spent()[1])
+        found: Iterable[Event] = later("costs.session:ended")(core, turns) if len(turns) > USUAL_FROM else ()
+        return found
+
+    return SessionFeature("cost", ended=ended)
 
 
 def _mcp(_: CheckedProgram, core: SessionCore) -> SessionFeature:
@@ -69,6 +84,7 @@ def _web_search(program: CheckedProgram, core: SessionCore) -> SessionFeature:
 
 FEATURES: Sequence[Feature] = (
     Feature("conversation", commands=later("ui.commands.built_in:CONVERSATION")),
+    Feature("cost", commands=later("costs.commands:COMMANDS"), session=_cost),
     Feature("files", registry.FILES),
     Feature("shell", registry.SHELL, commands=later("ui.commands.built_in:JOBS")),
     Feature("todo", registry.TODO, commands=later("ui.commands.built_in:TODO")),

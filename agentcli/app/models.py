@@ -80,6 +80,13 @@ class Models:
         prices = self._listed(writer).prices if writer else found.prices
         return replace(found, summary_model=writer, summary_prices=prices)
 
+    def known_spec(self, name: str) -> ModelSpec | None:
+        """Return the spec of a model that a session names; None if no provider or model has this name now."""
+        try:
+            return self._listed(name)
+        except (InputError, ConfigError):
+            return None
+
     def price(self, name: str, usage: Usage, time: str) -> float | None:
         """USD of a usage of the model with this name at a time in ISO form; None if it is not known."""
         try:

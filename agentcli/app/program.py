@@ -180,7 +180,13 @@ class Program(ProjectContext):
         servers = servers_for(self.agent, connected) if self.agent else connected
         front_end = self.front_end
         return SessionSetup(
-            models=ModelAccess(self.models.connect, self.models.summariser, self._estimator, self.models.defers),
+            models=ModelAccess(
+                self.models.connect,
+                self.models.summariser,
+                self._estimator,
+                self.models.defers,
+                self.models.known_spec,
+            ),
             tools=Toolset(self.tools_with(servers is not None), self.traits, run, front_end.tools),
             prompts=Prompts(
                 system=partial(self.system_prompt, files),

@@ -60,20 +60,29 @@ def by_use(sums: Mapping[str, CostSum]) -> Mapping[str, CostSum]:
     return dict(sorted(sums.items(), key=lambda one: -one[1].usage.total))
 
 
-def _apart(sessions: Iterable[SessionInfo]) -> Iterator[SessionInfo]:
-    """Yield the sessions, each with its own usage alone."""
+def counted(sessions: Iterable[SessionInfo]) -> Iterator[tuple[SessionInfo, int]]:
+    """Yield the sessions whose usage counts, each with the number of the last record that counts in another one.
+
+    A subagent counts in the session that started it, the beginning of a fork in its origin.
+    """
     known = sorted(sessions, key=lambda info: -info.inherited.total)
     origins = {info.id for info in known}
     for info in known:
         if info.parent is None or info.parent.session not in origins:
-            yield info
+            yield info, 0
         elif info.parent.kind == "subagent":
             continue
         else:
-            cost = None if info.cost is None else max(0.0, info.cost - (info.inherited_cost or 0.0))
-            yield replace(info, usage=info.usage - info.inherited, cost=cost)
+            yield info, info.parent.seq if info.parent.kind == "fork" else 0
         if info.parent is not None and info.parent.kind == "fork":
             origins.add(info.parent.session)
+
+
+def _apart(sessions: Iterable[SessionInfo]) -> Iterator[SessionInfo]:
+    """Yield the sessions, each with its own usage alone."""
+    for info, inherited in counted(sessions):
+        cost = None if info.cost is None else max(0.0, info.cost - (info.inherited_cost or 0.0))
+        yield replace(info, usage=info.usage - info.inherited, cost=cost) if inherited else info
 
 
 def _to_json(one: CostSum) -> dict[str, Any]:

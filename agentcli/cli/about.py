@@ -1,4 +1,4 @@
-"""`agentcli models`, `tools`, `config`, `doctor`, `stats`: the program about itself."""
+"""`agentcli tools`, `config`, `doctor`: the program about itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.cli.confirming import confirmed
-from agentcli.cli.flags import AllProjects, InFolder, Json, Set, Trust
+from agentcli.cli.flags import InFolder, Json, Set, Trust
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
 from agentcli.cli.progress import Progress
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from agentcli.app.doctor import Finding
     from agentcli.app.live_check import Answer
     from agentcli.app.program import Program
-    from agentcli.app.stats import Stats
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="such as context.policy")]
 
@@ -243,52 +242,6 @@ def _live_json(answer: Answer) -> dict[str, Any]:
         "detail": answer.error,
         "capabilities": capabilities,
     }
-
-
-def stats(json: Json = False, all: AllProjects = False, cwd: InFolder = "") -> None:
-    """Show tokens and cost per model and per day."""
-    from agentcli.app.program import Program
-    from agentcli.app.stats import collect, lines
-
-    program = Program(Options(cwd=cwd))
-    found = collect(program.store.list(None if all else program.project))
-    if json:
-        say_json(found.to_json())
-    elif on_terminal(sys.stdout) and found.total.count:
-        _draw_stats(found)
-    else:
-        say("\n".join(lines(found)))
-
-
-def _draw_stats(found: Stats) -> None:
-    """Bars, tokens and cost, on a terminal."""
-    from rich.bar import Bar
-    from rich.table import Table
-    from rich.text import Text
-
-    from agentcli.app.stats import by_use
-    from agentcli.core.costs import money
-    from agentcli.core.text.plural import plural
-
-    screen = console()
-    total = found.total
-    head = f"{plural(total.count, 'session')}, {total.usage.total:,} tokens, {money(total.cost)}"
-    screen.print(Text(head, style="bold"))
-    for title, sums in (("per model", by_use(found.models)), ("per day", found.days)):
-        most = max((one.usage.total for one in sums.values()), default=0)
-        table = Table(
-            box=None, padding=(0, 2, 0, 0), pad_edge=False, title=title, title_justify="left", title_style="dim"
-        )
-        table.add_column(no_wrap=True, overflow="ellipsis", header="")
-        table.add_column(ratio=1, max_width=40)
-        table.add_column(justify="right", no_wrap=True)
-        table.add_column(justify="right", no_wrap=True)
-        for name, one in sums.items():
-            bar = Bar(most or 1, 0, one.usage.total, width=max(10, min(40, screen.width - 60)), color="cyan")
-            table.add_row(Text(safe(name)), bar, f"{one.usage.total:,}", money(one.cost))
-        table.show_header = False
-        screen.print()
-        screen.print(table)
 
 
 def _plain(value: Any) -> Any:

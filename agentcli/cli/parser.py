@@ -83,7 +83,7 @@ def invoke(arguments: list[str]) -> Options | int:
         raise UsageError(_complaint(error)) from error
 
 
-_DEFAULTS: Mapping[str, str] = {"bench": "run"}
+_DEFAULTS: Mapping[str, str] = {"bench": "run", "stats": "show"}
 """Groups whose most used command may be left out, with its name."""
 
 
@@ -92,7 +92,7 @@ def _with_default(arguments: list[str]) -> list[str]:
     first, *rest = arguments or [""]
     if first not in _DEFAULTS or (rest and rest[0] in _HELP):
         return arguments
-    names = {command.name for command in annex(f"agentcli {first}").registered_commands}
+    names = {command.name for command in _command(first).registered_commands}
     return arguments if rest and rest[0] in names else [first, _DEFAULTS[first], *rest]
 
 
@@ -174,7 +174,10 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "models": ("agentcli.cli.models:list_models", "List models with context window and price."),
     "tools": ("agentcli.cli.about:list_tools", "List the tools the model can use."),
     "doctor": ("agentcli.cli.about:doctor", "Check keys, endpoints, folders, tools and sessions."),
-    "stats": ("agentcli.cli.about:stats", "Show tokens and cost per model and per day."),
+    "stats": (
+        "agentcli.costs.command_line:app",
+        "Show tokens and cost of sessions, and what another model would cost.",
+    ),
     "help": ("agentcli.cli.help:help_command", "Read the manual, by topic or with --search."),
     "sessions": ("agentcli.cli.sessions:app", "List, search, fork, export and import sessions."),
     "context": ("agentcli.cli.context:app", "Inspect and compare the use of the context window."),
@@ -210,10 +213,9 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
     evaluate_annotations(_main)
     app.callback(invoke_without_command=True)(_main)
     first = arguments[0] if arguments else ""
-    for name, (place, line) in _PLACES.items():
+    for name, (_, line) in _PLACES.items():
         if whole or name == first or (name == "run" and first in _HELP):
-            module, _, attribute = place.partition(":")
-            command = getattr(import_module(module), attribute) if place else annex(f"agentcli {name}")
+            command = _command(name)
             if name == "help":
                 command = command(_show_help, whole_group)
             if isinstance(command, typer.Typer):
@@ -227,6 +229,12 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
     assert isinstance(group, TyperGroup)
     convert_lazily(group, _HELP_NAMES)
     return group
+
+
+def _command(name: str) -> Any:
+    """Import the definition of a command or of a group of them."""
+    module, _, attribute = _PLACES[name][0].partition(":")
+    return getattr(import_module(module), attribute) if module else annex(f"agentcli {name}")
 
 
 def _show_help(words: list[str]) -> None:

@@ -26,7 +26,7 @@ class EmulatedCache:
     def usage(self, request: Request, now: float, output: int) -> Usage:
         """Return the emulated usage of this request at `now` (seconds), with a reply of `output` tokens."""
         blocks = blocks_of(request, self.counter)
-        read, written = self._prefixes.use(blocks, _marks(request), rules_of(self.model), now)
+        read, written = self._prefixes.use(blocks, marks(request), rules_of(self.model), now)
         whole = sum(tokens for _, tokens in blocks)
         return Usage(whole - read - written, output, 0, read, written)
 
@@ -60,7 +60,7 @@ def key_of(part: Part | ToolResult) -> tuple[str, ...]:
             return ("file", path, text)
 
 
-def _marks(request: Request) -> list[int]:
+def marks(request: Request) -> list[int]:
     """Return the breakpoints as numbers of blocks."""
     starts = list(accumulate((len(message.parts) for message in request.messages), initial=1))
     return sorted(0 if place.message < 0 else starts[place.message] + place.part for place in request.breakpoints)

@@ -26,6 +26,7 @@ TOPICS = (
         "bench",
         "benchmarks",
         "models",
+        "cost",
         "goals",
         "web",
     ),

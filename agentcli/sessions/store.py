@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
-from agentcli.core.record import Settings, Title
+from agentcli.core.record import Record, Settings, Title
 from agentcli.sessions.copying import fork
 from agentcli.sessions.info import Parent, SessionInfo, Times, checked_id, name_of, new_id, stamp
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
@@ -213,6 +213,10 @@ class Store:
         """Return the sessions of a project, or of all, last written first."""
         infos = [info for folder in self._folders(project) if (info := glance(folder)) is not None]
         return sorted(infos, key=order, reverse=True)
+
+    def records(self, info: SessionInfo) -> Iterator[Record]:
+        """Yield the records of a session that can be read, oldest first; whoever has it open is not disturbed."""
+        return Session(self.folder(info), info, self._disk, None).records()
 
     def rename(self, info: SessionInfo, name: str, project: Projects = None, *, through: Through = iter) -> SessionInfo:
         """Name a session that is not open here; no other session of its project may have the name.

@@ -40,7 +40,6 @@ CONVERSATION = (
     settings.keys,
     program.permissions,
     reports.tools,
-    reports.cost,
     reports.cache,
     program.stats,
     program.budget,

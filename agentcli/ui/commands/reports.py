@@ -29,12 +29,6 @@ async def todo(context: Context, _: str) -> AsyncIterator[Output]:
 
 
 @command(where="everywhere", at_once=True)
-async def cost(context: Context, _: str) -> AsyncIterator[Output]:
-    """Show the cost of this session: /cost"""
-    yield Said(context.session.report.costs())
-
-
-@command(where="everywhere", at_once=True)
 async def tools(context: Context, _: str) -> AsyncIterator[Output]:
     """List the tools that the model has: /tools"""
     wide = max((len(tool.name) for tool in context.session.tools), default=0) + 2
