@@ -55,7 +55,7 @@ def show(
     all: AllProjects = False,
     cwd: InFolder = "",
 ) -> None:
-    """Show tokens and cost per model and per day, or exact sums with --by."""
+    """Show sums per model and day, or exact ones with --by."""
     from agentcli.app.program import Program
     from agentcli.app.stats import collect, lines
 

@@ -17,7 +17,7 @@ LISTED = 3
 
 @command(where="everywhere", at_once=True)
 async def cost(context: Context, argument: str) -> AsyncIterator[Output]:
-    """Show the cost of this session, and the causes of a turn's cost: /cost [TURN]
+    """Show the cost of this session and why: /cost [TURN]
 
     The parts of a turn add up to its cost: tokens sent again because the cache was missed and why, large outputs, replies, summaries, retries.
     Without TURN, the newest turn, the costliest ones, and the sums per model and day. See /help cost.

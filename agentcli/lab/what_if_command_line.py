@@ -30,7 +30,10 @@ NOTE = "The requests, their sizes and the replies are those of the session; anot
 def what_if(
     session: Session, model: OtherModel = "", json: Json = False, settings: Set = None, cwd: InProject = ""
 ) -> None:
-    """Show what a session would have cost with another model's prices and cache; needs no key."""
+    """Show a session's cost with another model.
+
+    Its prices and cache rules are applied to the session's requests; needs no key.
+    """
     from agentcli.app.program import Program
     from agentcli.lab.what_if import what_if as replayed
 
