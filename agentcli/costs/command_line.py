@@ -16,7 +16,6 @@ from agentcli.cli.flags import AllProjects, InFolder, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
 from agentcli.cli.progress import Progress
-from agentcli.core.costs import bars, money
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe, safe_line
 
@@ -124,6 +123,8 @@ def as_text(name: str) -> str:
 
 
 def _print_sums(by: By, found: dict[str, Sum], whole: Sum) -> None:
+    from agentcli.core.costs import bars
+
     counts = "calls" if by is By.TOOL else "requests"
     heads = (by.value, "", counts, "fresh", "cache write", "cache read", "output", "cost")
     drawn = bars([one.cost or 0.0 for one in found.values()], 10)
@@ -140,6 +141,8 @@ def _print_sums(by: By, found: dict[str, Sum], whole: Sum) -> None:
 
 
 def _cells(one: Sum) -> list[str]:
+    from agentcli.core.costs import money
+
     *counts, cost = one.row().values()
     known = cost if cost is None else float(cost)
     return [*(f"{count:,}" for count in counts), money(known)]

@@ -11,7 +11,6 @@ from agentcli.cli.flags import InProject, Json, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.cli.progress import Progress
-from agentcli.core.costs import money
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.plural import plural
@@ -62,6 +61,8 @@ def what_if(
 
 
 def _print(title: str, recorded: str, other: str, found: Estimate, check: Estimate) -> None:
+    from agentcli.core.costs import money
+
     say(f"{title}: {plural(found.requests, 'request')}, charged {money(found.total_charged)}")
     say(f"with {other}: {money(found.total)}{_compared(found.total, found.total_charged)}\n")
     columns = (
@@ -78,6 +79,8 @@ def _print(title: str, recorded: str, other: str, found: Estimate, check: Estima
 
 
 def _rows(check: Estimate, found: Estimate) -> list[list[str]]:
+    from agentcli.core.costs import money
+
     one, other = check.usage, found.usage
     counts = {
         "fresh": (one.input, other.input),
