@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from threading import Timer
 
@@ -27,6 +28,9 @@ from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.store import Store
 from agentcli.system.logs import log_to
 from agentcli.system.paths import app_dirs
+
+LISTED = 100
+"""Maximum models of an endpoint's list: an editor shows them all in one menu."""
 
 
 def serve(options: Options) -> int:
@@ -91,7 +95,15 @@ class EditorProject(ProgramReports):
         known = self._program.models
         configured = self._program.config.models
         names = dict.fromkeys((*(spec.name for spec in models()), *configured))
-        return [name for name in names if known.obstacle(name) is None]
+        listed = [
+            spec.name
+            for settings in known.with_lists
+            for spec in islice(known.listed_specs(known.listed_by(settings.name)), LISTED)
+        ]
+        reached = {name.partition("/")[0]: name for name in listed}
+        reachable = {provider for provider, name in reached.items() if known.obstacle(name) is None}
+        ours = [name for name in names if known.obstacle(name) is None]
+        return [*ours, *(name for name in listed if name.partition("/")[0] in reachable and name not in names)]
 
     def unloaded(self) -> Sequence[str]:
         """Files that trusting the folder would load; none when it is trusted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence, Set
 from typing import TYPE_CHECKING, Literal
 
@@ -69,9 +70,19 @@ class TerminalHost(ProgramReports):
 
     def models(self) -> Sequence[ModelSpec]:
         """Return the known models."""
+        from agentcli.app.model_lists import specs
         from agentcli.providers.catalog import models
 
-        return models()
+        return [*models(), *specs(self._program.models)]
+
+    async def refresh_models(self) -> Sequence[str]:
+        """Ask endpoints for their models if their lists are old; return warnings. What takes long is not waited for."""
+        from agentcli.app.model_lists import PATIENCE, refresh, stale
+
+        models = self._program.models
+        if self._program.options.no_session or not stale(models):
+            return ()
+        return (await asyncio.to_thread(refresh, models, PATIENCE)).warnings
 
     def saved_rules(self) -> Sequence[str]:
         """Return the rules that "always" has saved for this project. Raises ConfigError if they cannot be read."""

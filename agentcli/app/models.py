@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +17,12 @@ from agentcli.core.model import Model, ModelSpec
 from agentcli.providers import catalog, model_figures, retrying
 from agentcli.providers.connect import connect
 from agentcli.providers.endpoint_facts import FILE, EndpointMemory
+from agentcli.providers.endpoint_lists import FOLDER, EndpointList, EndpointLists
 from agentcli.providers.model_figures import Figures
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
 from agentcli.providers.retrying import RetryPolicy
-from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, is_vendor
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, address, base_url, is_vendor
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Models:
     """Capabilities that endpoints were found to lack."""
     figures: Figures = field(default_factory=Figures)
     """Windows and prices that the user has read from elsewhere."""
+    lists: EndpointLists = field(default_factory=EndpointLists)
+    """Models that endpoints listed."""
     stored: Set[str] = frozenset()
     """The variables of `env` that hold stored keys."""
     gates: Path | None = None
@@ -90,7 +93,7 @@ class Models:
     def price(self, name: str, usage: Usage, time: str) -> float | None:
         """USD of a usage of the model with this name at a time in ISO form; None if it is not known."""
         try:
-            prices = catalog.spec(name, self._overrides, self.providers, time[:10]).prices
+            prices = self._listed(name, time[:10]).prices
         except (InputError, ConfigError):
             return None
         return None if prices is None else prices.cost(usage)
@@ -152,8 +155,38 @@ class Models:
         name = self.config.agent.fallback_model
         return bool(name) and catalog.full_name(name) not in (spec.id, spec.name)
 
-    def _listed(self, name: str) -> ModelSpec:
-        return catalog.spec(name, self._overrides, self.providers)
+    def _listed(self, name: str, today: str = "") -> ModelSpec:
+        found = catalog.spec(name, self._overrides, self.providers, today)
+        return found if found.known else self.listed_by(found.provider).over(found)
+
+    def listed_by(self, provider: str) -> EndpointList:
+        """Return the models that an endpoint listed when it was last asked."""
+        settings = self.providers.get(provider) or BUILT_IN.get(provider)
+        if settings is None or not self.lists.kept:
+            return EndpointList(provider)
+        return self.lists.of(provider, address(settings, self.env))
+
+    def listed_specs(self, found: EndpointList) -> Iterator[ModelSpec]:
+        """Yield the specs of the models in a list."""
+        overrides, providers = self._overrides, self.providers
+        for model in found.models:
+            spec = catalog.spec(f"{found.provider}/{model}", overrides, providers)
+            yield spec if spec.known else found.over(spec)
+
+    @property
+    def with_lists(self) -> Sequence[ProviderSettings]:
+        """The endpoints that are asked for their models: the configured ones, and services with a key."""
+        configured = [
+            each
+            for each in self.providers.values()
+            if not each.platform and not (is_vendor(each) and not each.base_url)
+        ]
+        keyed = [
+            BUILT_IN[name]
+            for name, (_, preset) in PRESETS.items()
+            if name not in self.providers and preset.key_variable and self.env.get(preset.key_variable, "").strip()
+        ]
+        return [*configured, *keyed]
 
     @property
     def _overrides(self) -> Mapping[str, Mapping[str, Any]]:
@@ -187,7 +220,10 @@ class ModelSource:
         seen = model_figures.load(project.dirs.state / model_figures.FILE)
         stored = frozenset(dict(project.env.items() - project.given_env.items()))
         gates = None if project.options.no_session else project.dirs.state / retrying.FOLDER
-        return Models(project.config, project.env, self._memory, seen, stored, gates, self._attended, self._connected)
+        lists = EndpointLists(project.dirs.cache / FOLDER)
+        return Models(
+            project.config, project.env, self._memory, seen, lists, stored, gates, self._attended, self._connected
+        )
 
     async def close(self) -> None:
         """Close the connections of all models."""

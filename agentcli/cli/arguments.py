@@ -15,6 +15,8 @@ _TAKES_VALUE = {
     *(name for name, flag in _FLAGS.items() if flag.kind != "switch"),
     *(f"{flag.names[-1]}-file" for flag in flags() if flag.file),
 }
+ENDPOINTS = "endpoints"
+"""The value of `models --refresh` without one: the endpoints are asked for their models."""
 _WHOLE, _DECIMAL = re.compile(r"0|[1-9][0-9]{0,8}"), re.compile(r"(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
 
@@ -92,7 +94,7 @@ def _refuse_misspelt(arguments: list[str], commands: Set[str]) -> None:
 
 
 def _spelled_out(arguments: list[str]) -> list[str]:
-    """`-p` without a text after it means: print, the prompt comes from elsewhere. Click has no optional values."""
+    """`-p` without a text after it means: print, the prompt comes from elsewhere; so has `--refresh`. Click has no optional values."""
     spelled: list[str] = []
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     for place, argument in enumerate(options):
@@ -101,6 +103,8 @@ def _spelled_out(arguments: list[str]) -> list[str]:
             spelled.append("--print")
         elif argument == "--print":
             spelled.append("-p")
+        elif argument == "--refresh" and "models" in options[:place] and (following is None or following[:1] == "-"):
+            spelled.append(f"--refresh={ENDPOINTS}")
         else:
             spelled.append(argument)
     return spelled + arguments[len(options) :]

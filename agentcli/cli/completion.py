@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from glob import glob
+from itertools import islice
 from typing import Any
 
 from agentcli import __version__
@@ -72,6 +73,8 @@ complete -c agentcli -f -a '(__agentcli_words)'
 _FILES = ":files"
 _FILE_NAMES = ("FILE", "DIR", "PATH")
 _TOGGLES = ("true", "false")
+_LISTED = 200
+"""Maximum names from lists of endpoints: the scripts take time for each word."""
 
 
 def complete(arguments: Sequence[str]) -> None:
@@ -149,6 +152,9 @@ def _values(table: Any, kind: str, typed: str, given: Sequence[str], env: Mappin
             if equals:
                 return [f"{key}={each}" for each in settings.get(key, ()) if each.startswith(value)]
             return [f"{each}=" for each in settings if each.startswith(typed)]
+        case "MODEL":
+            static = [each for each in table["values"]["MODEL"] if each.startswith(typed)]
+            return [*static, *_listed(typed, env)]
         case "KEY":
             return [each for each in settings if each.startswith(typed)]
         case "VALUE" if given:
@@ -157,6 +163,15 @@ def _values(table: Any, kind: str, typed: str, given: Sequence[str], env: Mappin
             return [_FILES]
         case _:
             return [each for each in table["values"].get(kind, ()) if each.startswith(typed)]
+
+
+def _listed(typed: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield the first names of models that endpoints listed, from the cache."""
+    folder = app_dirs(env).cache / "models"
+    if folder.is_dir():
+        from agentcli.providers.endpoint_lists import names_in
+
+        yield from islice((each for each in names_in(folder) if each.startswith(typed)), _LISTED)
 
 
 def _sessions(env: Mapping[str, str]) -> Iterator[str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentcli.app.options import Options
+from agentcli.cli.arguments import ENDPOINTS
 from agentcli.cli.flags import Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
@@ -18,12 +21,14 @@ if TYPE_CHECKING:
     from agentcli.app.program import Program
     from agentcli.core.model import ModelSpec
 
+SHOWN = 100
+"""Models shown of one endpoint's list."""
 OFF = "off"
 """The word instead of a file that returns to the built-in table."""
 Local = Annotated[bool, typer.Option("--local", help="list the models of servers on this machine")]
 Refresh = Annotated[
     str,
-    typer.Option("--refresh", metavar="FILE|URL", help="take windows and prices from a list such as https://models.dev/api.json; off undoes it"),
+    typer.Option("--refresh", metavar="[FILE|URL]", help="ask endpoints for their models; or take windows and prices from a list such as https://models.dev/api.json; off undoes that"),
 ]  # fmt: skip
 
 
@@ -35,7 +40,9 @@ def list_models(json: Json = False, local: Local = False, refresh: Refresh = "")
     from agentcli.app.program import Program
 
     program = Program(Options())
-    if refresh:
+    if refresh == ENDPOINTS:
+        _ask_endpoints(program)
+    elif refresh:
         _refresh(program, refresh)
     elif local:
         _list_local(program, json)
@@ -46,10 +53,17 @@ def list_models(json: Json = False, local: Local = False, refresh: Refresh = "")
 def _list(program: Program, json: bool) -> None:
     from agentcli.providers import catalog
     from agentcli.providers.capabilities import gaps
+    from agentcli.providers.endpoint_lists import age
 
     listed = catalog.models()
     configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
     known = [program.models.spec(name) for name in (*(m.name for m in listed), *configured)]
+    models = program.models
+    lists = [models.listed_by(settings.name) for settings in models.with_lists]
+    most = None if json else SHOWN
+    named = {spec.name for spec in known}
+    for each in lists:
+        known += [spec for spec in islice(models.listed_specs(each), most) if spec.name not in named]
     if json:
         lacking = {name: sorted(learnt.lacking) for name, learnt in program.models.memory.all().items()}
         say_json([{**_model(spec), "lacking": lacking.get(spec.name, [])} for spec in known])
@@ -70,6 +84,16 @@ def _list(program: Program, json: bool) -> None:
     for name, learnt in sorted(program.models.memory.all().items()):
         if missing := gaps(learnt):
             say(f"{name} {missing}")
+    for each in lists:
+        if each.models:
+            more = f", {len(each.models) - SHOWN:,} more with --json" if len(each.models) > SHOWN else ""
+            say(f"{each.provider} listed {plural(len(each.models), 'model')} {age(each)}{more}.")
+        for line in each.warnings():
+            say(line)
+    if any(not each.time for each in lists):
+        say(
+            "`agentcli models --refresh` asks endpoints for their models: " + ", ".join(each.provider for each in lists)
+        )
     figures = program.models.figures
     if figures.models:
         say(
@@ -95,6 +119,18 @@ def _list_local(program: Program, json: bool) -> None:
     for server in servers:
         if not server.answers:
             say(f"{server.title} is not running at {server.url}. Start it: {server.start}")
+
+
+def _ask_endpoints(program: Program) -> None:
+    from agentcli.app.model_lists import refresh
+
+    asked = refresh(program.models)
+    for line in asked.told:
+        say(line)
+    for line in asked.warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    if not asked.told and not asked.warnings:
+        say("No endpoint is configured, and no service has a key. See `agentcli help models`.")
 
 
 def _refresh(program: Program, source: str) -> None:

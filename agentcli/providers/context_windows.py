@@ -13,7 +13,7 @@ SMALLEST, LARGEST = 1_000, 100_000_000
 """Tokens between which a number counts as a window."""
 _BODY = 4_000_000
 """Maximum bytes of an answer that are read."""
-_STATED = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length")
+STATED = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length")
 """Fields of an entry of `/v1/models` by which servers state the window, the one in force first."""
 _REFUSED = (
     r"\bn_ctx\W{1,4}(\d+)",
@@ -32,7 +32,7 @@ def stated_window(url: str, model: str, key: str | None, seconds: float) -> int:
         if (
             isinstance(entry, dict)
             and entry.get("id") == model
-            and (found := _first(entry.get(name) for name in _STATED))
+            and (found := _first(entry.get(name) for name in STATED))
         ):
             return found
     if found := loaded_window(url, model, key, seconds):

@@ -45,7 +45,7 @@ def accepts(url: str, path: str, headers: Mapping[str, str], seconds: float) -> 
     asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
     try:
         request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}", **headers})
-        with urllib.request.build_opener(_NoRedirect).open(request, timeout=seconds) as reply:
+        with urllib.request.build_opener(NoRedirect).open(request, timeout=seconds) as reply:
             return True, f"{reply.status}"
     except urllib.error.HTTPError as error:
         with error:
@@ -56,7 +56,7 @@ def accepts(url: str, path: str, headers: Mapping[str, str], seconds: float) -> 
         return None, _reason(error)
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
+class NoRedirect(urllib.request.HTTPRedirectHandler):
     """A handler that follows no redirect, which could take the key to another host."""
 
     def redirect_request(self, *_: Any) -> None:

@@ -83,6 +83,11 @@ def base_url(settings: ProviderSettings, env: Mapping[str, str]) -> str:
     return settings.base_url or env.get(base_url_variable(settings), "")
 
 
+def address(settings: ProviderSettings, env: Mapping[str, str]) -> str:
+    """Return the base URL, also the vendor's own."""
+    return (base_url(settings, env) or PROVIDERS[settings.kind].url).rstrip("/")
+
+
 def is_vendor(settings: ProviderSettings) -> bool:
     """Return True for the vendor's own provider on its own platform, at any address."""
     return settings.name == settings.kind and not settings.platform

@@ -81,7 +81,11 @@ class Host(Reports, Protocol):
         ...
 
     def models(self) -> Sequence[ModelSpec]:
-        """Return the known models."""
+        """Return the known models: of the table, and of the lists of endpoints as they were last read."""
+        ...
+
+    async def refresh_models(self) -> Sequence[str]:
+        """Ask endpoints for their models if their lists are old; return warnings. What takes long is not waited for."""
         ...
 
     def lacking_keys(self) -> Set[str]:

@@ -475,6 +475,9 @@ class ScriptedHost:
     def lacking_keys(self) -> Set[str]:
         return {"google"}
 
+    async def refresh_models(self) -> Sequence[str]:
+        return ()
+
     def models(self) -> Sequence[ModelSpec]:
         return MODELS
 

@@ -40,6 +40,8 @@ async def model(context: CommandContext, name: str) -> None:
     Without a name, choose from a list.
     """
     if not name:
+        if warnings := await context.host.refresh_models():
+            context.say(*warnings)
         found = context.host.models()
         now = context.session.model.name
         lacking = context.host.lacking_keys()

@@ -1,0 +1,79 @@
+"""Refreshing the lists of models of all endpoints, and the models in them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.app.models import Models
+from agentcli.core.dataclass import dataclass
+from agentcli.core.model import ModelSpec
+from agentcli.core.text.plural import plural
+from agentcli.providers.endpoint_lists import FRESH, EndpointList
+
+if TYPE_CHECKING:
+    from agentcli.providers.endpoint_asking import Asking
+
+PATIENCE = 1.0
+"""Seconds that `/model` waits for lists; later ones are there when it is opened again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """The outcome of a refresh in lines: `told` endpoints that answered, and `warnings`."""
+
+    told: Sequence[str]
+    warnings: Sequence[str]
+
+
+def specs(models: Models) -> Iterator[ModelSpec]:
+    """Yield the models that endpoints listed, as they would be used, from the cache alone."""
+    for settings in models.with_lists:
+        yield from models.listed_specs(models.listed_by(settings.name))
+
+
+def stale(models: Models) -> bool:
+    """Return True if a list is missing or too old."""
+    if not models.lists.kept:
+        return False
+    oldest = time.time() - FRESH
+    return any(models.listed_by(settings.name).time < oldest for settings in models.with_lists)
+
+
+def refresh(models: Models, seconds: float | None = None) -> Refreshed:
+    """Ask all endpoints for their models and keep what they answer; an endpoint without an answer keeps its former list.
+
+    With `seconds`, return after that time: what comes later is kept as well.
+    """
+    from agentcli.providers.endpoint_asking import ask_all
+
+    endpoints = models.with_lists
+    models.lists.keep_only(settings.name for settings in endpoints)
+    asked = ask_all(endpoints, models.env)
+    if seconds is not None:
+        threading.Thread(target=_keep_late, args=(models, asked), daemon=True).start()
+    ends = None if seconds is None else time.monotonic() + seconds
+    told: list[str] = []
+    warnings: list[str] = []
+    for one in asked:
+        there = one.wait(None if ends is None else max(0.0, ends - time.monotonic()))
+        if one.found is not None:
+            _kept(models, one.found)
+            told.append(f"{one.provider}: {plural(len(one.found.models), 'model')}")
+            warnings += one.found.warnings()
+        elif there or seconds is None:
+            warnings.append(one.trouble)
+    return Refreshed(told, warnings)
+
+
+def _keep_late(models: Models, asked: Sequence[Asking]) -> None:
+    for one in asked:
+        if one.wait():
+            _kept(models, one.found)
+
+
+def _kept(models: Models, found: EndpointList | None) -> None:
+    if found is not None and found != models.lists.of(found.provider, found.url):
+        models.lists.keep(found)

@@ -1,0 +1,140 @@
+"""Questions to endpoints for their lists of models: all at once, each within limits; whatever else is answered is a reason in words."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentcli import __version__
+from agentcli.core.causes import in_words
+from agentcli.core.errors import InputError
+from agentcli.providers.endpoint_lists import MODELS, EndpointList
+from agentcli.providers.listed_models import entries, models
+from agentcli.providers.reachability import NoRedirect, bare
+from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import ProviderSettings, address, credentials
+
+LARGEST = 64_000_000
+"""Maximum bytes of a list."""
+SECONDS = 15.0
+"""Time limit for the lists of all endpoints."""
+_PIECE = 1 << 16
+
+
+def ask_all(
+    providers: Sequence[ProviderSettings], env: Mapping[str, str], seconds: float = SECONDS
+) -> Sequence[Asking]:
+    """Ask all endpoints at once; each question ends by itself, and nothing waits for a thread that does not."""
+    asked = [Asking(settings, env, seconds) for settings in providers]
+    for one in asked:
+        one.start()
+    return asked
+
+
+class Asking(threading.Thread):
+    """A question to one endpoint: `found` its list, or `trouble` the reason why there is none."""
+
+    def __init__(self, settings: ProviderSettings, env: Mapping[str, str], seconds: float) -> None:
+        super().__init__(daemon=True)
+        self.provider = settings.name
+        self.found: EndpointList | None = None
+        self._trouble = ""
+        self._settings, self._env, self._seconds = settings, env, seconds
+        self._ends = time.monotonic() + seconds
+
+    @property
+    def trouble(self) -> str:
+        """The reason why there is no list; also for a question that is still open."""
+        if self.found is not None:
+            return ""
+        return self._trouble or f"{self.provider} took longer than {self._seconds:g} s to list its models."
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the answer is there, or the time is over; return whether it is there."""
+        left = max(0.0, self._ends - time.monotonic())
+        self.join(left if seconds is None else min(seconds, left))
+        return not self.is_alive()
+
+    def run(self) -> None:
+        """Ask."""
+        try:
+            self.found = self._list()
+        except InputError as error:
+            self._trouble = str(error)
+
+    def _list(self) -> EndpointList:
+        settings = self._settings
+        url = address(settings, self._env)
+        root = _with_version(url, settings.kind)
+        listed = entries(self._answer(f"{root}/models"))
+        if listed is None:
+            raise InputError(f"{self.provider} does not answer with a list of models at {bare(root)}/models.")
+        found, left_out, unusable = models(listed, MODELS)
+        if settings.kind == "openai" and not any(found.values()):
+            found |= self._of_litellm(root, found)
+        return EndpointList(self.provider, url, time.time(), found, left_out, unusable)
+
+    def _of_litellm(self, root: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return windows and prices of a server that states them beside its list, as LiteLLM does; nothing for any other server."""
+        try:
+            listed = entries(self._answer(f"{root.removesuffix('/v1')}/model/info"))
+        except InputError:
+            return {}
+        stated = models(listed or (), MODELS)[0]
+        return {name: fields for name, fields in stated.items() if name in found}
+
+    def _answer(self, url: str) -> Any:
+        """Return the JSON at an address. Raises InputError."""
+        name = self.provider
+        try:
+            request = urllib.request.Request(url, headers=self._headers())
+            left = max(0.1, self._ends - time.monotonic())
+            with urllib.request.build_opener(NoRedirect).open(request, timeout=left) as reply:
+                return json.loads(self._read(reply))
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise InputError(f"{name} answers {error.code} to the question for its models.") from None
+        except (ValueError, RecursionError):
+            raise InputError(f"{name} does not answer with a list of models at {bare(url)}.") from None
+        except OSError as error:
+            inner = getattr(error, "reason", None)
+            why = in_words(inner if isinstance(inner, OSError) else error)
+            raise InputError(f"{name} does not list its models: {why}.") from None
+        except HTTPException as error:  # an answer that is no HTTP
+            raise InputError(f"{name} does not list its models: {type(error).__name__}.") from None
+
+    def _read(self, reply: Any) -> bytes:
+        body = bytearray()
+        while piece := reply.read1(_PIECE):
+            body += piece
+            if len(body) > LARGEST:
+                raise InputError(f"{self.provider} lists its models in more than {LARGEST:,} bytes.")
+            if time.monotonic() > self._ends:
+                raise InputError(f"{self.provider} took longer than {self._seconds:g} s to list its models.")
+        return bytes(body)
+
+    def _headers(self) -> Mapping[str, str]:
+        settings, key = self._settings, credentials(self._settings, self._env)
+        vendor = PROVIDERS[settings.kind]
+        sent = {"User-Agent": f"agentcli/{__version__}", "Accept": "application/json", **vendor.request_headers}
+        if key and settings.kind == "google":
+            sent[vendor.key_header] = key
+        elif key:
+            sent |= {"Authorization": f"Bearer {key}"} if settings.auth == "bearer" else {settings.auth: key}
+        return {**sent, **settings.headers}
+
+
+def _with_version(url: str, kind: str) -> str:
+    """Return the address with the version of the API, which people leave out."""
+    if kind == "google":
+        return url if url.endswith(("/v1", "/v1beta")) else f"{url}/v1beta"
+    if kind == "anthropic":
+        return f"{url.removesuffix('/v1')}/v1"
+    return url if urlsplit(url).path.strip("/") else f"{url}/v1"

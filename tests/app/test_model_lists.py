@@ -1,0 +1,48 @@
+"""The models that endpoints listed, in editors; and how long 5,000 of them take."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from agentcli.acp.host import ProjectRequest
+from agentcli.app.editors import LISTED, EditorHost
+from agentcli.app.model_lists import specs
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.providers.endpoint_lists import FOLDER, MODELS, EndpointList, EndpointLists
+
+URL = "http://127.0.0.1:9/v1"
+
+
+async def nobody(_: Any) -> None:
+    return None
+
+
+def folders(tmp_path: Path, listed: int) -> dict[str, str]:
+    """The environment of a program with an endpoint that has listed so many models."""
+    places = {kind: tmp_path / kind for kind in ("config", "data", "state", "cache")}
+    for place in places.values():
+        (place / "agentcli").mkdir(parents=True)
+    table = f'[providers.own]\nkind = "openai"\nbase_url = "{URL}"\n'
+    (places["config"] / "agentcli" / "config.toml").write_text(table)
+    models = {f"m{n}": {"window": 50_000} for n in range(listed)}
+    EndpointLists(places["cache"] / "agentcli" / FOLDER).keep(EndpointList("own", URL, time.time(), models))
+    return {"HOME": str(tmp_path), **{f"XDG_{kind.upper()}_HOME": str(place) for kind, place in places.items()}}
+
+
+def test_an_editor_offers_the_first_models_of_an_endpoint(tmp_path: Path) -> None:
+    env = folders(tmp_path, 500)
+    project = EditorHost(Options(cwd=str(tmp_path)), env).project(ProjectRequest(tmp_path), nobody, nobody)
+    own = [name for name in project.models() if name.startswith("own/")]
+    assert own == [f"own/m{n}" for n in range(LISTED)]
+
+
+def test_a_whole_list_is_there_at_once(tmp_path: Path) -> None:
+    program = Program(Options(cwd=str(tmp_path)), folders(tmp_path, MODELS))
+    begun = time.process_time()
+    found = list(specs(program.models))
+    assert time.process_time() - begun < 2
+    assert len(found) == MODELS
+    assert {spec.window for spec in found} == {50_000}
