@@ -62,7 +62,7 @@ class EndpointList:
             kept = len(self.models)
             yield f"{self.provider} lists {kept + self.left_out:,} models; the first {kept:,} are kept. Others work by their full name."
         if self.unusable:
-            yield f"{self.provider} lists {self.unusable:,} models whose names cannot be used; they are left out."
+            yield f"{self.provider} lists {self.unusable:,} models with unusable names; they are left out."
 
 
 class EndpointLists:

@@ -253,7 +253,7 @@ def floods(handler: BaseHTTPRequestHandler) -> None:
         (floods, "in more than 64,000,000 bytes"),
         (
             answers(json.dumps({"data": [{"id": "a\x1b[31m"}, {"id": 7}, {"id": ""}, {"id": "b c"}, {"id": "‮x"}, None, {"id": "good"}]}).encode()),
-            "own lists 6 models whose names cannot be used",
+            "own lists 6 models with unusable names",
         ),
     ],
 )  # fmt: skip
