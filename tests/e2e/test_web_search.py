@@ -14,7 +14,7 @@ import pytest
 
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program, Ran
-from tests.loopback import Asked, Loopback, Searches
+from tests.loopback import Asked, Idle, Loopback, Searches
 
 QUERY = "python 3.15 release"
 PAGES = [
@@ -415,3 +415,23 @@ def test_at_a_terminal_a_person_is_asked_and_sees_the_sources(program: Program) 
             shown = "\n".join(t.history())
     assert "https://docs.example.org/whatsnew" in shown
     assert "What’s New" in shown
+
+
+def test_a_run_that_is_killed_while_it_searches_goes_on_with_the_next_prompt(program: Program) -> None:
+    begun = threading.Event()
+
+    def plan(asked: Asked) -> Any:
+        if is_search(asked):
+            begun.set()
+            return Idle(say("never"), after=1, seconds=60)
+        return say("On.") if b"zweitens" in asked.body else searching(asked)
+
+    with Loopback(plan) as server:
+        program.more = server.env
+        process = program.start("-p", "look", "-m", "sonnet", "--set", "tools.web_search=vendor", *ALLOWED)
+        assert begun.wait(30)
+        process.kill()
+        process.communicate()
+        ran = program.ask("-c", "-p", "zweitens", "--set", "tools.web_search=vendor", *ALLOWED)
+        assert not any(one.refused for one in server.requests)
+    assert (ran.code, ran.result["text"]) == (0, "On.")

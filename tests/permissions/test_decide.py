@@ -25,7 +25,14 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def ask(tool: str, value: str, workspace: Workspace, mode: Mode = "ask", rules: Rules = NONE) -> Decision:
-    fields = {"bash": "command", "web_fetch": "url", "glob": "pattern", "grep": "pattern", "list": "path"}
+    fields = {
+        "bash": "command",
+        "web_fetch": "url",
+        "web_search": "query",
+        "glob": "pattern",
+        "grep": "pattern",
+        "list": "path",
+    }
     return explain(ToolCall("c", tool, {fields.get(tool, "file_path"): value}), rules, mode, workspace)
 
 
@@ -566,3 +573,15 @@ def test_a_rule_may_name_a_tool_as_other_programs_do(written: str, own: str) -> 
 )
 def test_the_reason_of_a_question_is_in_plain_words(workspace: Workspace, command: str, why: str) -> None:
     assert ask("bash", command, workspace).why == why
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_web_search_is_decided_as_a_page_is(workspace: Workspace, mode: Mode) -> None:
+    page = ask("web_fetch", "https://example.org/", workspace, mode)
+    search = ask("web_search", "python 3.15", workspace, mode)
+    assert replace(search, rule=page.rule) == page
+    assert ask("web_search", "x", workspace, "yolo", parse_rules(deny=["web_search"])).decision == "deny"
+    assert ask("web_search", "x", workspace, "ask", parse_rules(allow=["web_search"])).decision == "allow"
+    assert (
+        ask("web_search", "my token", workspace, "ask", parse_rules(allow=["web_search(python *)"])).decision == "ask"
+    )
