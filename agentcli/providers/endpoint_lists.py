@@ -22,6 +22,7 @@ MODELS = 5_000
 """Maximum models kept of one endpoint, the first ones that it lists."""
 FRESH = 3_600.0
 """Age in seconds up to which a list is not asked for again when a person opens `/model`."""
+_PRICES = frozenset({"input", "output", "cache_read", "cache_write"})
 _NOTHING: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -121,6 +122,16 @@ def age(found: EndpointList, now: float | None = None) -> str:
     return "just now"
 
 
+def _is_stated(stated: Mapping[str, Any]) -> bool:
+    prices = stated.get("prices") or {}
+    sizes = (stated.get("window", 1), stated.get("max_output", 1))
+    return (
+        all(type(size) is int for size in sizes)
+        and prices.keys() <= _PRICES
+        and all(type(price) in (int, float) for price in prices.values())
+    )
+
+
 def _is_file(provider: str) -> bool:
     return bool(provider) and "/" not in provider and not provider.startswith(".")
 
@@ -145,8 +156,6 @@ def _loaded(path: Path, _changed: int) -> EndpointList | None:
             int(kept.get("left_out", 0)),
             int(kept.get("unusable", 0)),
         )
-        for name in models:
-            found.over(ModelSpec(path.stem, name))
-        return found
+        return found if all(map(_is_stated, models.values())) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
