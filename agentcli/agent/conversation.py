@@ -20,7 +20,7 @@ from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, reminder
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.record import Body, Failure, Mode, Prune, Retry, Settings
+from agentcli.core.record import USUAL_ACCOUNT, Body, Failure, Mode, Prune, Retry, Settings
 from agentcli.core.streams import closing
 from agentcli.core.tasks import until_interrupted
 
@@ -80,6 +80,7 @@ class Conversation:
             self.fallback,
             str(core.ctx.cwd),
         )
+        self._models = setup.models
         self.pending: list[Part] = []
         self.hooked = TurnHooks(core.journal, core.hooks, core.jobs, core.record, self.pending, source)
         self.reminders = Reminders(self.journal)
@@ -118,6 +119,8 @@ class Conversation:
         self.compactor.new_turn()
         self.guard.new_task()
         self.spending.begin()
+        if self._models.accounts is not None:
+            self._models.accounts.begin_turn()
         turn = self.journal.history.turn + 1
         yield from self.answer_open_calls()
         yield self._record_prompt(prompt, turn)
@@ -174,7 +177,9 @@ class Conversation:
         self.spending.limits.check(0, *self.spending.spent())
 
     async def make_room(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """Prune and compact as the policy wants before the next request."""
+        """Prune and compact as the policy wants before the next request, which the account in use pays for."""
+        for event in self.follow_account():
+            yield event
         self.builder.recount()
         for event in self._features.before_request():
             yield event
@@ -230,12 +235,36 @@ class Conversation:
         size = self.builder.window().tokens if tokens is None else tokens
         return await self.core.objection(other, size)
 
+    def another_account(self, error: ModelError) -> bool:
+        """Return True if another account takes over after this error."""
+        accounts = self._models.accounts
+        return accounts is not None and accounts.passes_on(error, self.model.spec.provider)
+
     def can_fall_back(self, error: ModelError) -> bool:
-        """Return True if the fallback model can take over after this error."""
-        return self.fallback.instead_of(self.model.spec, error) is not None
+        """Return True if another account or the fallback model can take over after this error."""
+        return self.another_account(error) or self.fallback.instead_of(self.model.spec, error) is not None
+
+    def follow_account(self, why: str = "", *, tell: bool = True) -> Iterator[Event]:
+        """Connect with the account in use and record it, if it is another one than the session's: a subagent may have moved on.
+
+        `why` is set if the change was not requested; without it a notice tells of it, unless told otherwise.
+        """
+        accounts, recorded = self._models.accounts, self.journal.history.account
+        if accounts is None or (accounts.current or USUAL_ACCOUNT) == (recorded or USUAL_ACCOUNT):
+            return
+        self.builder.model = self._models.connect(self.model.spec.name)
+        yield self.record(Settings(account=accounts.current or USUAL_ACCOUNT, why=why))
+        if tell and not why:
+            yield Noticed(f"This session continues with the account {accounts.current or USUAL_ACCOUNT}.")
 
     def fall_back(self, error: ModelError) -> Iterator[Event]:
-        """Continue with the fallback model, and say so. Thoughts of the former one are not sent to it."""
+        """Continue with the next account, or with the fallback model, and say so. Thoughts of another model are not sent to it."""
+        if self.another_account(error) and self._models.accounts is not None:
+            account = self._models.accounts.move_on(self.model.spec.provider)
+            why = f"{error} The session continues with the account {account}."
+            yield from self.follow_account(why)
+            yield Noticed(why)
+            return
         former = self.model.spec.name
         self.builder.model = self.fallback.instead_of(self.model.spec, error) or self.model
         self.builder.recount()

@@ -145,7 +145,7 @@ async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Eve
                     yield event
             return
         except ModelError as error:
-            if error.cause in tried:
+            if error.cause in tried and not conversation.another_account(error):
                 raise
             tried.add(error.cause)
             match error.cause:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ModelError
 from agentcli.core.message import Part, ToolCall
 from agentcli.core.tool import Question
 from agentcli.tools.mcp import KeepFile
@@ -156,3 +157,37 @@ class WindowUsage:
 
     used: int
     usable: int
+
+
+class Accounts(Protocol):
+    """The accounts whose keys the requests of a run use."""
+
+    @property
+    def current(self) -> str:
+        """The account in use; empty for the usual keys."""
+        ...
+
+    @property
+    def order(self) -> Sequence[str]:
+        """The accounts that were asked for: each takes over from the one before at a rate limit."""
+        ...
+
+    def use(self, text: str) -> None:
+        """Use these accounts, separated by commas, from the next request on. Raises InputError."""
+        ...
+
+    def stored(self, provider: str) -> Sequence[str]:
+        """Return the accounts of a provider."""
+        ...
+
+    def begin_turn(self) -> None:
+        """Let each account be tried again."""
+        ...
+
+    def passes_on(self, error: ModelError, provider: str) -> bool:
+        """Return True if another account takes over after this error."""
+        ...
+
+    def move_on(self, provider: str) -> str:
+        """Use the next account, and return its name."""
+        ...

@@ -20,14 +20,14 @@ from agentcli.agent.request_builder import changed_for_turn
 from agentcli.agent.setup import SessionSetup, StandingInstructions, beginning
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
-from agentcli.core.errors import InputError
+from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Event, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.mcp_servers import Servers, ServerState
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Unpin
+from agentcli.core.record import MODES, USUAL_ACCOUNT, Mode, Pin, Settings, Title, Unpin
 from agentcli.core.streams import closing
 from agentcli.core.tool import Boxed, Tool
 from agentcli.permissions.rules import Rules
@@ -249,8 +249,16 @@ class AgentSession:
             raise InputError(f"No message {seq}. /context all lists them with their numbers.")
         return [self.core.record(Unpin(seq) if unpin else Pin(seq))]
 
-    def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
+    def switch(self, *, model: str = "", mode: str = "", account: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
+        if account and (accounts := self._setup.models.accounts) is not None:
+            former = ",".join(accounts.order) or USUAL_ACCOUNT
+            accounts.use(account)
+            try:
+                return [*self.conversation.follow_account(tell=False)]
+            except AgentError:
+                accounts.use(former)
+                raise
         if mode and mode not in MODES:
             raise InputError(f"Unknown mode {mode!r}. Use one of: {', '.join(MODES)}.")
         if model:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.checkpointing import Checkpointer, MakeChanges
 from agentcli.agent.hooks import Hooks, Subagent
-from agentcli.agent.ports import Approve, AskUser
+from agentcli.agent.ports import Accounts, Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
 from agentcli.agent.spending import RunLimits, Spent
 from agentcli.context.settings import BudgetSettings, ContextSettings
@@ -77,6 +77,8 @@ class ModelAccess:
     """True for a model that loads the tools of servers that a search finds as its own."""
     spec: Callable[[str], ModelSpec | None] = lambda _: None
     """The spec of a model by its name, without connecting it; None for a name that is not known."""
+    accounts: Accounts | None = None
+    """The accounts of the run, shared with its subagents; None if there are none to choose from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,9 @@ def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[
     """
     offered = (tool.schema for tool in _fitting(setup, model) if setup.person.attended or not tool.traits.needs_person)
     raw = tuple(tool.raw for tool in (*offered, *more))
-    return Settings(model.name, mode, setup.settings.context.policy, setup.prompts.system(model, mode), raw)
+    account = setup.models.accounts.current if setup.models.accounts is not None else ""
+    system = setup.prompts.system(model, mode)
+    return Settings(model.name, mode, setup.settings.context.policy, system, raw, account=account)
 
 
 def _fitting(setup: SessionSetup, model: ModelSpec) -> Sequence[Tool]:

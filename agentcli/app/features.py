@@ -85,6 +85,7 @@ def _web_search(program: CheckedProgram, core: SessionCore) -> SessionFeature:
 FEATURES: Sequence[Feature] = (
     Feature("conversation", commands=later("ui.commands.built_in:CONVERSATION")),
     Feature("cost", commands=later("costs.commands:COMMANDS"), session=_cost),
+    Feature("accounts", commands=later("accounts.commands:COMMANDS")),
     Feature("files", registry.FILES),
     Feature("shell", registry.SHELL, commands=later("ui.commands.built_in:JOBS")),
     Feature("todo", registry.TODO, commands=later("ui.commands.built_in:TODO")),

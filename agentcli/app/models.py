@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from agentcli.app.accounts import RunAccounts
 from agentcli.app.project import ProjectContext
 from agentcli.config import Config
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import ConfigError, CredentialsError, InputError
+from agentcli.core.errors import ConfigError, CredentialsError, InputError, ModelError
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers import catalog, model_figures, retrying
@@ -54,6 +55,8 @@ class Models:
     """The folder of the rate gates that all processes share; None if nothing is shared."""
     attended: bool = False
     """True if a person is present, who may start a local server that does not run."""
+    accounts: RunAccounts | None = field(default=None, compare=False)
+    """The accounts of the run."""
     connected: list[Connected] = field(default_factory=list)
     """The models that were connected: asked for again, to be closed one day."""
 
@@ -116,6 +119,9 @@ class Models:
 
         spec = self.spec(name)
         settings = self.providers.get(spec.provider)
+        accounts = self.accounts
+        if accounts is not None and accounts.current:
+            accounts.require(settings or BUILT_IN[spec.provider], self.env)
         retry = self.config.retry.short if brief or self._has_fallback(spec) else self.config.retry
         model = connect(
             spec,
@@ -127,6 +133,7 @@ class Models:
             stored=self.stored,
             gates=self.gates,
             attended=self.attended,
+            passes_on=partial(_passed_on, accounts, spec.provider),
         )
         return Connected(model, spec, settings, retry, self.env)
 
@@ -207,6 +214,12 @@ class ModelSource:
         """`attended`: a person is there, who may start a local server that does not run."""
         self._project, self._attended = project, attended
         self._connected: list[Connected] = []
+        self._keyed: tuple[str, Mapping[str, str], Mapping[str, str]] = ("", {}, {})
+
+    @cached_property
+    def accounts(self) -> RunAccounts:
+        """The accounts of the run. Raises InputError for a name that cannot be an account's."""
+        return RunAccounts(self._project)
 
     @cached_property
     def _memory(self) -> EndpointMemory:
@@ -218,12 +231,32 @@ class ModelSource:
         """Return the models that configuration and keys make available."""
         project = self._project
         seen = model_figures.load(project.dirs.state / model_figures.FILE)
-        stored = frozenset(dict(project.env.items() - project.given_env.items()))
+        env = self._environment()
+        stored = frozenset(dict(env.items() - project.given_env.items()))
         gates = None if project.options.no_session else project.dirs.state / retrying.FOLDER
         lists = EndpointLists(project.dirs.cache / FOLDER)
         return Models(
-            project.config, project.env, self._memory, seen, lists, stored, gates, self._attended, self._connected
+            project.config,
+            env,
+            self._memory,
+            seen,
+            lists,
+            stored,
+            gates,
+            self._attended,
+            self.accounts,
+            self._connected,
         )
+
+    def _environment(self) -> Mapping[str, str]:
+        """Return the environment with the keys of the account in use, which are read once."""
+        account, env = self.accounts.current, self._project.env
+        if not account:
+            return env
+        if self._keyed[:2] != (account, env):
+            configured = Models(self._project.config, env).providers
+            self._keyed = (account, env, self.accounts.environment(env, {**BUILT_IN, **configured}))
+        return self._keyed[2]
 
     async def close(self) -> None:
         """Close the connections of all models."""
@@ -237,6 +270,10 @@ async def close_model(model: Model) -> None:
     close = getattr(model, "close", None)
     if close is not None:
         await close()
+
+
+def _passed_on(accounts: RunAccounts | None, provider: str, error: ModelError) -> bool:
+    return accounts is not None and accounts.passes_on(error, provider)
 
 
 def no_key() -> str:

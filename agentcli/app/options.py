@@ -90,6 +90,14 @@ class Options:
     model: Annotated[
         str, Flag("provider/model or alias, see `agentcli models`", "MODEL", ("-m", "--model"), also=("acp",))
     ] = ""
+    account: Annotated[
+        str,
+        Flag(
+            "use the keys of this account; of several, NAME,NAME, the next takes over at a rate limit",
+            "NAME",
+            also=("acp",),
+        ),
+    ] = ""
     mode: Annotated[str, Flag("ask, auto-edit, plan, yolo or auto", "MODE", also=("acp",))] = ""
     allow: Annotated[
         tuple[str, ...], Flag("TOOL(pattern) to run without asking; repeatable", "RULE", also=("acp",))
@@ -163,6 +171,7 @@ class FlagOptions(TypedDict, total=False):
 
     cwd: "str | Path"
     model: str
+    account: str
     mode: "Mode"
     allow: Texts
     deny: Texts

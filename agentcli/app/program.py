@@ -181,11 +181,12 @@ class Program(ProjectContext):
         front_end = self.front_end
         return SessionSetup(
             models=ModelAccess(
-                self.models.connect,
-                self.models.summariser,
+                lambda name: self.models.connect(name),  # with the account that is then in use
+                lambda spec: self.models.summariser(spec),
                 self._estimator,
                 self.models.defers,
                 self.models.known_spec,
+                self._models.accounts,
             ),
             tools=Toolset(self.tools_with(servers is not None), self.traits, run, front_end.tools),
             prompts=Prompts(

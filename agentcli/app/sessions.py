@@ -181,6 +181,7 @@ class SessionOpener:
         `notes` are shown to the person first, together with the notes about the settings.
         """
         history = journal.history
+        self._models.accounts.resume(history.account)
         name, why = self._selection.model_for(history)
         models = self._models.now()
         spec = models.spec(name)

@@ -35,6 +35,8 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
         if endpoint := _endpoint(program, settings):
             yield "endpoint", endpoint
         yield "key", _key(program, settings, model)
+    if account := session.history.account:
+        yield "account", account
     yield "folder", f"{session.cwd}{_trust(program, session)}"
     yield from (("also", str(root)) for root in program.roots if root != session.cwd)
     yield "mode", session.mode

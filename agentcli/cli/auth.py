@@ -26,9 +26,15 @@ Provider = Annotated[
 ]
 
 
+Account = Annotated[
+    str, typer.Option("--name", metavar="ACCOUNT", help="the key of an account, for --account and /account")
+]
+
+
 @app.command("set")
 def set_key(
     provider: Provider,
+    account: Account = "",
     untried: Annotated[bool, typer.Option("--no-check", help="store the key without checking it")] = False,
 ) -> None:
     """Check and store a provider's key.
@@ -38,8 +44,9 @@ def set_key(
     from agentcli.app.keys import checked, try_key
     from agentcli.app.program import Program
     from agentcli.providers.settings import key_variables
-    from agentcli.system.key_store import KeyStore
+    from agentcli.system.key_store import KeyStore, checked_account, entry_of
 
+    account = account and checked_account(account)
     program = Program(Options())
     settings = _settings(program, provider)
     variables = key_variables(settings)
@@ -49,9 +56,10 @@ def set_key(
     if not untried and (reason := try_key(settings, key, program.given_env)):
         print(f"note: the key could not be checked: {reason}", file=sys.stderr)
     store = KeyStore(program.dirs.config)
-    place = store.set(provider, key)
-    say(f"Stored the key for {provider} in {'the keyring' if place == 'keyring' else store.path}.")
-    if found := [name for name in variables if program.given_env.get(name)]:
+    place = store.set(entry_of(provider, account), key)
+    named = f"{provider}, account {account}," if account else provider
+    say(f"Stored the key for {named} in {'the keyring' if place == 'keyring' else store.path}.")
+    if not account and (found := [name for name in variables if program.given_env.get(name)]):
         print(f"note: {found[0]} is set in the environment and is used instead.", file=sys.stderr)
 
 
@@ -63,25 +71,27 @@ def list_keys() -> None:
     from agentcli.system.key_store import KeyStore
 
     program = Program(Options())
-    places = KeyStore(program.dirs.config).places()
+    store = KeyStore(program.dirs.config)
+    places = store.places()
     rows = []
     for name, settings in _providers(program).items():
         variable = next((each for each in key_variables(settings) if program.given_env.get(each)), "")
         stored = {"keyring": "keyring", "file": "keys.json"}.get(places.get(name, ""), "")
         if settings.kind or variable or stored:  # a search engine that nobody uses is no news
             rows.append([name, (variable and f"{variable} (environment)") or stored or "none", stored])
-    print_table((Column("provider", style="bold"), Column("key in use"), Column("stored in")), rows)
+        rows[-1].append(", ".join(store.accounts(name)))
+    print_table((Column("provider", style="bold"), Column("key in use"), Column("stored in"), Column("accounts")), rows)
 
 
 @app.command("remove")
-def remove_key(provider: Provider) -> None:
+def remove_key(provider: Provider, account: Account = "") -> None:
     """Remove a stored key."""
     from agentcli.app.program import Program
-    from agentcli.system.key_store import KeyStore
+    from agentcli.system.key_store import KeyStore, entry_of
 
     program = Program(Options())
-    KeyStore(program.dirs.config).remove(provider)
-    say(f"Removed the key for {provider}.")
+    KeyStore(program.dirs.config).remove(entry_of(provider, account))
+    say(f"Removed the key for {provider}{account and f', account {account}'}.")
 
 
 def _settings(program: Program, provider: str) -> ProviderSettings:

@@ -16,6 +16,8 @@ class General:
 
     model: str = setting("", project="free")
     """Model of a new session, `provider/model` or an alias; empty: the newest of the first provider with a key."""
+    accounts: Mapping[str, str] = setting({}, project="never")
+    """Account whose keys are used, by folder: `"~/work" = "work"`. See `agentcli help models`."""
     mode: Mode = setting("ask", project="never")
     """Mode of a new session."""
     sandbox: Literal["auto", "require", "off"] = setting(

@@ -29,7 +29,7 @@ _BY_SECTION: Mapping[str, str] = {
     "context.prune": """
         estimator auto_turns patience smallest input_least least protect_share minimum_share
     """,
-    "context.regions": "aim ratio slack buffer large_output small_output",
+    "context.regions": "estimator aim ratio slack buffer large_output small_output",
     "context.sliding": "summary_tokens task_budget temperature",
     "context.snapshot": """
         share rules_share knowledge_share files_read files_changed commands lookups item_characters goal_characters

@@ -125,7 +125,7 @@ class OpencodeSettings:
 class RegionSettings:
     """`context.regions.*`: compaction by regions. Shares are of the window."""
 
-    estimator: OwnEstimator = setting("", project="free")
+    estimator: OwnEstimator = ""
     """Token estimator of `regions`; empty: `context.estimator`."""
     soft: Share = setting(0.70, project="free")
     """Share of the window at which it compacts between turns."""

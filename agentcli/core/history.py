@@ -48,7 +48,7 @@ class History:
     output or input the provider drops on its side, so that they are sent whole, like thoughts before `held_thinking`. `turn` counts the user's
     prompts. `undone`: stretches from an edit to its undo, as the seqs of both, in which the model saw another view than the current one.
     `usage` and `cost` (USD, None if no price is known) are everything ever spent, even on records that were taken back.
-    Records up to number `foreign` came from a file from outside: their model, mode, policy, system prompt, tools, folder and states of features are ignored.
+    Records up to number `foreign` came from a file from outside: their account, model, mode, policy, system prompt, tools, folder and states of features are ignored.
     `folder` is where commands start, if they have left the session's folder. `features` are the newest states that features have recorded.
     """
 
@@ -75,6 +75,7 @@ class History:
     undone: tuple[tuple[int, int], ...] = ()
     foreign: int = 0
     folder: str = ""
+    account: str = ""
     features: Mapping[str, Kept] = field(default_factory=dict)
 
     @property
@@ -107,6 +108,7 @@ class History:
             cleared=dict(self.cleared),
             cleared_inputs=dict(self.cleared_inputs),
             folder=self.folder,
+            account=self.account,
             features=self.features,
         )
 
@@ -155,6 +157,7 @@ def evolve(history: History, record: Record) -> History:
                 system=body.system or history.system,
                 tools=body.tools or history.tools,
                 folder=body.folder or history.folder,
+                account=body.account or history.account,
             )
         case FeatureState(feature, data, _, usage, cost):
             own = {} if record.seq <= history.foreign else {feature: Kept(record.seq, data)}
@@ -231,6 +234,7 @@ def _carried(history: History, seq: int, body: Compaction) -> History:
             system=carry.system,
             tools=carry.tools,
             folder=carry.folder,
+            account=carry.account,
             features=carry.features,
         )
     return replace(

@@ -31,6 +31,10 @@ MODE_SUMMARIES: Mapping[Mode, str] = {
 """The effect of each mode, for people."""
 
 
+USUAL_ACCOUNT = "default"
+"""The name of the account whose keys have no name of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class VerbatimText:
     """Text carried verbatim through a compaction: a pinned message, or the prompt of turn `turn`."""
@@ -79,6 +83,7 @@ class Carry:
     cleared_inputs: Mapping[str, int] = field(default_factory=dict)
     """Calls with the prune that cleared their input."""
     folder: str = ""
+    account: str = ""
     features: Mapping[str, Kept] = field(default_factory=dict)
 
 
@@ -233,7 +238,8 @@ class Settings:
 
     `system` and `tools` (as name, description, parameters) begin every request: kept here so that a resumed
     session sends the very same bytes, even if instruction files and this program have changed in between. `why` is set
-    if the switch was not requested. `folder` is where commands start from now on, as an absolute path.
+    if the switch was not requested. `folder` is where commands start from now on, as an absolute path. `account` names the account that
+    pays from now on; `USUAL_ACCOUNT` is the usual key.
     """
 
     model: str = ""
@@ -243,6 +249,7 @@ class Settings:
     tools: tuple[Mapping[str, Any], ...] = ()
     why: str = ""
     folder: str = ""
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,11 @@ class By(StrEnum):
     PROJECT = "project"
     MODEL = "model"
     TOOL = "tool"
+    ACCOUNT = "account"
 
 
 Grouped = Annotated[
-    By | None, typer.Option("--by", help="sum up the requests in the records by day, project, model or tool")
+    By | None, typer.Option("--by", help="sum up the requests in the records by day, project, model, tool or account")
 ]
 Since = Annotated[
     str, typer.Option("--since", metavar="DAY", help="with --by: only requests from this day on (2026-01-31)")

@@ -51,6 +51,8 @@ class Spending:
     first: int = 0
     prompt: str = ""
     """The prompt that began the turn, as the user entered it."""
+    account: str = ""
+    """The account that paid; empty for the usual key."""
     lost: int = 0
     why: str = ""
     added: Sequence[Added] = ()
@@ -112,6 +114,7 @@ class _Walk:
     turn: int = 0
     first: int = 0
     prompt: str = ""
+    account: str = ""
     model: str = ""
     cached: int = 0
     """Tokens that the newest request left in the cache."""
@@ -128,7 +131,7 @@ def spendings(records: Iterable[Record], spec_of: SpecOf) -> Iterator[Spending]:
     walk = _Walk(spec_of)
     for record in records:
         for one in _of_record(walk, record):
-            yield replace(one, turn=walk.turn, first=walk.first, prompt=walk.prompt)
+            yield replace(one, turn=walk.turn, first=walk.first, prompt=walk.prompt, account=walk.account)
         walk.last = record.time
 
 
@@ -155,7 +158,12 @@ def _of_record(walk: _Walk, record: Record) -> Iterator[Spending]:
             model, usage, cost = spent(result)
             if usage.total:
                 yield Spending(record, purpose(result), model, usage, cost)
-        case Settings(system=system, tools=tools) if system or tools:
+        case Settings(system=system, tools=tools, account=account):
+            if account and account != (walk.account or "default") and walk.cached:
+                walk.edits.append(f"the account changed to {account}")
+            walk.account = (account or walk.account) if account != "default" else ""
+            if not (system or tools):
+                return
             if walk.head >= 0:
                 walk.edits.append("the system prompt or the tools changed")
             walk.head = sum(map(len, system)) + sum(len(dumps(tool)) for tool in tools)

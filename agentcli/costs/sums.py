@@ -23,7 +23,7 @@ from agentcli.costs.spending import (
 )
 from agentcli.sessions.info import SessionInfo, local_day
 
-By = Literal["day", "project", "model", "tool"]
+By = Literal["day", "project", "model", "tool", "account"]
 BY: tuple[By, ...] = get_args(By)
 THINKING, REPLIES = "(thinking)", "(replies)"
 COLUMNS = ("requests", "input", "cache_write", "cache_read", "output", "cost")
@@ -124,6 +124,8 @@ def _name(by: By, info: SessionInfo, spending: Spending) -> str:
             return local_day(spending.record.time)
         case "project":
             return info.directory
+        case "account":
+            return f"{spending.model.partition('/')[0] or '?'}/{spending.account or 'default'}"
         case _:
             return spending.model or "?"
 

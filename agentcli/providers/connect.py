@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from agentcli.core.errors import ConfigError, CredentialsError, InputError
+from agentcli.core.errors import ConfigError, CredentialsError, InputError, ModelError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers.capabilities import CapableModel
 from agentcli.providers.endpoint_facts import EndpointMemory
@@ -48,13 +48,14 @@ def connect(
     stored: Set[str] = frozenset(),
     gates: Path | None = None,
     attended: bool = False,
+    passes_on: Callable[[ModelError], bool] = lambda _: False,
 ) -> Model:
     """Make a Model for `spec` that retries, and continues without the capabilities that its endpoint lacks, kept in `memory`.
 
     No SDK is imported before the first request. `settings` None means the built-in provider of that name. `built_in`
     makes models without a server, by id; `stored` are the variables of `env` that hold stored keys; `attended` says
     that a person may start a local server. If the provider refuses requests, all processes with the same
-    folder `gates` space theirs.
+    folder `gates` space theirs. Errors that `passes_on` are not retried: another account takes over.
 
     Raises CredentialsError if a required key is missing, InputError for a provider or script that does not exist,
     ConfigError for an invalid base URL.
@@ -73,7 +74,9 @@ def connect(
         return RetryingModel(model, retry)
     explained = partial(key_refused, settings=settings, env=env, stored=stored)
     capable = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key, explained)
-    return RetryingModel(capable, retry, gate=gate_for(gates, settings.name, url, key), attended=attended)
+    return RetryingModel(
+        capable, retry, gate=gate_for(gates, settings.name, url, key), attended=attended, passes_on=passes_on
+    )
 
 
 def _need_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:

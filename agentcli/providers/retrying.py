@@ -108,11 +108,12 @@ class RetryingModel:
         *,
         gate: Gate | None = None,
         attended: bool = False,
+        passes_on: Callable[[ModelError], bool] = lambda _: False,
         sleep: Callable[[float], Awaitable[Any]] | None = None,
         chance: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Wrap a model; `gate` is asked before each request.
+        """Wrap a model; `gate` is asked before each request. Errors that it `passes_on` are not retried.
 
         `attended` says that a person may start a server that does not run; `clock` returns seconds that stop while the
         machine sleeps.
@@ -121,6 +122,7 @@ class RetryingModel:
         self._policy = policy or RetryPolicy()
         self._gate = gate or OpenGate()
         self._attended = attended
+        self._passes_on = passes_on
         self._sleep = sleep
         self._chance = chance
         self._clock = clock
@@ -169,7 +171,7 @@ class RetryingModel:
                 cut += [usage] if begun else []
                 policy = self._policy.unattended if error.unstarted and not self._attended else self._policy
                 delay = policy.delay(attempt, error, self._chance(), elapsed, len(cut))
-                if delay is None:
+                if delay is None or self._passes_on(error):
                     raise self._last(error, attempt, elapsed, cut) from None
                 if error.cause == "rate_limit":
                     self._gate.refused(error.retry_after or 0.0, self._clock() - sent)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.core.errors import InputError
+from agentcli.core.record import USUAL_ACCOUNT
 from agentcli.system.locked_file import update
 
 Place = Literal["keyring", "file"]
@@ -17,8 +19,23 @@ SERVICE = "agentcli"
 """The keyring's service name for the keys."""
 
 
+_ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+
+
+def checked_account(name: str) -> str:
+    """Return the name of an account. Raises InputError for one that has other characters than letters, digits, `-`, `_` and `.`, or is reserved."""
+    if not _ACCOUNT.fullmatch(name) or name == USUAL_ACCOUNT:
+        raise InputError(f"{name!r} cannot be the name of an account. Use up to 40 letters, digits, `-`, `_` and `.`.")
+    return name
+
+
+def entry_of(provider: str, account: str = "") -> str:
+    """Return the name under which a key is stored: `anthropic`, or `anthropic/work` for an account. No provider's name has a slash."""
+    return f"{provider}/{account}" if account else provider
+
+
 class KeyStore:
-    """Keys by provider. The file records where each is stored, so that a start without stored keys asks no keyring."""
+    """Keys by provider, and by provider and account. The file records where each is stored, so that a start without stored keys asks no keyring."""
 
     def __init__(self, folder: Path, file: str = "keys.json") -> None:
         self.path = folder / file
@@ -27,10 +44,16 @@ class KeyStore:
         """Return the providers that have a stored key, each with its place."""
         return {provider: "file" if "key" in entry else "keyring" for provider, entry in self._entries().items()}
 
-    def keys(self) -> Mapping[str, str]:
-        """Every stored key that can be read, by provider."""
-        found = {name: _key_of(name, entry) for name, entry in self._entries().items()}
+    def keys(self, account: str = "") -> Mapping[str, str]:
+        """Every stored key of an account that can be read, by provider; without a name the keys that are in no account."""
+        split = {name: name.partition("/") for name in self._entries()}
+        found = {provider: self.key(name) for name, (provider, _, own) in split.items() if own == account}
         return {name: key for name, key in found.items() if key}
+
+    def accounts(self, provider: str) -> Sequence[str]:
+        """Return the names of a provider's accounts, sorted."""
+        split = [name.partition("/") for name in self._entries()]
+        return sorted(account for owner, _, account in split if owner == provider and account)
 
     def key(self, provider: str) -> str:
         """One stored key; empty if none is stored, or it cannot be read. Nothing else is asked of the keyring."""
@@ -46,7 +69,7 @@ class KeyStore:
     def remove(self, provider: str) -> None:
         """Remove a key. Raises InputError if none is stored."""
         if provider not in self._entries():
-            raise InputError(f"No key is stored for {provider}.")
+            raise InputError(f"No key is stored for {provider.replace('/', ', account ')}.")
         _from_keyring(provider, remove=True)
         self._change(provider, None)
 

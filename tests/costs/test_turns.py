@@ -107,6 +107,7 @@ def test_an_edit_of_the_conversation_is_the_cause_of_what_is_sent_again() -> Non
         "old outputs were cleared": Prune(("a",), 900, "asked for"),
         "an edit was undone": Undo(3),
         "the session was rewound": Undo(3, "rewind"),
+        "the account changed to work": Settings(account="work"),
         "the system prompt or the tools changed": Settings(system=("Another.",)),
     }
     for cause, edit in edits.items():

@@ -245,7 +245,7 @@ def _carry(raw: Mapping[str, Any]) -> Carry:
         cleared=None if raw.get("cleared") is None else _all(int, table(raw, "cleared")),
         cleared_inputs=_all(int, table(raw, "cleared_inputs")),
         features={name: _kept(kept) for name, kept in _all(dict, table(raw, "features")).items()},
-        **{name: text(raw, name) for name in ("model", "mode", "policy", "title", "name", "folder")},
+        **{name: text(raw, name) for name in ("model", "mode", "policy", "title", "name", "folder", "account")},
     )
 
 
@@ -264,7 +264,8 @@ def _todo(raw: Mapping[str, Any]) -> TodoItem:
 
 def _settings(raw: Mapping[str, Any]) -> Settings:
     names = (text(raw, "model"), text(raw, "mode"), text(raw, "policy"))
-    return Settings(*names, items(raw, "system", str), items(raw, "tools", dict), text(raw, "why"), text(raw, "folder"))
+    more = (text(raw, "why"), text(raw, "folder"), text(raw, "account"))
+    return Settings(*names, items(raw, "system", str), items(raw, "tools", dict), *more)
 
 
 def _feature_state(raw: Mapping[str, Any]) -> FeatureState:

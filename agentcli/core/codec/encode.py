@@ -130,8 +130,8 @@ def body_to_json(body: Body) -> Json:
             return {"items": [_todo_to_json(item) for item in items]}
         case Checkpoint(data):
             return {"data": dict(data)}
-        case Settings(model, mode, policy, system, tools, why, folder):
-            cause = {name: value for name, value in (("why", why), ("folder", folder)) if value}
+        case Settings(model, mode, policy, system, tools, why, folder, account):
+            cause = {name: value for name, value in (("why", why), ("folder", folder), ("account", account)) if value}
             fixed = {"system": list(system), "tools": [dict(tool) for tool in tools]} if system or tools else {}
             return {"model": model, "mode": mode, "policy": policy, **cause, **fixed}
         case FeatureState(feature, data, model, usage, cost):
@@ -283,6 +283,7 @@ def _carry_to_json(carry: Carry) -> Json:
         "cleared": None if carry.cleared is None else dict(carry.cleared),
         **({"cleared_inputs": dict(carry.cleared_inputs)} if carry.cleared_inputs else {}),
         **({"folder": carry.folder} if carry.folder else {}),
+        **({"account": carry.account} if carry.account else {}),
         **({"features": _features_to_json(carry)} if carry.features else {}),
     }
 

@@ -23,7 +23,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "btw",
     ),
     "Context": ("compress", "context", "uncompress", "prune", "pin", "unpin", "memory", "init"),
-    "Model and permissions": ("model", "mode", "permissions", "tools"),
+    "Model and permissions": ("model", "account", "mode", "permissions", "tools"),
     "Cost and state": ("cost", "budget", "status", "stats", "cache", "why", "doctor"),
     "Terminal": ("help", "keys", "config", "copy", "export", "view", "theme", "raw", "vim", "editor"),
     "Extensions": ("mcp", "skills", "agents", "plugins", "hooks", "checks"),

@@ -1,0 +1,1 @@
+"""Accounts: several keys of one provider, each with costs of its own."""

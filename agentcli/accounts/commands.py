@@ -1,0 +1,42 @@
+"""The slash command of accounts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from agentcli.core.errors import UsageError
+from agentcli.ui.commands.base import CommandContext
+from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Acted, Context, Output, Said
+from agentcli.ui.render.frame import Item
+
+
+def _stored(context: CommandContext) -> Sequence[Item]:
+    accounts = context.session.core.setup.models.accounts
+    return [Item(name) for name in accounts.stored(context.session.model.provider)] if accounts else []
+
+
+@command(where="everywhere", at_once=("",), arguments=_stored)
+async def account(context: Context, names: str) -> AsyncIterator[Output]:
+    """Show or switch the account whose key is used: /account [NAME|default]
+
+    `agentcli auth set PROVIDER --name NAME` stores the key of an account. Several names, separated by commas: the next one takes over at a
+    rate limit. The session records the account, and costs are counted for each. See /help models.
+    """
+    session = context.session
+    accounts, provider = session.core.setup.models.accounts, session.model.provider
+    if accounts is None:
+        raise UsageError("This session has no accounts.")
+    if names:
+        yield Acted(session.switch(account=names))
+    order = accounts.order
+    also = (
+        f", then {', '.join(name for name in order if name != accounts.current)} at a rate limit"
+        if len(order) > 1
+        else ""
+    )
+    stored = ", ".join(accounts.stored(provider)) or "none"
+    yield Said([f"Account: {accounts.current or 'default'}{also}. Stored for {provider}: {stored}."])
+
+
+COMMANDS = (account,)

@@ -1,0 +1,115 @@
+"""The account of a run: which of several stored keys its requests use, by flag, by the session, or by the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli.core.errors import CredentialsError, ModelError
+from agentcli.core.record import USUAL_ACCOUNT
+from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import ProviderSettings, credentials, key_variables
+from agentcli.system.key_store import KeyStore, checked_account
+
+if TYPE_CHECKING:
+    from agentcli.app.project import ProjectContext
+
+
+class RunAccounts:
+    """The account in use, and the ones that take over from it at a rate limit, in their order; none for the usual keys."""
+
+    def __init__(self, project: ProjectContext) -> None:
+        """Raise InputError for a name that cannot be an account's."""
+        self._project = project
+        self._store = KeyStore(project.dirs.config)
+        self._given = names_of(project.options.account)
+        self._here = names_of(by_folder(project.config.general.accounts, project.cwd, project.home))
+        self._names = self._given or self._here
+        self._limited: set[str] = set()
+        self.current = _plain(self._names[0]) if self._names else ""
+        """Its name; empty for the usual keys."""
+
+    def resume(self, recorded: str) -> None:
+        """Continue with the account that a session has recorded, or that the folder has, unless this run was given one."""
+        if not self._given:
+            self._names = self._here if not recorded or recorded in self._here else (recorded,)
+            self.current = _plain(recorded or (self._names[0] if self._names else ""))
+
+    def use(self, text: str) -> None:
+        """Use these accounts, separated by commas, from the next request on. Raises InputError for a name that cannot be one."""
+        names = names_of(text)
+        self._names = self._given = names
+        self.current = _plain(names[0]) if names else ""
+        self._limited.clear()
+
+    def stored(self, provider: str) -> Sequence[str]:
+        """Return the accounts of a provider with a stored key of their own."""
+        return self._store.accounts(provider)
+
+    @property
+    def order(self) -> Sequence[str]:
+        """The accounts that were asked for, in the order in which they take over."""
+        return self._names
+
+    def begin_turn(self) -> None:
+        """Try each account again."""
+        self._limited.clear()
+
+    def passes_on(self, error: ModelError, provider: str) -> bool:
+        """Return True if another account takes over after this error: only at a rate limit, and only among those asked for."""
+        return error.cause == "rate_limit" and bool(self._next(provider))
+
+    def move_on(self, provider: str) -> str:
+        """Use the next account, and return its name."""
+        self._limited.add(self.current or USUAL_ACCOUNT)
+        self.current = _plain(self._next(provider) or self.current)
+        return self.current or USUAL_ACCOUNT
+
+    def _next(self, provider: str) -> str:
+        here = self.current or USUAL_ACCOUNT
+        known = {USUAL_ACCOUNT, *self.stored(provider)} if len(self._names) > 1 else set[str]()
+        return next((name for name in self._names if name != here and name in known - self._limited), "")
+
+    def require(self, settings: ProviderSettings, env: Mapping[str, str]) -> None:
+        """Raise CredentialsError if a provider that takes keys lacks the account in use: no other key replaces it."""
+        if PROVIDERS[settings.kind].takes_key and key_variables(settings) and credentials(settings, env) is None:
+            raise _lacking(self.current, settings.name, self.stored(settings.name))
+
+    def environment(self, env: Mapping[str, str], providers: Mapping[str, ProviderSettings]) -> Mapping[str, str]:
+        """Return the environment with the keys of the account in use, and no others: a provider without this account has no key."""
+        if not self.current:
+            return env
+        variables = {name: key_variables(settings) for name, settings in providers.items()}
+        others = {variable for each in variables.values() for variable in each}
+        keys = self._store.keys(self.current)
+        own = {variables[name][0]: key for name, key in keys.items() if variables.get(name)}
+        return {**{name: value for name, value in env.items() if name not in others}, **own}
+
+
+def _lacking(name: str, provider: str, stored: Sequence[str]) -> CredentialsError:
+    known = f" Stored: {', '.join(stored)}." if stored else ""
+    return CredentialsError(
+        f"{provider} has no account {name}.{known} Store its key: agentcli auth set {provider} --name {name}"
+    )
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    """Split the names of accounts. Raises InputError for a name that cannot be one."""
+    named = [name for name in map(str.strip, text.split(",")) if name]
+    return tuple(dict.fromkeys(name if name == USUAL_ACCOUNT else checked_account(name) for name in named))
+
+
+def by_folder(accounts: Mapping[str, str], folder: Path, home: Path) -> str:
+    """Return the accounts that the setting `accounts` names for a folder: those of the nearest folder above it; empty if none does."""
+    inside = {
+        place: names
+        for given, names in accounts.items()
+        for place in [home / given[2:] if given.startswith("~/") else home if given == "~" else Path(given)]
+        if folder.is_relative_to(place.resolve())
+    }
+    return inside[max(inside, key=lambda place: len(place.resolve().parts))] if inside else ""
+
+
+def _plain(name: str) -> str:
+    return "" if name == USUAL_ACCOUNT else name
