@@ -52,7 +52,7 @@ Each theme says what the file of a trusted project may set; agentcli names what 
 Each line below is a key with its default, the unit, and the other values or the bounds.
 """
 THEMES: Mapping[str, tuple[str, ...]] = {
-    "Model": ("model", "agent"),
+    "Model": ("model", "accounts", "agent"),
     "Permissions and sandbox": ("mode", "sandbox", "sandbox_network", "add_dirs", "permissions"),
     "Budgets": ("budget",),
     "Context": ("context",),

@@ -26,9 +26,7 @@ Provider = Annotated[
 ]
 
 
-Account = Annotated[
-    str, typer.Option("--name", metavar="ACCOUNT", help="the key of an account, for --account and /account")
-]
+Account = Annotated[str, typer.Option("--name", metavar="ACCOUNT", help="the key of this account, see --account")]
 
 
 @app.command("set")

@@ -83,8 +83,8 @@ class Carry:
     cleared_inputs: Mapping[str, int] = field(default_factory=dict)
     """Calls with the prune that cleared their input."""
     folder: str = ""
-    account: str = ""
     features: Mapping[str, Kept] = field(default_factory=dict)
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)
