@@ -32,7 +32,7 @@ from tests.bench.mutant_trials import LATE, SECONDS, Trials
 from tests.bench.mutations import CHECKOUT, Mutant, mutant, places
 
 COPIED = ("agentcli", "tests", "prompts", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
-TESTING = 30
+TESTING = 60
 """Seconds for the tests of a mutant in its own area, and again for the other tests; the fastest run first."""
 ENDLESS = 100
 """Seconds after which a test fails, since a loop that never ends is noticed."""
