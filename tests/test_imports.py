@@ -95,6 +95,7 @@ def test_a_session_without_goals_timers_checks_language_servers_and_side_questio
         "agentcli.side_question",
         "agentcli.web_search",
         "agentcli.output_schema",
+        "agentcli.ui.commands.memory_proposal",
         "jsonschema",
     )
     assert not [module for module in loaded(run, tmp_path) if module.startswith(unused)]

@@ -13,7 +13,7 @@ from agentcli.app.host import TerminalHost
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.message import Message, Text
-from agentcli.ui.commands.memory import with_line
+from agentcli.project.notes import with_line
 from tests.ui.contexts import ScriptedContext
 from tests.ui.test_slash import type_
 
