@@ -58,9 +58,9 @@ def test_no_list_item_is_no_answer_but_for_none(answer: str, unfit: int) -> None
     assert proposal(answer, ()) == Proposal((), 0, unfit)
 
 
-@given(st.text(alphabet=st.sampled_from("-* \n\r\t\x1b\x85\u2028\u202e@`<ab.")))
-def test_of_any_answer_only_lines_that_keep_the_bounds_are_proposed(answer: str) -> None:
-    found = proposal(answer, ())
+@given(st.lists(st.text(alphabet=st.sampled_from("-* \n\r\t\x1b\x85\u2028\u202e@`<ab."))))
+def test_of_any_answer_only_lines_that_keep_the_bounds_are_proposed(items: Sequence[str]) -> None:
+    found = proposal("\n".join(f"- {item}" for item in items), ())
     assert len(found.lines) <= LINES
     for line in found.lines:
         assert is_safe(line)
