@@ -145,7 +145,7 @@ def test_a_skill_is_carried_through_a_compaction_in_its_newest_form(tmp_path: Pa
 def test_what_a_projects_skill_allows_is_asked_about_once_and_ends_with_the_turn(
     answer: ApprovalResponse, runs: bool, tmp_path: Path
 ) -> None:
-    work = project(tmp_path, skills__pdf=skill("allowed-tools: Bash(touch *), WebSearch\n"))
+    work = project(tmp_path, skills__pdf=skill("allowed-tools: Bash(touch *), OtherTool\n"))
     touch = call("bash", "b1", command="touch made")
     person = Person(answer, NO, NO)
     session = in_project(

@@ -186,7 +186,7 @@ def test_lists_tell_what_is_chosen_from(program: Program) -> None:
         t.gone("Rewind to which")
         t.send("/config\r")
         t.until("Model of a new session, provider/model or an alias")
-        t.send("\x1b[B")
+        t.send("\x1b[B\x1b[B")
         t.until("  Mode of a new session.")
         t.send("\x1b")
         t.gone("Mode of a new session.")

@@ -96,7 +96,11 @@ def test_opencode_names_an_agent_by_its_file_and_denies_tools_by_a_mapping(tmp_p
         ('tools: {read: true, "*": false}', (), set()),
         ('permission: {"*": deny, edit: allow}', ("write", "edit", "multi_edit"), set()),
         ("permission: deny", (), set()),
-        ('tools: {bash: false}\npermission: {bash: allow, "web*": deny}', None, {"web_fetch", "mcp__web*"}),
+        (
+            'tools: {bash: false}\npermission: {bash: allow, "web*": deny}',
+            None,
+            {"web_fetch", "web_search", "mcp__web*"},
+        ),
         ('tools: {"docs_*": false, my_server_find: false}', None, {"mcp__docs_**", "mcp__my_*server_*find"}),
     ],
 )

@@ -132,6 +132,7 @@ class ScriptedSession:
         self.notes: Sequence[str] = ()
         self.extensions = NoExtensions()
         self.server_pool = None
+        self.core = SimpleNamespace(setup=SimpleNamespace(models=SimpleNamespace(spec=lambda _: MODELS[0])))
         self.steered: list[str] = []
         self.unseen: list[Prompt] = []
 
