@@ -73,7 +73,7 @@ def test_each_task_is_run_with_each_model_as_often_as_requested_and_once_each(pr
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
-    [({"base": "gone"}, "There is no commit gone in"), ({"repo": ".."}, "not a git repository")],
+    [({"base": "gone"}, "Unknown commit gone in"), ({"repo": ".."}, "not a git repository")],
 )
 def test_a_task_without_a_commit_to_start_from_is_bad_input(
     program: Program, wrong: dict[str, str], words: str
