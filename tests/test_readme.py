@@ -21,3 +21,8 @@ NAMED = sorted(
 @pytest.mark.parametrize("path", NAMED)
 def test_a_path_that_the_readme_names_exists(path: str) -> None:
     assert (ROOT / "agentcli" / path).exists() or (ROOT / path).exists()
+
+
+def test_the_readme_links_to_every_page_of_the_manual() -> None:
+    linked = set(re.findall(r"\(agentcli/manual/(\w[\w-]*)\.md\)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert linked == {page.stem for page in (ROOT / "agentcli/manual").glob("*.md")} - {"index"}
