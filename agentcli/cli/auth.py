@@ -75,9 +75,9 @@ def list_keys() -> None:
     for name, settings in _providers(program).items():
         variable = next((each for each in key_variables(settings) if program.given_env.get(each)), "")
         stored = {"keyring": "keyring", "file": "keys.json"}.get(places.get(name, ""), "")
-        if settings.kind or variable or stored:  # a search engine that nobody uses is no news
-            rows.append([name, (variable and f"{variable} (environment)") or stored or "none", stored])
-        rows[-1].append(", ".join(store.accounts(name)))
+        accounts = ", ".join(store.accounts(name))
+        if settings.kind or variable or stored or accounts:  # a search engine that nobody uses is no news
+            rows.append([name, (variable and f"{variable} (environment)") or stored or "none", stored, accounts])
     print_table((Column("provider", style="bold"), Column("key in use"), Column("stored in"), Column("accounts")), rows)
 
 

@@ -29,6 +29,11 @@ class CostSum:
         return CostSum(self.count + 1, self.usage + usage, known)
 
 
+def plus(one: float | None, other: float | None) -> float | None:
+    """Return the sum of two costs; None, an unknown price, adds nothing to a known cost."""
+    return None if one is None and other is None else (one or 0.0) + (other or 0.0)
+
+
 def money(cost: float | None) -> str:
     """Return an amount in USD as text; None means that no price is known."""
     if cost is None:

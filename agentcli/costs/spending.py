@@ -12,6 +12,7 @@ from agentcli.core.message import File, Image, Message, Part, Text, Thinking, To
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, FeatureState, Prune, Record, Settings, Title, Undo
 from agentcli.core.subagent_result import purpose, spent
+from agentcli.sessions.info import full_name
 
 SpecOf = Callable[[str], ModelSpec | None]
 """Returns the spec of a model by its name; None for an unknown one."""
@@ -58,6 +59,11 @@ class Spending:
     added: Sequence[Added] = ()
 
     @property
+    def rewritten(self) -> int:
+        """Tokens of `lost` that were written to the cache again; the others were fresh input."""
+        return min(self.lost, self.usage.cache_write)
+
+    @property
     def new(self) -> int:
         """Tokens of the prompt that no request had before."""
         return self.usage.input + self.usage.cache_write - self.lost
@@ -81,9 +87,8 @@ def shares(one: Spending, prices: Prices | None) -> Shares:
     if divided is None:
         return Shares(0.0, one.cost, 0.0, 0.0)
     fresh, written, read, output = (part * one.cost for part in divided)
-    rewritten = min(one.lost, usage.cache_write)
-    again = one.lost - rewritten
-    lost = _part(written, rewritten, usage.cache_write) + _part(fresh, again, usage.input)
+    again = one.lost - one.rewritten
+    lost = _part(written, one.rewritten, usage.cache_write) + _part(fresh, again, usage.input)
     return Shares(lost, fresh + written - lost, read, output)
 
 
@@ -191,7 +196,7 @@ def _of_record(walk: _Walk, record: Record) -> Iterator[Spending]:
 
 
 def _reply(walk: _Walk, record: Record, message: Message, usage: Usage) -> Spending:
-    model = f"{message.provider}/{message.model}" if message.provider else message.model
+    model = full_name(message)
     spec = walk.spec_of(model)
     sent = walk.last or record.time
     lost, why = _lost(walk, usage, model, spec, sent)

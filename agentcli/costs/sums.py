@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Literal, get_args
 
+from agentcli.core.costs import plus
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Part, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune, Record
@@ -152,11 +153,11 @@ class _Tools:
             self._sum(name).add(one.usage, one.cost, 0)
             return
         # Of the prompt the old part was read from the cache, or sent again; the new part was charged in full.
-        old_fresh, old_written = _split(one)
+        old_fresh, old_written = float(one.lost - one.rewritten), float(one.rewritten)
         usage = one.usage
         old = (old_fresh, old_written, float(usage.cache_read))
         new = (usage.input - old_fresh, usage.cache_write - old_written, 0.0)
-        self._divide(self.in_view or list(one.added), old, _plus(share.lost, share.read))
+        self._divide(self.in_view or list(one.added), old, plus(share.lost, share.read))
         self._divide(one.added or self.in_view, new, share.new)
         self._divide_output(one, share)
 
@@ -213,16 +214,6 @@ class _Tools:
 
 def _output(part: Part, seq: int) -> Added:
     return Added(part.name if isinstance(part, ToolCall) else REPLIES, part_size(part), seq)
-
-
-def _split(one: Spending) -> tuple[float, float]:
-    """Return the tokens that were sent again as fresh input, and as writes to the cache."""
-    written = min(one.lost, one.usage.cache_write)
-    return float(one.lost - written), float(written)
-
-
-def _plus(one: float | None, other: float | None) -> float | None:
-    return None if one is None and other is None else (one or 0.0) + (other or 0.0)
 
 
 def _times(cost: float | None, of: float) -> float | None:

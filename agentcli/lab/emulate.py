@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from datetime import UTC, datetime
 from itertools import accumulate
 
 from agentcli.context.cache_model import PrefixCache, rules_of
@@ -64,3 +65,9 @@ def marks(request: Request) -> list[int]:
     """Return the breakpoints as numbers of blocks."""
     starts = list(accumulate((len(message.parts) for message in request.messages), initial=1))
     return sorted(0 if place.message < 0 else starts[place.message] + place.part for place in request.breakpoints)
+
+
+def seconds_of(time: str) -> float:
+    """Return the time of a record in seconds since the epoch; UTC unless it names a zone."""
+    moment = datetime.fromisoformat(time)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -26,7 +26,7 @@ from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
 from agentcli.core.record import Body, Compaction, Prune, Record, Settings, Todo
 from agentcli.core.tool import Traits
 from agentcli.lab.demand import Demand, Needs
-from agentcli.lab.emulate import EmulatedCache
+from agentcli.lab.emulate import EmulatedCache, seconds_of
 from agentcli.lab.facts import Fact, Retention, count_retained
 from agentcli.lab.ledgered import summary_of
 
@@ -175,7 +175,7 @@ class _Player:
         self.counter.head = self.counter.overhead(system, tools)
 
     def ask(self, record: Record, message: Message) -> None:
-        self.now = _seconds(self.records[-1].time if self.records else record.time)
+        self.now = seconds_of(self.records[-1].time if self.records else record.time)
         self.make_room()
         request, size = self.request()
         self.played = replace(self.played, refused=self.played.refused + (size > self.limits.usable))
@@ -265,8 +265,3 @@ class _Player:
 
 def _schema(raw: Mapping[str, Any]) -> ToolSchema:
     return ToolSchema(str(raw["name"]), str(raw.get("description") or ""), raw.get("parameters") or {})
-
-
-def _seconds(time: str) -> float:
-    moment = datetime.fromisoformat(time)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

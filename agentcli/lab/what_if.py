@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from datetime import UTC, datetime
 
 from agentcli.context.assemble import Assembler
 from agentcli.context.cache_model import PrefixCache, rules_of
@@ -13,13 +12,15 @@ from agentcli.context.settings import CacheSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.context.view import View, grown, view
+from agentcli.core.costs import plus
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History, evolve, fold
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import REPLY_TOKENS, ModelSpec, Request, ToolSchema
 from agentcli.core.record import Compaction, Failure, FeatureState, Record, Title, Undo
 from agentcli.core.subagent_result import spent
-from agentcli.lab.emulate import Block, blocks_of, marks
+from agentcli.lab.emulate import Block, blocks_of, marks, seconds_of
+from agentcli.sessions.info import full_name
 
 Price = Callable[[ModelSpec, Usage, Record], float | None]
 """Returns the cost in USD of a usage of a model; None if its price is not known."""
@@ -44,12 +45,12 @@ class Estimate:
     @property
     def total(self) -> float | None:
         """USD for the whole session."""
-        return _plus(self.cost, self.beside)
+        return plus(self.cost, self.beside)
 
     @property
     def total_charged(self) -> float | None:
         """USD that the session was charged."""
-        return _plus(self.charged, self.charged_beside)
+        return plus(self.charged, self.charged_beside)
 
 
 def what_if(records: Iterable[Record], choose: Choice, price: Price) -> Estimate:
@@ -81,7 +82,7 @@ class _Player:
         """Charge what a record spent, and add it to the session."""
         match record.body:
             case Message("assistant", usage=usage) as message:
-                name = f"{message.provider}/{message.model}" if message.provider else message.model
+                name = full_name(message)
                 self.recorded, self.model = name, self.choose(name)
                 if usage is not None and usage.total:
                     self.ask(record, usage, message.cost)
@@ -111,7 +112,7 @@ class _Player:
         assert model is not None
         request = self.request(model)
         self.blocks = fitted(blocks_of(request, self.counter), self.blocks, recorded.prompt)
-        now = _seconds(self.records[-1].time if self.records else record.time)
+        now = seconds_of(self.records[-1].time if self.records else record.time)
         read, written = self.cache.use(self.blocks, marks(request), rules_of(model), now)
         fresh = max(0, recorded.prompt - read - written)
         if charges_writes(model) and recorded.prompt >= model.cache_minimum:
@@ -121,8 +122,8 @@ class _Player:
             self.found,
             requests=self.found.requests + 1,
             usage=self.found.usage + usage,
-            cost=_plus(self.found.cost, self.price(model, usage, record)),
-            charged=_plus(self.found.charged, cost),
+            cost=plus(self.found.cost, self.price(model, usage, record)),
+            charged=plus(self.found.charged, cost),
         )
 
     def request(self, model: ModelSpec) -> Request:
@@ -161,8 +162,8 @@ class _Player:
     def beside(self, cost: float | None, charged: float | None) -> None:
         self.found = replace(
             self.found,
-            beside=_plus(self.found.beside, cost),
-            charged_beside=_plus(self.found.charged_beside, charged),
+            beside=plus(self.found.beside, cost),
+            charged_beside=plus(self.found.charged_beside, charged),
         )
 
 
@@ -197,12 +198,3 @@ def _scaled(sizes: Sequence[int], total: int) -> list[int]:
         scaled.append(upto - given)
         given = upto
     return scaled
-
-
-def _plus(one: float | None, other: float | None) -> float | None:
-    return one if other is None else (one or 0.0) + other
-
-
-def _seconds(time: str) -> float:
-    moment = datetime.fromisoformat(time)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -211,7 +211,7 @@ def _noted(info: SessionInfo, record: Record) -> SessionInfo:
             last = first_title(message)
             return replace(info, title=info.title or last, last=last, prompts=info.prompts + message.is_prompt)
         case Message(role="assistant") as message:
-            info = info if info.model else replace(info, model=_full_name(message))
+            info = info if info.model else replace(info, model=full_name(message))
             return _spent(info, message.usage or Usage(), message.cost)
         case ToolResult(metadata=metadata) as result:
             _, usage, cost = spent(result)
@@ -348,7 +348,8 @@ def _parent(raw: Mapping[str, Any]) -> Parent | None:
     return Parent(text(raw, "session", None), whole(raw, "seq"), known)
 
 
-def _full_name(message: Message) -> str:
+def full_name(message: Message) -> str:
+    """Return the name of the model of a reply: `provider/model`, or what is known of it."""
     return f"{message.provider}/{message.model}" if message.provider and message.model else message.model
 
 

@@ -63,3 +63,17 @@ def test_the_help_names_every_provider_with_keys(capsys: pytest.CaptureFixture[s
     invoke(["auth", "set", "--help"])
     listed = " ".join(capsys.readouterr().out.split())
     assert f"{', '.join(SERVERS)}, or a configured provider" in listed
+
+
+def test_an_account_of_a_search_engine_stands_in_a_row_of_its_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for provider, account in (("openai", "own"), ("brave", "work")):
+        monkeypatch.setattr("sys.stdin", io.StringIO("secret"))
+        set_key(provider, account, untried=True)
+    capsys.readouterr()
+    list_keys()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["brave", "none", "work"] in rows
+    assert ["openai", "none", "own"] in rows
+    assert not [row for row in rows if row[0] == "tavily"]
