@@ -101,7 +101,7 @@ def names_of(text: str) -> tuple[str, ...]:
 
 
 def by_folder(accounts: Mapping[str, str], folder: Path, home: Path) -> str:
-    """Return the accounts that the setting `accounts` names for a folder: those of the nearest folder above it; empty if none does."""
+    """Return the accounts that the setting `accounts` has for a folder or the nearest folder above it; empty if it has none."""
     inside = {
         place: names
         for given, names in accounts.items()

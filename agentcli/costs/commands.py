@@ -12,7 +12,7 @@ from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said
 
 LISTED = 3
-"""Costliest turns that are listed besides the newest."""
+"""Number of turns listed besides the newest: the costliest ones."""
 
 
 @command(where="everywhere", at_once=True)

@@ -80,7 +80,7 @@ class Shares:
 
 
 def shares(one: Spending, prices: Prices | None) -> Shares:
-    """Divide the cost of a request by these prices, those of its model."""
+    """Divide the cost of a request among its kinds of tokens, by the prices of its model."""
     if one.cost is None:
         return Shares()
     usage, divided = one.usage, _divided(one.usage, prices) or _divided(one.usage, USUAL)

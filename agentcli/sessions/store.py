@@ -215,7 +215,7 @@ class Store:
         return sorted(infos, key=order, reverse=True)
 
     def records(self, info: SessionInfo) -> Iterator[Record]:
-        """Yield the records of a session that can be read, oldest first; whoever has it open is not disturbed."""
+        """Yield the readable records of a session, oldest first. A program that has the session open is not disturbed."""
         return Session(self.folder(info), info, self._disk, None).records()
 
     def rename(self, info: SessionInfo, name: str, project: Projects = None, *, through: Through = iter) -> SessionInfo:
