@@ -81,7 +81,7 @@ _JQ = """
 --color-output --ascii-output --join-output --arg=pair --argjson=pair --tab --indent=number --stream --version
 """
 _PS = """
--eAfFlj -p:text -u:word -C:text -o:psfields --forest --no-headers --sort=text --ppid=number --pid=number
+-eAaxfFljw -p:text -u:word -C:text -o:psfields --forest --no-headers --sort=text --ppid=number --pid=number
 """
 _SUM = "-bt --binary --text --tag --zero -z"
 _VERSION = (Shape("--version", needs="--version"),)

@@ -41,10 +41,20 @@ def _consequence(name: str, arguments: list[str], folders: Sequence[Path]) -> st
     if uses_network((name, *arguments), folders):
         return _NETWORK
     if name == "git":
-        return next((_BY_GIT[word] for word in arguments[:1] if word in _BY_GIT), "")
+        found = next((_BY_GIT[word] for word in arguments[:1] if word in _BY_GIT), "")
+        return "" if arguments[:1] == ["checkout"] and _only_switches(arguments[1:], folders) else found
     if name in ("find", "fd", "fdfind") and "-delete" in arguments:
         return _DELETES
     return _BY_PROGRAM.get(name, "")
+
+
+def _only_switches(arguments: Sequence[str], folders: Sequence[Path]) -> bool:
+    """Return True if `git checkout` only goes to a branch, which git refuses to do if changes would be lost."""
+    names = [word for word in arguments if not word.startswith("-")]
+    options = set(arguments) - set(names) - {"-b", "-q", "--quiet", "-t", "--track", "--no-track"}
+    creates = "-b" in arguments
+    files = any(os.path.lexists(os.path.join(folder, name)) for folder in folders for name in names)
+    return not options and (creates or (len(names) == 1 and not files))
 
 
 def is_cautious(why: str) -> bool:

@@ -113,7 +113,7 @@ _WORD = re.compile(
     r"|(?P<raw>'[^']*')"
     rf'|(?P<double>"(?:[^"\\$`]|\\[^\n]|\$(?=["|) ])|{HERE_TEXT})*")'
     r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\})"
-    r"|(?P<wild>[*?])"
+    r"|(?P<wild>[*?]|\[[A-Za-z0-9]-[A-Za-z0-9]\])"
 )
 # With any file name in place of `--include=*.py`, the word still begins with `--include=` and names files to search.
 _FIXED_OPTIONS = ("--include=", "--exclude=", "--exclude-dir=", "--glob=", "--iglob=")
@@ -262,8 +262,9 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
             return NotPlain(f"{OBSTACLES['$']}{UNCHECKED}")
         wild = wild or (piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start))
         value.append(_piece_value(piece.lastgroup or "", raw, variable))
-        # What `?` matches depends on the locale; `*` matches more.
-        pattern.append("*" if piece.lastgroup == "wild" else glob.escape(value[-1]))
+        # What `?` and `[a-z]` match depends on the locale; `*` matches more.
+        if piece.lastgroup != "wild" or pattern[-1:] != ["*"]:
+            pattern.append("*" if piece.lastgroup == "wild" else glob.escape(value[-1]))
         index = piece.end()
     if wild and (first or any(PLACE in each for each in value)):
         return NotPlain(f"uses a wildcard{UNCHECKED}")

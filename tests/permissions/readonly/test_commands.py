@@ -109,6 +109,7 @@ def test_what_the_user_chose_for_the_whole_home_folder_does_not_nag(tmp_path: Pa
     ("line", "expected"),
     [
         ("ps aux", "only"),
+        ("ps -axo pid,ppid,%cpu,args", "only"),
         ("ps aux | grep node | head -5", "only"),
         ("ss -tln; pgrep -fl node", "only"),
         ("df -h", "only"),

@@ -73,6 +73,13 @@ def test_a_port_that_a_program_outside_serves_is_a_reason_to_ask() -> None:
         ("git push", "git push uses the network"),
         ("git reset --hard", "git reset discards changes"),
         ("git clean -f", "git clean deletes files"),
+        ("git checkout .", "git checkout discards changes"),
+        ("git checkout -- a", "git checkout discards changes"),
+        ("git checkout -f main", "git checkout discards changes"),
+        ("git checkout -B main", "git checkout discards changes"),
+        ("git checkout main a", "git checkout discards changes"),
+        ("git checkout main", ""),
+        ("git checkout -b new main", ""),
         ("git log reset", ""),
         ("git", ""),
         ("npm install", "npm install uses the network"),
@@ -80,7 +87,7 @@ def test_a_port_that_a_program_outside_serves_is_a_reason_to_ask() -> None:
     ],
 )
 def test_the_consequence_of_a_command_is_named(words: str, consequence: str) -> None:
-    assert named_consequence(words.split(), [Path("/nowhere")]) == consequence
+    assert named_consequence(words.split(), [Path("/")]) == consequence
     assert is_cautious(consequence) is bool(consequence)
 
 

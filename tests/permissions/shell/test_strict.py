@@ -62,6 +62,8 @@ PLAIN = {
     "ls *.py": (Command(("ls", "*.py"), "", True, globs=("", "*.py")),),
     "ls a?": (Command(("ls", "a?"), "", True, globs=("", "a*")),),
     "ls a*b?c": (Command(("ls", "a*b?c"), "", True, globs=("", "a*b*c")),),
+    "ls a[0-9][a-z]*b": (Command(("ls", "a[0-9][a-z]*b"), "", True, globs=("", "a*b")),),
+    "ls '[0-9]'[0-9]": (Command(("ls", "[0-9][0-9]"), "", True, globs=("", "[[]0-9]*")),),
     "ls -- *": (Command(("ls", "--", "*"), "", True, globs=("", "", "*")),),
     "ls 'a*'*": (Command(("ls", "a**"), "", True, globs=("", "a[*]*")),),
     "ls \\**": (Command(("ls", "**"), "", True, globs=("", "[*]*")),),
@@ -152,7 +154,7 @@ MORE = {
         "ls $",
         "ls a$",
     ],
-    "uses a wildcard: can't be checked": ["* x", "l* x", "[ -f * ]", 'for f in a; do ls "$f"*; done'],
+    "uses a wildcard: can't be checked": ["* x", "l[a-z] x", "l* x", "[ -f * ]", 'for f in a; do ls "$f"*; done'],
     "uses braces: can't be checked": ["ls {a,b}", "ls a{b}", "ls {", "{ ls; }"],
     "contains something unusual: can't be checked": [
         "ls }",
@@ -177,7 +179,7 @@ MORE = {
         "ls\n;",
     ],
     "can't parse the command": ["[ -f x"],
-    "uses a wildcard or test: can't be checked": ["ls [ab]"],
+    "uses a wildcard or test: can't be checked": ["ls [ab]", "ls [!a-z]", "ls [^0-9]"],
     "uses ~: can't be checked": ["[[ a =~ b ]]", "~/x", "ls ~", "ls ~/x", "ls a=~/x", "ls a:~/x"],
     "uses $… in quotes: can't be checked": [
         'for f in a; do ls "$g"; done',
