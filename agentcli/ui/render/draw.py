@@ -85,7 +85,8 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
         status = status_line(state.status, size.columns, look.theme)
         low, (row, column) = input_lines(edit, size, look.theme, status)
         low, cursor = lowest([*above, *low], (len(above) + row, column), room)
-    high = [*unfinished, *_busy(state, size, look, now)][-max(room - len(low), 0) :] if room > len(low) else []
+    busy = _busy(state, size, look, now, bool(unfinished))
+    high = [*unfinished, *busy][-max(room - len(low), 0) :] if room > len(low) else []
     return Live((*high, *low), (len(high) + cursor[0], cursor[1]))
 
 
@@ -113,13 +114,13 @@ def _around(state: State, size: Size, theme: Theme) -> list[str]:
     return lines[-6:]
 
 
-def _busy(state: State, size: Size, look: Look, now: float) -> list[str]:
+def _busy(state: State, size: Size, look: Look, now: float, below_text: bool) -> list[str]:
     theme = look.theme
     lines = _running(state, size, look, now)
     # While a question is open, the program waits for the person.
     if state.work is not None and state.dialog is None:
         todo = _todo(state.todo, size, theme)
-        lines += [""] if todo and lines and size.rows >= ROOMY else []
+        lines += [""] if todo and (lines or below_text) and size.rows >= ROOMY else []
         lines += todo
         lines += [""] if size.rows >= ROOMY else []
         lines.append(_progress_line(_activity(state, state.work), state.work, now, size.columns - 1, theme))

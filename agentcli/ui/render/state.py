@@ -211,10 +211,10 @@ def _with_reason(state: State, event: happened.TurnEnded) -> State:
         case "done":
             return state
         case "interrupted":
-            return state.add(Note("warn", "Interrupted. Tell it what to do instead."))
+            return state.add(Note("warn", "Interrupted. Tell it what to do instead.", gap=True))
         case "failed" | "limit" | "refused" | "incomplete" | "blocked":
             message = safe(str(event.error)) if event.error else f"The turn ended: {event.ending}."
-            return state.add(Note("error", message))
+            return state.add(Note("error", message, gap=True))
 
 
 def _recorded(state: State, record: Record, now: float) -> State:

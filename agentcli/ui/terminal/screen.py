@@ -257,15 +257,19 @@ class Screen:
         return draw(self.state, self._device.editor.edit, size, self.look, self._unfinished, time.monotonic())
 
     def _at_bottom(self, live: Live, printed: int, rows: int) -> Live:
-        """Add blank rows above a live part that became lower on a full screen: the input stays at the bottom.
+        """Add blank rows above a live part that became lower on a full screen during work: the input stays at the bottom.
 
-        The next lines that are printed take those rows.
+        The next lines that are printed take those rows. Without work nothing follows: the input comes right below the text.
         """
         self._printed = min(self._printed + printed, rows)
         high = len(live.lines)
+        if self.state.work is None:
+            self._high = high
+            return live
         free = self._high - printed - high if self._printed + high >= rows else 0
         blank = max(0, min(free, rows - 1 - high))
-        self._high = high + blank
+        # The rows of a menu are free again below the input once it closes.
+        self._high = blank + (min(high, self._high) if self._device.editor.edit.menu else high)
         return Live(("",) * blank + live.lines, (live.cursor[0] + blank, live.cursor[1])) if blank else live
 
     def _forget_position(self) -> None:

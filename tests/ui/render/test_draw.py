@@ -138,6 +138,12 @@ def test_in_a_low_window_the_list_of_steps_leaves_room_for_the_running_command()
     ]
 
 
+def test_the_list_of_steps_is_apart_from_the_text_above_it() -> None:
+    state = State(todo=(TodoItem("one"), TodoItem("two")), work=Work("Working", 0.0))
+    lines = [line.strip() for line in draw(state, Edit(), Size(40, 24), Look(MUTE), ["text"], 0.5).lines]
+    assert lines[:4] == ["text", "", "☐ one", "☐ two"]
+
+
 @given(st.text(alphabet="ab日\n\t", max_size=60), st.integers(4, 30), st.data())
 def test_the_cursor_stands_before_the_letter_it_belongs_to(text: str, columns: int, data: st.DataObject) -> None:
     cursor = data.draw(st.integers(0, len(text)))

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from agentcli.core.event import (
     CallDelta,
     CompactionEnded,
@@ -167,6 +169,15 @@ def test_a_turn_without_a_whole_answer_shows_what_came_and_says_so() -> None:
     state = after(TextDelta("half"), TurnEnded("incomplete", text="half", error=ValueError("ran into its limit")))
     assert replies(state) == ["half"]
     assert state.finished[-1] == Note("error", "ran into its limit", gap=True)
+
+
+@pytest.mark.parametrize(
+    "ended", [TurnEnded("failed", error=ValueError("broken")), TurnEnded("interrupted")], ids=["failed", "interrupted"]
+)
+def test_the_reason_for_an_end_is_apart_from_the_prompt(ended: TurnEnded) -> None:
+    note = after(recorded(Message("user", (Text("go"),))), ended).finished[-1]
+    assert isinstance(note, Note)
+    assert note.gap
 
 
 def test_the_todo_list_follows_its_records() -> None:

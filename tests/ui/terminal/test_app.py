@@ -236,6 +236,46 @@ def test_page_keys_go_through_a_menu_and_a_long_draft_and_leave_earlier_prompts_
         t.until("  line 14!")
 
 
+@pytest.mark.parametrize("opened", ["/", "@", "/model\r", "?"])
+def test_no_blank_rows_stay_above_the_input_after_a_menu_closes(tmp_path: Path, opened: str) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("long 12 20000\r")
+        t.until("all done")
+        t.settle()
+        place = t.cursor[0]
+        t.send(opened)
+        t.until("q close" if opened == "?" else "Esc to cancel" if "\r" in opened else "more")
+        t.settle()
+        t.send("\x1b" if opened in ("/model\r", "?") else "\x7f")
+        t.gone("q close" if opened == "?" else "Esc to cancel" if "\r" in opened else "more")
+        t.settle()
+        rows, row = t.screen(), t.cursor[0]
+    assert row <= place
+    assert rows[row - 1].startswith("─")
+    assert rows[row - 2] == ""
+    assert rows[row - 3].strip()
+    assert rows[row + 1].startswith("ask · ")
+    assert not any(rows[row + 2 :])
+
+
+def test_no_blank_rows_stay_above_the_input_after_a_menu_closes_during_work(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("long 12 20000\r")
+        t.until("all done")
+        t.send("long 500 100\r")
+        t.until("Esc to interrupt")
+        t.until("#0001", 30)
+        t.send("/")
+        t.until("… 5")
+        t.send("\x7f")
+        t.gone("… 5")
+        rows, row = t.screen(), t.cursor[0]
+    assert "Esc to interrupt" in rows[row - 2]
+    assert "\n\n\n" not in "\n".join(rows[:row])
+
+
 def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
