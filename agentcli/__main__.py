@@ -169,6 +169,8 @@ OTHER_COMMANDS = (
     "help",
     "auth",
     "acp",
+    "ps",
+    "attach",
     "mcp",
     "hooks",
     "skills",

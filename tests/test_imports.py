@@ -93,6 +93,7 @@ def test_a_session_without_goals_timers_checks_language_servers_and_side_questio
         "agentcli.checks",
         "agentcli.lsp",
         "agentcli.side_question",
+        "agentcli.serve",
         "agentcli.web_search",
         "agentcli.output_schema",
         "agentcli.ui.commands.memory_proposal",

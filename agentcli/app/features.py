@@ -149,6 +149,7 @@ FEATURES: Sequence[Feature] = (
         started=_if_lsp("lsp.configured:started"),
         offers=lambda program: program.config.general.lsp,
     ),
+    Feature("remote", commands=later("serve.commands:COMMANDS")),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),
 )

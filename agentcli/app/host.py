@@ -16,6 +16,7 @@ from agentcli.core.text.secrets import known_secrets
 from agentcli.project.trust import trust, what_it_would_load
 from agentcli.sessions.session import Session
 from agentcli.ui.host import Setting
+from agentcli.ui.sharing import Sharing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 class TerminalHost(ProgramReports):
     """The host of a REPL. `agentcli.ui.host.Host` documents each operation."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, sharing: Sharing | None = None) -> None:
         super().__init__(program)
+        self.sharing = sharing if sharing is not None else Sharing()
         self.choosing = program.options.session == ""
 
     def new(self) -> AgentSession:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.agent.session import AgentSession
     from agentcli.app.host import TerminalHost
+    from agentcli.app.program import Program
     from agentcli.ui.settings import UiSettings
+    from agentcli.ui.sharing import Front, Share
     from agentcli.ui.terminal.app import Terminal
     from agentcli.ui.terminal.device import Device
     from agentcli.ui.terminal.early import EarlyTerminal
@@ -114,8 +116,11 @@ def _load_session(
     from agentcli.system.logs import log_to
     from agentcli.ui.reading import reading
     from agentcli.ui.render.status_line import check_facts
+    from agentcli.ui.sharing import Sharing
 
-    program = Program(options, front_end=FrontEnd(approve, ask))
+    sharing = Sharing()
+    program = Program(options, front_end=FrontEnd(sharing.approving(approve), sharing.asking(ask)))
+    sharing.start = partial(_share, program)
     log_to(program.dirs, program.env, enabled=not options.no_session)
     # `resume` without a name opens a new session and shows the list of stored ones, if there are any.
     with program.preparing():
@@ -134,7 +139,18 @@ def _load_session(
     starting.start()
     settings = program.config.ui
     check_facts(settings.status)
-    return TerminalHost(program), session, settings, None if options.no_session else program.dirs.state
+    return TerminalHost(program, sharing), session, settings, None if options.no_session else program.dirs.state
+
+
+async def _share(program: Program, front: Front) -> Share:
+    """Share the open session of a front end. Raises InputError for one that is not stored."""
+    from agentcli.core.text.secrets import known_secrets
+    from agentcli.serve.control import share
+    from agentcli.sessions.exporting.redactor import Redactor
+
+    if program.options.no_session:
+        raise InputError("Only a stored session can be shared.")
+    return await share(front, program.dirs.state, Redactor(known_secrets(program.env)))
 
 
 def _prompts(options: Options) -> tuple[str, ...]:

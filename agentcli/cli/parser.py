@@ -187,6 +187,8 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "auth": ("agentcli.cli.auth:app", "Store, list and remove API keys."),
     "batch": ("", "Run many tasks, each in its own worktree."),
     "bench": ("", "Measure models and prompts on a set of tasks."),
+    "ps": ("agentcli.serve.command_line:ps", "List the sessions that run on this machine."),
+    "attach": ("agentcli.serve.command_line:attach", "Follow a running session, answer and steer it."),
     "acp": ("agentcli.cli.acp:acp", "Serve an editor over the Agent Client Protocol."),
     "import-config": ("", "Import the configuration of other programs."),
     "skills": ("agentcli.extensions.command_line:skills", "List and check skills."),

@@ -21,6 +21,7 @@ TOPICS = (
         "scripting",
         "python",
         "editors",
+        "serve",
         "batch",
         "ci",
         "bench",

@@ -216,7 +216,11 @@ class Store:
 
     def records(self, info: SessionInfo) -> Iterator[Record]:
         """Yield the readable records of a session, oldest first. A program that has the session open is not disturbed."""
-        return Session(self.folder(info), info, self._disk, None).records()
+        return self.reader(info).records()
+
+    def reader(self, info: SessionInfo) -> Session:
+        """Return a session to be read only, as far as its summary knows it. Nothing is read or repaired before."""
+        return Session(self.folder(info), info, self._disk, None)
 
     def rename(self, info: SessionInfo, name: str, project: Projects = None, *, through: Through = iter) -> SessionInfo:
         """Name a session that is not open here; no other session of its project may have the name.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentcli.context.compaction.handoff import Handoff
     from agentcli.core.model import ModelSpec
     from agentcli.project.definition import Definition
+    from agentcli.ui.sharing import Sharing
 
 Topic = Literal["permissions", "doctor", "stats", "budget"] | str
 
@@ -47,6 +48,11 @@ class Reports(Protocol):
 
 class Host(Reports, Protocol):
     """Services of the program around the session that is open in a terminal."""
+
+    @property
+    def sharing(self) -> Sharing:
+        """The sharing of the open session with other programs of the user."""
+        ...
 
     @property
     def choosing(self) -> bool:

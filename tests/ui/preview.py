@@ -44,6 +44,7 @@ from agentcli.project.definition import Definition
 from agentcli.project.extensions import Extensions
 from agentcli.tools.registry import TRAITS
 from agentcli.ui.host import Setting
+from agentcli.ui.sharing import Sharing
 from tests.ui.slash import COMMANDS
 
 if TYPE_CHECKING:
@@ -447,6 +448,7 @@ class ScriptedHost:
         self._count = 0
         self.choosing = False
         self.commands = COMMANDS
+        self.sharing = Sharing()
 
     def new(self) -> ScriptedSession:
         self._count += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 GROUPS: Mapping[str, Sequence[str]] = {
-    "Sessions": ("resume", "clear", "new", "rename", "sessions", "fork", "handoff", "quit"),
+    "Sessions": ("resume", "clear", "new", "rename", "sessions", "fork", "handoff", "remote", "quit"),
     "Work": (
         "diff",
         "undo",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
-from agentcli.core.message import Part
+from agentcli.core.message import Part, Text
 from agentcli.core.sanitise import safe
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
@@ -111,6 +111,8 @@ class PlainTerminal:
         self._next: list[str] = []
         self._ahead: list[Part] = []
         self._asking = PlainAsking(self)
+        self._elsewhere: list[str] = []
+        """Messages from elsewhere that begin a turn."""
         self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
         self.pick, self.choose, self.enter = self._asking.pick, self._asking.choose, self._asking.enter
         self._idle = Idle(self, self)
@@ -120,6 +122,8 @@ class PlainTerminal:
     ) -> int:
         """Run the REPL until the user leaves; returns the exit code."""
         self.host, self.session, self._next = host, session, list(filter(None, prompts))
+        host.sharing.front = self
+        self._shared = settings.remote
         self.look = replace(
             self.look, thinking=settings.thinking, folder=str(session.cwd), for_people=session.for_people
         )
@@ -137,6 +141,7 @@ class PlainTerminal:
                 loop.add_signal_handler(number, lambda: None)
             await self._idle.stop()
             self.say(*farewell(self.host, self.session))
+            await self.host.sharing.end()
             await self.session.end("prompt_input_exit")
             _take_back(loop)
         return self._code
@@ -148,6 +153,8 @@ class PlainTerminal:
             *session.notes,
         )
         await settle(self.host, session, self.confirm, self.say, self.move_to)
+        if self._shared:
+            await self.host.sharing.begin()
         self.session.begin(self.show_events)
         while not self._left:
             text = self._next.pop(0) if self._next else self._typed_early() or await self._next_input()
@@ -160,13 +167,17 @@ class PlainTerminal:
         """Wait for a line, or for a prompt that is due by itself; None at the end of input."""
         while True:
             asked = start_task(self.ask("> "))
-            while not asked.done() and not self.session.is_due():
+            while not asked.done() and not self._elsewhere and not self.session.is_due():
                 await asyncio.wait({asked}, timeout=DUE_EVERY)
             # The wait for a line would take the answer to a question of the turn.
             asked.cancel()
             await asyncio.wait({asked})
             if not asked.cancelled():
                 return asked.result()
+            if self._elsewhere:
+                text = self._elsewhere.pop(0)
+                self.say(text)
+                return text
             self._interrupt.clear()
             prompt = await self.session.due(self._interrupt, self.show_events)
             self.say("")
@@ -226,6 +237,7 @@ class PlainTerminal:
         self.state = self.state.begin(doing, time.monotonic())
         self.say(f"{doing}.")
         took = self.state.work
+        self.host.sharing.turned()
         try:
             async with closing(work(self._interrupt)) as events:
                 async for event in events:
@@ -233,6 +245,7 @@ class PlainTerminal:
                     self._hear(event)
         finally:
             self.working = False
+            self.host.sharing.turned()
             self._print(self.state.end())
             if took is not None:
                 self.say("", narration.ended(took, time.monotonic()))
@@ -258,7 +271,25 @@ class PlainTerminal:
         await self.session.end(end_reason(session))
         self.session = session
         self.say(f"This is session {session.journal.id}.", *session.notes)
+        await self.host.sharing.moved()
         session.begin(self.show_events)
+
+    def take(self, text: str) -> str:
+        """Send a message from elsewhere to the running turn, or begin one with it."""
+        if self.working:
+            self.session.steer(Prompt(text, (Text(text),)))
+            return "steered"
+        self._elsewhere.append(text)
+        return "begun"
+
+    def interrupt(self) -> None:
+        """Interrupt the running work."""
+        if self.working:
+            self._interrupt.set()
+
+    def tell(self, text: str) -> None:
+        """Print a line."""
+        self.say(text)
 
     def draft(self, text: str) -> None:
         """Print a prompt for the user to type again."""
@@ -351,6 +382,7 @@ class PlainTerminal:
             self._end(HANGUP)
 
     def _hear(self, event: Event) -> None:
+        self.host.sharing.show([event])
         before = self.state
         after = update(before, event, time.monotonic()).settle()
         self._print(after)

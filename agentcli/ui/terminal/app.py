@@ -24,7 +24,7 @@ from agentcli.ui.start_questions import TRUST, settle
 from agentcli.ui.style import PLAIN, looks, theme_for_background
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.device import Device
-from agentcli.ui.terminal.dispatch import Repl
+from agentcli.ui.terminal.dispatch import RemoteFront, Repl
 from agentcli.ui.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
 from agentcli.ui.terminal.screen import Screen
 from agentcli.ui.turns import farewell
@@ -89,6 +89,7 @@ class Terminal:
         self.console.show_session(session, settings.replay, settings.status)
         self.editor.handler = self
         self._draft_actions.restore()
+        host.sharing.front = RemoteFront(self.console, self.repl)
         self._start_tasks()
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)
@@ -110,6 +111,7 @@ class Terminal:
             self._say_goodbye()
         finally:
             await asyncio.wait(self._tasks)
+            await self.console.host.sharing.end()
             await self.console.session.end("prompt_input_exit")
             self._early.guard()
 
@@ -215,6 +217,8 @@ class Terminal:
         select = self._asking.select
         await settle(console.host, console.session, confirm, console.say, console.move_to, select)
         console.session.begin(console.show_events)
+        if self.settings.remote:
+            await console.host.sharing.begin()
         for prompt in prompts:
             self.submit(prompt)
 

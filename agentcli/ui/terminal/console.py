@@ -160,6 +160,7 @@ class Console:
         automatic = self.state.acts
         for event in events:
             self.screen.apply(event)
+        self.host.sharing.show(events)
         self.screen.change(replace(self.state, acts=automatic))
         self.screen.refresh()
 
@@ -169,11 +170,18 @@ class Console:
         if self.state.work is not None:
             await self.beside.play(doing, work)
             return
+        sharing = self.host.sharing
         with self.screen.working(doing):
             self.interrupt.clear()
-            async with closing(work(self.interrupt)) as events:
-                async for event in events:
-                    self.screen.apply(event)
+            sharing.turned()
+            try:
+                async with closing(work(self.interrupt)) as events:
+                    async for event in events:
+                        self.screen.apply(event)
+                        if sharing.share is not None:
+                            sharing.share.show(event)
+            finally:
+                sharing.turned()
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
@@ -219,6 +227,7 @@ class Console:
         await self.session.end(end_reason(session))
         self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
         self.show_session(session, self._replay, self.status_line.facts)
+        await self.host.sharing.moved()
         session.begin(self.show_events)
 
     def show_session(self, session: AgentSession, replay: int, facts: str, shown: Sequence[str] = ()) -> None:

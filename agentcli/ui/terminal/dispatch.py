@@ -6,12 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from agentcli.agent.ports import Prompt
 from agentcli.core.errors import AgentError, InputError
-from agentcli.core.event import ToolProgress, ToolStarted
+from agentcli.core.event import Noticed, ToolProgress, ToolStarted
 from agentcli.core.message import ToolCall
 from agentcli.core.sanitise import safe
 from agentcli.core.tasks import run_beside, start_task, watch_task
@@ -22,6 +22,9 @@ from agentcli.ui.input.missing_files import with_warnings
 from agentcli.ui.render.pieces import Note, UserMessage
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.turns import given_back
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
 
 PATIENCE = 1.0
 """Seconds for interrupted work to end at exit."""
@@ -203,3 +206,36 @@ class Repl:
             console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))
         if shared:
             console.before_prompt.append(user_shell.as_text(ran))
+
+
+class RemoteFront:
+    """The REPL as it is driven from elsewhere; see `agentcli.ui.sharing.Front`."""
+
+    def __init__(self, console: Console, repl: Repl) -> None:
+        self._console, self._repl = console, repl
+
+    @property
+    def session(self) -> AgentSession:
+        """The open session."""
+        return self._console.session
+
+    @property
+    def working(self) -> bool:
+        """True while work runs."""
+        return self._repl.working
+
+    def take(self, text: str) -> str:
+        """Send a message to the running turn, or begin one."""
+        if self.working:
+            self._repl.steer(text)
+            return "steered"
+        self._repl.submit(text)
+        return "begun"
+
+    def interrupt(self) -> None:
+        """Interrupt the running work."""
+        self._repl.interrupt()
+
+    def tell(self, text: str) -> None:
+        """Show a notice."""
+        self._console.screen.apply(Noticed(text))

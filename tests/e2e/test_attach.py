@@ -1,0 +1,98 @@
+"""A session in one terminal, listed, followed, answered and steered from another."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+
+from tests.e2e.program import Program
+
+REPLIES = [
+    {"text": "Let me make it.", "calls": [{"name": "bash", "input": {"command": "touch made.txt"}, "id": "c1"}]},
+    {"text": "All done."},
+    {"text": "And more."},
+]
+
+
+def model(program: Program) -> str:
+    file = program.base / "script.json"
+    file.write_text(json.dumps({"replies": REPLIES}))
+    return f"script:{file}"
+
+
+@pytest.mark.parametrize("form", [(), pytest.param(("--plain",), marks=pytest.mark.slow)], ids=["terminal", "plain"])
+def test_another_terminal_answers_a_question_and_goes_on_with_the_session(program: Program, form: tuple[str]) -> None:
+    with program.terminal("-m", model(program), "--mode", "ask", *form, "--set", "ui.remote=true") as t:
+        t.until("ask ·" if not form else "mode ask")
+        t.send("make it\r")
+        t.until("1. Yes, once" if not form else "1 yes once")
+        (row,) = json.loads(program.run("ps", "--json").out)
+        assert (row["state"], row["shared"], row["folder"]) == ("waits", True, str(program.work))
+        assert "waits for an answer" in program.run("ps").out
+        with program.terminal("attach", row["session"]) as a:
+            a.until("> make it")
+            a.until("6. No, tell it what to do instead")
+            a.settle(0.7)
+            a.send("1\r")
+            a.until("All done.")
+            t.until("All done.")
+            t.until("Answered by agentcli attach: Yes, once")
+            assert (program.work / "made.txt").exists()
+            a.until("The session is idle.")
+            a.send("and more\r")
+            t.until("And more.")
+            a.until("And more.")
+            a.send("\x04")
+            a.until("Detached.")
+            assert a.wait() == 0
+        assert json.loads(program.run("ps", "--json").out)[0]["state"] == "idle"
+        t.send("\x04")
+        t.wait()
+    assert "No session is open." in program.run("ps").out
+
+
+@pytest.mark.slow
+def test_a_terminal_that_was_killed_is_waited_for_until_its_session_is_resumed(program: Program) -> None:
+    more = ("-m", "script:echo", "--set", "ui.remote=true", "--plain")
+    with program.terminal(*more) as t:
+        t.until("mode ask")
+        t.send("first words\r")
+        t.until("Finished")
+        (row,) = json.loads(program.run("ps", "--json").out)
+        with program.terminal("attach", row["session"]) as a:
+            a.until("first words")
+            os.kill(row["pid"], signal.SIGKILL)
+            a.until("The session has ended.")
+            with program.terminal("resume", row["session"], *more) as again:
+                again.until("mode ask")
+                again.send("second words\r")
+                again.until("Finished")
+                a.until("> second words")
+                a.settle()
+                assert "\n".join(a.history()).count("> first words") == 1
+                assert "\n".join(a.history()).count("> second words") == 1
+
+
+def test_nothing_is_shared_unless_the_person_says_so(program: Program) -> None:
+    with program.terminal("-m", "script:echo", "--plain") as t:
+        t.until("mode ask")
+        t.send("hello\r")
+        t.until("Finished")
+        assert not (program.base / "state" / "agentcli" / "live").exists()
+        (row,) = json.loads(program.run("ps", "--json").out)
+        assert (row["state"], row["shared"], row["last"]) == ("idle", False, "hello")
+        with program.terminal("attach", row["session"]) as a:
+            a.until("> hello")
+            a.send("more\r")
+            a.until("is not shared")
+            t.send("again\r")
+            a.until("> again")
+        t.send("/remote on\r")
+        t.until("Shared.")
+        assert json.loads(program.run("ps", "--json").out)[0]["shared"]
+        t.send("/remote off\r")
+        t.until("Not shared any more.")
+        assert not json.loads(program.run("ps", "--json").out)[0]["shared"]
