@@ -24,6 +24,11 @@ _IT = "it "
 Status = Literal["connecting", "connected", "failed", "needs login", "not approved", "disabled"]
 
 
+def is_answer(result: ToolResult) -> bool:
+    """Return True if a tool of a server gave the result, called by its own name or through the gate."""
+    return result.name.startswith(PREFIX) or TOOL in result.metadata
+
+
 @dataclass(frozen=True, slots=True)
 class ServerTool:
     """A tool of a server. `name` is `mcp__server__tool`, `tool` the server's own name of it.

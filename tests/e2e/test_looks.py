@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,42 @@ def test_the_transcript_opens_over_a_question_which_waits(program: Program) -> N
         t.until("❯ 1. Yes")
         t.send("1")
         t.until("Changed.")
+
+
+def test_the_arguments_of_a_servers_tool_are_shown_once_and_its_answer_below(program: Program) -> None:
+    fake = Path(__file__).parents[1] / "mcp" / "fake_server.py"
+    servers = json.dumps({"mcpServers": {"fake": {"command": sys.executable, "args": [str(fake)]}}})
+    rows = "\n".join(f"row {n}" for n in range(9))
+    replies = [
+        {"calls": [call("mcp__fake__echo", text="Some words.")]},
+        {"calls": [call("mcp__fake__echo", text=rows)]},
+        {"text": "End."},
+    ]
+    with start(program, "--mcp-config", servers, replies=replies) as t:
+        t.until("? keys")
+        for _ in range(20):
+            t.send("/mcp\r")
+            t.settle(0.5)
+            if "fake  connected" in "\n".join(t.screen()):
+                break
+        t.send("go\r")
+        t.until("Call fake echo?")
+        t.settle()
+        assert "\n".join(t.screen()).count("Some words.") == 1
+        t.send("1")
+        t.until("● fake echo(text: Some words.)")
+        t.until("  text:")
+        t.settle()
+        shown = t.history()
+        head = shown.index("● fake echo(text: Some words.)")
+        assert shown[head + 1 : head + 3] == ["  Some words.", ""]
+        t.send("1")
+        t.until("End.")
+        t.settle()
+        shown = t.history()
+        head = next(n for n, row in enumerate(shown) if row.startswith("● fake echo(text: row 0"))
+        assert shown[head + 1] == "  row 0"
+        assert shown[head + 6] == "  … 4 more lines (Ctrl-O)"
 
 
 def test_sessions_have_their_age_branch_size_and_last_words_and_are_renamed_and_deleted_in_the_list(

@@ -11,6 +11,7 @@ from typing import Any
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
+from agentcli.core.mcp_servers import CALL, PREFIX
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.permissions.rules import parse_rule
 from agentcli.permissions.shell.consequences import is_cautious
@@ -38,6 +39,8 @@ class Text:
 def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> str:
     """Return the question in one line."""
     named = look.near(safe_line(ask.title)) or ask.call.name
+    if ask.kind == "input" and ask.call.name.startswith((PREFIX, CALL)):
+        named = f"Call {named.partition('(')[0].removeprefix('Call ')}"  # the preview has the arguments
     asked = f"{named}?"
     if (
         ask.kind == "command"
@@ -61,7 +64,27 @@ def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
         header = [look.theme.paint("dim", "  " + row) for row in wrap(description, columns - 2)] if description else []
         rows = wrap(expand(safe(ask.preview)), columns - 4)
         return [*header, *(("  $ " if n == 0 else "    ") + row for n, row in enumerate(rows))]
-    return ["  " + row for row in wrap(expand(safe(ask.preview)), columns - 2)]
+    text = "\n".join(arguments(ask))
+    return ["  " + row for row in wrap(expand(safe(text)), columns - 2)] if text else []
+
+
+def arguments(ask: ApprovalRequest) -> list[str]:
+    """Return the preview as lines. A JSON object is a line for each of its fields; further lines of a text are indented."""
+    text = ask.preview.rstrip("\n")
+    try:
+        given = json.loads(text) if ask.kind == "input" else None
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        return text.split("\n") if text.strip() else []
+    return [line for name, value in given.items() for line in _field(safe_line(name), value)]
+
+
+def _field(name: str, value: Any) -> list[str]:
+    if not isinstance(value, str):
+        return [f"{name}: {json.dumps(value, ensure_ascii=False)}"]
+    lines = value.split("\n")
+    return [f"{name}: {value}"] if len(lines) == 1 else [f"{name}:", *(f"    {line}" for line in lines)]
 
 
 def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> Dialog:

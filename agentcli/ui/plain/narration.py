@@ -84,17 +84,18 @@ def ended(work: Work, now: float) -> str:
 def _called(piece: Called, look: Look) -> list[str]:
     result = piece.result
     status = "Done" if result.status == "success" else result.status.capitalize()
-    short = brief(result, look)
+    short = brief(result, look, shown=piece.answered)
     lines = [f"{status}: {_title(piece.title, look)}" + (f", {short}" if short else "")]
     change = result.metadata.get("diff")
     if isinstance(change, str) and change:
         return lines if piece.displayed and not result.failed else [*lines, *change.rstrip("\n").split("\n")]
-    if result.failed or result.name in look.for_people or "exit_code" in result.metadata:
+    if result.failed or result.name in look.for_people or "exit_code" in result.metadata or piece.answered:
         output = result.for_people.rstrip("\n").split("\n")
-        first = OUTPUT_LINES // HEAD_SHARE if result.failed else 0
+        first = OUTPUT_LINES if piece.answered else OUTPUT_LINES // HEAD_SHARE if result.failed else 0
         more = len(output) - OUTPUT_LINES
         cut = [f"({more} {'more' if first else 'earlier'} lines left out)"]
-        lines += [*output[:first], *cut, *output[first - OUTPUT_LINES :]] if more > 0 else output
+        end = output[len(output) - (OUTPUT_LINES - first) :]
+        lines += [*output[:first], *cut, *end] if more > 0 else output
     return lines
 
 

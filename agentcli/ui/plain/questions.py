@@ -128,8 +128,7 @@ class PlainAsking:
         return await self._terminal.ask("New, or nothing to keep it: ") or None
 
     def _show(self, ask: ApprovalRequest, changed: Mapping[str, Any] | None = None) -> None:
-        preview = ask.preview.rstrip("\n").split("\n") if ask.preview.strip() else []
-        preview = preview or ([proposal.NO_CHANGE] if ask.kind == "diff" else [])
+        preview = proposal.arguments(ask) or ([proposal.NO_CHANGE] if ask.kind == "diff" else [])
         text = ask.call.input.get("description")
         description = [text] if ask.kind == "command" and isinstance(text, str) else []
         self._terminal.say(

@@ -26,8 +26,10 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
     mark = theme.paint(
         "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]
     )
-    short = brief(result, look) + (", as shown above" if piece.displayed and not (whole or result.failed) else "")
-    title = clip(expand(look.near(piece.title)), max(width // 2, width - _width(short) - 5))
+    above_it = piece.displayed and not (whole or result.failed)
+    short = brief(result, look, shown=piece.answered) + (", as shown above" if above_it and not piece.answered else "")
+    named = piece.title.partition("(")[0] if above_it and piece.answered else piece.title
+    title = clip(expand(look.near(named)), max(width // 2, width - _width(short) - 5))
     head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
     above = [""] if piece.gap else []
     change = result.metadata.get("diff")
@@ -35,9 +37,10 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
         rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else []
         limit = len(rows) if whole else look.diff_lines
         return [*above, head, *_fold(_indented(rows), limit, width, theme)]
-    rows = _output(result, width, look, markdown, whole)
-    if result.name in look.for_people and not result.failed:
-        return [*above, head, *_fold(_indented(rows), len(rows) if whole else look.diff_lines, width, theme)]
+    rows = _output(result, width, look, markdown, whole or piece.answered)
+    if piece.answered or (result.name in look.for_people and not result.failed):
+        most = look.output_lines if piece.answered else look.diff_lines
+        return [*above, head, *_fold(_indented(rows), len(rows) if whole else most, width, theme)]
     limit = len(rows) if whole else _limit(piece, look)
     first = limit // HEAD_SHARE if result.failed else 0
     return [*above, head, *_fold(_indented(rows), limit, width, theme, end=True, first=first)]
@@ -95,8 +98,8 @@ def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = Fal
     return [*rows[:first], mark, *rows[first - limit :]] if end else [*rows[:limit], mark]
 
 
-def brief(result: ToolResult, look: Look) -> str:
-    """Return the brief result of a call."""
+def brief(result: ToolResult, look: Look, shown: bool = False) -> str:
+    """Return the brief result of a call; without the number of its lines if its output is `shown`."""
     facts: list[str] = []
     data = result.metadata
     if result.status in ("denied", "interrupted"):
@@ -121,6 +124,7 @@ def brief(result: ToolResult, look: Look) -> str:
         result.output not in ("", NO_OUTPUT)
         and result.name not in look.for_people
         and not result.failed
+        and not shown
         and not data.get("diff")
     ):
         facts.append(plural(len(result.output.splitlines()), "line"))

@@ -67,11 +67,16 @@ class Called:
             return "whole"
         if result.name in FOLDED and not result.metadata.get("diff"):
             return "none"
-        return (
-            "whole"
-            if result.output.strip() and ("exit_code" in result.metadata or "plan" in result.metadata)
-            else "line"
-        )
+        if not result.output.strip():
+            return "line"
+        return "whole" if "exit_code" in result.metadata or "plan" in result.metadata or self.answered else "line"
+
+    @property
+    def answered(self) -> bool:
+        """True if the result is the answer of an MCP server."""
+        from agentcli.core.mcp_servers import is_answer  # imported late: the first paint does not need it
+
+        return not self.result.failed and is_answer(self.result)
 
 
 FOLDED = frozenset({"read", "list", "glob", "grep"})

@@ -123,7 +123,7 @@ def test_a_change_that_cannot_be_made_is_shown_as_the_input_and_told() -> None:
     shown, trouble = asyncio.run(revised(replace(EDIT, revise=revise), changed))
     assert trouble == "The text is not in the file."
     assert title(shown, changed, LOOK) == "edit? (changed by you)"
-    assert '    "old_string": "nowhere",' in preview(shown, 80, LOOK)
+    assert "  old_string: nowhere" in preview(shown, 80, LOOK)
 
 
 def test_only_a_call_that_may_be_changed_is_offered_for_it() -> None:
@@ -207,3 +207,22 @@ def test_the_details_of_choices_are_shown_whole() -> None:
         lines, _ = dialog_lines(Dialog("Which?", choices=choices), Edit(), Size(columns, 24), MUTE)
         assert all(width(line) < columns for line in lines)
         assert "nothing to install, and fast enough for one writer" in " ".join(" ".join(lines).split())
+
+
+SERVER = ApprovalRequest(
+    ToolCall("c", "mcp__git__log", {"path": "a.py", "count": 3, "text": "one\ncount: 9"}),
+    "git log(path: a.py, count: 3, text: one\\ncount: 9)",
+    "the server git may do anything with it",
+    '{"path":"a.py","count":3,"text":"one\\ncount: 9"}',
+)
+
+
+def test_the_arguments_of_a_servers_tool_are_shown_once_and_a_text_can_not_pass_for_one() -> None:
+    assert title(SERVER, None, LOOK) == "Call git log?"
+    assert preview(SERVER, 60, LOOK) == ["  path: a.py", "  count: 3", "  text:", "      one", "      count: 9"]
+    assert preview(replace(SERVER, preview="{}"), 60, LOOK) == []
+    assert preview(replace(SERVER, preview="[1]"), 60, LOOK) == ["  [1]"]
+    assert (
+        title(replace(SERVER, title="Call mcp__git__log", call=ToolCall("c", "mcp_call", {})), None, LOOK)
+        == "Call mcp__git__log?"
+    )

@@ -62,3 +62,10 @@ def test_a_long_title_is_cut_and_nothing_else_is() -> None:
         narrate(replace(Called("$ x", result), result=replace(result, status="success")), LOOK)[0]
         == "Done: $ x, exit 1, 30 lines"
     )
+
+
+def test_the_answer_of_a_server_is_told_from_its_beginning() -> None:
+    result = ToolResult("c", "mcp__git__log", "success", "\n".join(map(str, range(30))))
+    lines = narrate(Called("git log()", result), LOOK)
+    assert lines[:2] == ["Done: git log()", "0"]
+    assert lines[-2:] == ["19", "(10 more lines left out)"]

@@ -71,7 +71,7 @@ def test_a_changed_call_is_shown_whole_before_it_is_asked_about_again() -> None:
         "", "Permission needed: Edit a.py?", "-x = 1", "+x = 2", "It is: x = 2",
         "", title, "-x = 1", "+x = 3", "It is: x = 3", "It is: x = 3",
         "", title, "(the file stays as it is)", "It is: x = 1",
-        "", "Permission needed: edit? (changed by you)", "{", '  "file_path": "a.py",', '  "new_string": "x = 4"', "}",
+        "", "Permission needed: edit? (changed by you)", "file_path: a.py", "new_string: x = 4",
         "The file has changed.",
     ]  # fmt: skip
     assert answer.input == {"file_path": "a.py", "new_string": "x = 4"}
