@@ -17,6 +17,7 @@ from agentcli.providers.endpoint_lists import MODELS
 from agentcli.providers.scripted.model import say
 from tests.e2e.program import Program
 from tests.loopback import Loopback
+from tests.sampling import sampled
 
 Serve = Callable[[BaseHTTPRequestHandler], None]
 ROUTER = {
@@ -242,7 +243,7 @@ def floods(handler: BaseHTTPRequestHandler) -> None:
 
 @pytest.mark.parametrize(
     ("serve", "said"),
-    [
+    sampled([
         (answers(b"<html>hello</html>"), "does not answer with a list of models"),
         (answers(b'{"data": "many"}'), "does not answer with a list of models"),
         (answers(b"[1, 2]"), "does not answer with a list of models"),
@@ -255,7 +256,7 @@ def floods(handler: BaseHTTPRequestHandler) -> None:
             answers(json.dumps({"data": [{"id": "a\x1b[31m"}, {"id": 7}, {"id": ""}, {"id": "b c"}, {"id": "‮x"}, None, {"id": "good"}]}).encode()),
             "own lists 6 models with unusable names",
         ),
-    ],
+    ], 3),
 )  # fmt: skip
 def test_a_list_that_is_none_is_a_named_warning_and_nothing_else(program: Program, serve: Serve, said: str) -> None:
     with endpoint({}, serve) as (url, _):

@@ -32,10 +32,10 @@ ATTEMPTS = 5
 
 
 def cases() -> Iterator[Any]:
-    """Every fortieth always, all of them when there is time."""
+    """Every hundredth always, all of them when there is time."""
     for wire in MODELS:
         for number, fault in enumerate(faults(wire)):
-            marks = [pytest.mark.slow] if number % 40 else []
+            marks = [pytest.mark.slow] if number % 100 else []
             yield pytest.param(wire, fault, marks=marks, id=f"{wire}-{fault.name[:70]}")
 
 

@@ -37,7 +37,7 @@ def test_a_session_of_today_goes_on_with_either_provider(program: Program, name:
     assert "And what did I forbid?" in str(asked.json)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", sampled(MODELS, 2))
 @pytest.mark.parametrize("name", sampled(WRITTEN, 2))
 def test_what_was_compacted_can_be_brought_back_and_sent(program: Program, name: str, model: str) -> None:
     session = imported(program, name)

@@ -44,7 +44,7 @@ POINTS = [(seed, number) for seed in range(200) for number in [list(CODES)[seed 
 
 @pytest.mark.parametrize(
     ("seed", "number"),
-    [pytest.param(*point, marks=[pytest.mark.slow] if point[0] >= 9 else []) for point in POINTS],
+    [pytest.param(*point, marks=[pytest.mark.slow] if point[0] >= 6 else []) for point in POINTS],
 )
 def test_a_signal_at_any_point_ends_the_program_in_good_order(
     tmp_path: Path, seed: int, number: signal.Signals

@@ -87,6 +87,7 @@ def test_a_run_goes_on_where_nobody_takes_its_warnings(program: Program, unread:
     assert (done.returncode, done.stdout) == (0, b"hi\n")
 
 
+@pytest.mark.slow
 def test_pipes_that_do_not_block_lose_nothing(program: Program) -> None:
     (stdin, prompt), (answer, stdout) = os.pipe(), os.pipe()
     for end in (stdin, stdout):
