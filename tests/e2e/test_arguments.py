@@ -46,6 +46,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason_alone(program: Prog
     assert program.run("batch", "run", "none", "out").err.endswith("Can't read none: No such file or directory.\n")
 
 
+@pytest.mark.slow
 def test_without_a_terminal_the_demo_plays_to_its_end_by_itself(program: Program) -> None:
     ran = program.run("demo", seconds=90)
     assert ran.code == 0, ran.err

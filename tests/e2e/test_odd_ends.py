@@ -172,6 +172,7 @@ def test_keys_that_are_no_text_are_survived(program: Program) -> None:
         assert b"Traceback" not in t.raw
 
 
+@pytest.mark.slow
 def test_ten_megabytes_are_pasted_sent_and_answered(program: Program) -> None:
     with terminal(program, *ECHO) as t:
         t.until("k/1")

@@ -79,6 +79,7 @@ def test_settings_and_keys_are_kept_where_no_file_can_be_locked(without_locks: P
     assert ran.code == 0, ran.err
 
 
+@pytest.mark.slow
 def test_a_draft_does_not_use_up_descriptors_where_no_file_can_be_locked(without_locks: Program) -> None:
     with without_locks.terminal("-m", "script:echo") as t:
         t.until("Shift-Tab mode")

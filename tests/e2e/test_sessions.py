@@ -56,6 +56,7 @@ def test_a_fork_at_a_record_that_is_not_there_says_which_there_are(program: Prog
     assert "has no record 99" in ran.err
 
 
+@pytest.mark.slow
 def test_a_list_and_a_search_say_the_same_with_a_parser_and_without(program: Program) -> None:
     say_once(program, "find the needle")
     say_once(program, "there is none")
@@ -244,6 +245,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_rewind_of_both_goes_through_where_no_file_was_changed(program: Program) -> None:
     with program.terminal("-m", "script:echo", columns=100, rows=40) as t:
         t.until("k/1")

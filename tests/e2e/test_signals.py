@@ -81,7 +81,8 @@ def test_a_window_that_is_closed_ends_the_program(program: Program) -> None:
     is_resumable(program)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 30))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30))
 def test_resizing_at_any_point_to_any_size_does_no_harm(program: Program, seed: int) -> None:
     chance = random.Random(seed)
     with program.terminal("-m", "script:long-reply", "go on") as t:

@@ -107,7 +107,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "work"
 
 
-@pytest.mark.parametrize("harm", [huge, pipe, link_out, cycle, folder, binary, broken])
+@pytest.mark.parametrize(
+    "harm", [pytest.param(huge, marks=pytest.mark.slow), pipe, link_out, cycle, folder, binary, broken]
+)
 def test_hostile_files_are_named_and_harm_nothing_else(harm: Callable[[Path, Path], None], work: Path) -> None:
     for name, text in GOOD.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)

@@ -285,6 +285,7 @@ def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
         assert t.wait() == 0
 
 
+@pytest.mark.slow
 def test_the_offer_to_leave_by_a_second_key_is_gone_when_it_no_longer_holds(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -374,6 +375,7 @@ def test_slash_commands_complete_with_tab_and_run(tmp_path: Path) -> None:
         t.until("3k/168k")
 
 
+@pytest.mark.slow
 def test_a_picker_narrows_while_one_types(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -385,6 +387,7 @@ def test_a_picker_narrows_while_one_types(tmp_path: Path) -> None:
         t.until("2025-0017")
 
 
+@pytest.mark.slow
 def test_a_search_that_finds_nothing_says_so_and_goes_on(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -447,6 +450,7 @@ def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path)
         t.until("answers ['green', 'it is calm']")
 
 
+@pytest.mark.slow
 def test_an_answer_in_words_may_have_several_lines(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -580,6 +584,7 @@ def test_a_draft_is_written_in_the_own_editor(tmp_path: Path) -> None:
         t.until("> my draft, mended")
 
 
+@pytest.mark.slow
 def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Path) -> None:
     script = tmp_path / "editor"
     script.write_text('#!/bin/sh\necho EDITING; read line; printf "%s" "$line" > "$1"\n')
