@@ -18,6 +18,7 @@ ANNEXES: Mapping[str, str] = {
     "rules of claude": "importers.config.claude:restrictions",
     "rules of codex": "importers.config.codex:restrictions",
     "rules of gemini": "importers.config.gemini:restrictions",
+    "allow rules of claude": "importers.config.claude:allowing",
     "export atif": "atif.command_line:trajectory",
     "policy gemini": "seeds.gemini",
     "policy opencode": "seeds.opencode",

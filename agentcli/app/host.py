@@ -134,9 +134,17 @@ class TerminalHost(ProgramReports):
         program = self._program
         return [] if program.trusted else [str(found) for found in what_it_would_load(program.cwd)]
 
-    def trust(self, session: AgentSession) -> AgentSession:
-        """Remember that the person trusts the folder; the same session with all of it loaded."""
+    def offered_rules(self) -> Sequence[str]:
+        """Return the allow rules of the project's settings for other programs, which apply only if the user takes them over."""
+        from agentcli.app.project_rules import offered_rules
+
+        return offered_rules(self._program, self._program.traits)
+
+    def trust(self, session: AgentSession, allow: Sequence[str] = ()) -> AgentSession:
+        """Remember that the person trusts the folder, and these rules as saved answers; the same session with all of it loaded."""
         program = self._program
+        if allow:
+            program.workspace_policy.saved.add(allow)
         trust(program.cwd, program.dirs.state / TRUSTED)
         program.reload()
         return self._reopened(session, "The folder is trusted now. Restart agentcli to load its settings.")

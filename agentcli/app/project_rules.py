@@ -1,8 +1,9 @@
-"""Permission rules from a project's settings for other programs: deny and ask rules apply here as well, allow rules do not."""
+"""Permission rules from a project's settings for other programs: deny and ask rules apply here as well, allow rules only as answers of the user."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 from agentcli.annexes import annex
 from agentcli.core.errors import AgentError
@@ -11,6 +12,7 @@ from agentcli.permissions.rules import Rules, in_own_names, literal, parse_rule
 from agentcli.project.files import project_files
 from agentcli.project.opened import OpenedProject
 
+_ALLOWING = "allow rules of claude"
 _READERS: Mapping[str, str] = {
     **dict.fromkeys(CLAUDE_FILES, "claude"),
     ".gemini/settings.json": "gemini",
@@ -34,3 +36,18 @@ def project_rules(project: OpenedProject, known: Collection[str]) -> tuple[Rules
             except AgentError as error:
                 unused.append(f"{item.source}: {error}")
     return rules, unused
+
+
+def offered_rules(project: OpenedProject, known: Collection[str]) -> list[str]:
+    """Return the allow rules of the project's settings for Claude Code in our names, trusted or not.
+
+    None of them applies: the user may copy them into the answers that are saved for the project.
+    """
+    offered: dict[str, None] = {}
+    for path in project_files(project.cwd, CLAUDE_FILES).paths:
+        found = annex(_ALLOWING)(path, label(path, project.cwd), literal(str(path.parent.parent)))
+        for item in found.items:
+            with suppress(AgentError):
+                rules = in_own_names(Rules(allow=(parse_rule(item.value, "project"),)), known)
+                offered |= {str(rule): None for rule in rules.allow}
+    return [*offered]

@@ -135,8 +135,12 @@ class Host(Reports, Protocol):
         """Return the files that trusting the session's folder would load, one line each; empty if it is trusted or has none."""
         ...
 
-    def trust(self, session: AgentSession) -> AgentSession:
-        """Record the user's trust in the folder; returns the session with its files loaded."""
+    def offered_rules(self) -> Sequence[str]:
+        """Return the allow rules of the folder's settings for other programs; the user may save them as answers for this project."""
+        ...
+
+    def trust(self, session: AgentSession, allow: Sequence[str] = ()) -> AgentSession:
+        """Record the user's trust in the folder, and save `allow` for the project; returns the session with its files loaded."""
         ...
 
     def own_instructions(self) -> Path:

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.plural import plural
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.project.definition import Definition
     from agentcli.ui.host import Host
 
+Choose = Callable[[str, Sequence[str], Sequence[str]], Awaitable[int]]
+"""Asks a question about lines of text; returns the index of the answer, the last of which is the default."""
 Confirm = Callable[[str, Sequence[str]], Awaitable[bool]]
 Select = Callable[[str, Sequence[tuple[str, str]]], Awaitable[frozenset[int]]]
 """Asks which of these items, each a name and its details, are meant; returns their indices."""
 TRUST = "Trust this folder? It contains settings that change how agentcli works:"
 READ_ANYWAY = "Instruction files such as AGENTS.md are read either way."
+LOAD, WITHOUT = "Yes, load them", "No, start without them"
 START = "What may this project start?"
 NOT_LOADED = "Project settings not loaded. To load them once: `agentcli --trust`."
 
@@ -25,6 +29,7 @@ NOT_LOADED = "Project settings not loaded. To load them once: `agentcli --trust`
 async def settle(
     host: Host,
     session: AgentSession,
+    choose: Choose,
     confirm: Confirm,
     say: Callable[[str], None],
     move_to: Callable[[AgentSession], Awaitable[None]],
@@ -36,17 +41,45 @@ async def settle(
     """
     try:
         if found := host.unloaded(session):
-            if not await confirm(TRUST, [*found, READ_ANYWAY]):
+            rules = await _trusted(host.offered_rules(), found, choose)
+            if rules is None:
                 say(NOT_LOADED)
                 return
-            session = host.trust(session)
+            session = host.trust(session, rules)
             await move_to(session)
+            if rules:
+                say(
+                    f"Saved {_counted(rules)} for this project. `/permissions` lists them, `/permissions remove` takes one back."
+                )
         if undecided := host.undecided(session):
             settled = host.decide(session, await _together(undecided, confirm, select))
             if settled is not session:
                 await move_to(settled)
     except AgentError as error:
         say(str(error))
+
+
+async def _trusted(rules: Sequence[str], found: Sequence[str], choose: Choose) -> Sequence[str] | None:
+    """Ask for trust in the folder; return the allow rules that the person takes over from it, or None without trust.
+
+    A project's allow rules never apply by themselves: a yes copies those that the question shows into the answers that are
+    saved for the project, outside the repository. Rules that the project adds later are not among them.
+    """
+    listed = (
+        [f"Its allow rules, which apply only if you save them: {', '.join(map(safe_line, rules))}"] if rules else []
+    )
+    also = [f"Yes, also its {_counted(rules)}"] if rules else []
+    match await choose(TRUST, [*found, *listed, READ_ANYWAY], [LOAD, *also, WITHOUT]):
+        case 0:
+            return ()
+        case 1 if rules:
+            return rules
+        case _:
+            return None
+
+
+def _counted(rules: Sequence[str]) -> str:
+    return plural(len(rules), "allow rule")
 
 
 def end_reason(following: AgentSession) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from agentcli.app.doctor import examine
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.app.project_rules import offered_rules
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import decide
 from agentcli.tools.registry import TRAITS
@@ -80,6 +81,15 @@ def test_a_broken_file_is_named_and_has_no_rules(tmp_path: Path) -> None:
     program = opened(tmp_path, text='{"permissions": {"deny": ["Bash"]},}')
     assert {rule.tool for _, rule in program.workspace_policy.rules().listed()} == {"bash", "web_fetch"}, "of Gemini"
     assert any("nothing in it takes effect" in one.detail for one in examine(program))
+
+
+def test_what_a_project_allows_is_offered_in_our_names_before_it_is_trusted(tmp_path: Path) -> None:
+    text = json.dumps(
+        {"permissions": {"allow": ["Bash(make test)", "Edit(/src/**)", "Bash(", "NotebookEdit", "Bash(make test)"]}}
+    )
+    program = opened(tmp_path, text=text, trust=False)
+    assert offered_rules(program, program.traits) == ["bash(make test)", f"edit({program.cwd}/src/**)"]
+    assert not program.workspace_policy.rules().listed()
 
 
 def test_a_folder_that_is_not_trusted_has_no_rules(tmp_path: Path) -> None:

@@ -183,6 +183,28 @@ def test_what_an_approved_hook_runs_is_not_rewritten_unasked(program: Program) -
     assert not (program.work / "owned").exists()
 
 
+def test_allow_rules_of_a_project_are_taken_over_by_an_answer_of_its_own(program: Program) -> None:
+    allow = {"permissions": {"allow": ["Bash(touch made.txt)", "Bash(rm:*)"]}}
+    file = program.work / ".claude/settings.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps(allow))
+    with program.terminal("-m", "script:echo", columns=100) as t:
+        t.until("bash(touch made.txt), bash(rm:*)")
+        t.until("2. Yes, also its 2 allow rules")
+        t.until("❯ 3. No, start without them")
+        t.send("2")
+        t.until("Saved 2 allow rules for this project.")
+        t.send("/quit\r")
+        assert t.wait() == 0
+    # Rules that are added later are not among them.
+    allow["permissions"]["allow"].append("Bash(curl:*)")
+    file.write_text(json.dumps(allow))
+    shown = program.run("permissions", "show").out
+    assert "bash(touch made.txt)" in shown
+    assert "curl" not in shown
+    assert not [path for path in program.work.rglob("*") if path.name == "rules.json"]
+
+
 def test_all_that_a_project_would_start_is_one_question_and_each_can_be_struck_out(program: Program) -> None:
     hooks(
         program.work / ".claude/settings.json",

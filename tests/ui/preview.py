@@ -508,7 +508,10 @@ class ScriptedHost:
     def unloaded(self, session: Any) -> Sequence[str]:
         return []
 
-    def trust(self, session: Any) -> ScriptedSession:
+    def offered_rules(self) -> Sequence[str]:
+        return []
+
+    def trust(self, session: Any, allow: Sequence[str] = ()) -> ScriptedSession:
         return self.new()
 
     def own_instructions(self) -> Path:

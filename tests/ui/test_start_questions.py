@@ -16,15 +16,19 @@ GIT = Definition("server", "git", ".mcp.json", "uvx mcp-server-git", {})
 class Folder:
     """A host of a folder with files to load and definitions to approve."""
 
-    def __init__(self, untrusted: Sequence[str], undecided: Sequence[Definition]) -> None:
-        self.untrusted, self.open = untrusted, undecided
+    def __init__(self, untrusted: Sequence[str], undecided: Sequence[Definition], allowing: Sequence[str] = ()) -> None:
+        self.untrusted, self.open, self.allowing = untrusted, undecided, allowing
+        self.saved: Sequence[str] = ()
         self.decided: list[tuple[Definition, bool]] = []
 
     def unloaded(self, _: Any) -> Sequence[str]:
         return self.untrusted
 
-    def trust(self, _: Any) -> str:
-        self.untrusted = ()
+    def offered_rules(self) -> Sequence[str]:
+        return self.allowing
+
+    def trust(self, _: Any, allow: Sequence[str] = ()) -> str:
+        self.untrusted, self.saved = (), allow
         return "trusted"
 
     def undecided(self, _: Any) -> Sequence[Definition]:
@@ -35,7 +39,7 @@ class Folder:
         return f"{session}, {sum(yes for _, yes in answers)} approved" if any(yes for _, yes in answers) else session
 
 
-def asked(folder: Any, *answers: bool) -> tuple[list[str], list[str]]:
+def asked(folder: Any, *answers: bool | int) -> tuple[list[str], list[str]]:
     """The questions, and the sessions that were moved to."""
     questions: list[str] = []
     moved: list[str] = []
@@ -43,12 +47,17 @@ def asked(folder: Any, *answers: bool) -> tuple[list[str], list[str]]:
 
     async def confirm(title: str, body: Sequence[str]) -> bool:
         questions.append(" ".join([title, *body]))
-        return left.pop(0)
+        return bool(left.pop(0))
 
     async def move_to(session: str) -> None:
         moved.append(session)
 
-    asyncio.run(settle(folder, "first", confirm, lambda *_: None, move_to))  # type: ignore[arg-type]
+    async def choose(title: str, body: Sequence[str], labels: Sequence[str]) -> int:
+        questions.append(" ".join([title, *body, *labels]))
+        answer = left.pop(0)
+        return answer if answer is not True and answer is not False else 0 if answer else len(labels) - 1
+
+    asyncio.run(settle(folder, "first", choose, confirm, lambda *_: None, move_to))  # type: ignore[arg-type]
     return questions, moved
 
 
@@ -72,3 +81,18 @@ def test_without_trust_nothing_more_is_asked() -> None:
 def test_where_all_is_declined_the_session_stays() -> None:
     folder = Folder([], [EVIL])
     assert asked(folder, False)[1] == []
+
+
+def test_allow_rules_of_the_project_are_saved_only_by_the_answer_that_names_them() -> None:
+    rules = ["bash(make test)", "edit(src/**)"]
+    for answer, saved in ((0, ()), (1, rules), (2, ())):
+        folder = Folder(["settings"], [], rules)
+        questions, moved = asked(folder, answer)
+        assert "bash(make test), edit(src/**)" in questions[0]
+        assert questions[0].endswith("Yes, load them Yes, also its 2 allow rules No, start without them")
+        assert [*folder.saved] == [*saved]
+        assert moved == ([] if answer == 2 else ["trusted"])
+
+
+def test_without_allow_rules_there_are_two_answers() -> None:
+    assert asked(Folder(["settings"], []), True)[0][0].endswith("Yes, load them No, start without them")

@@ -17,7 +17,9 @@ def near_names(name: str, known: Iterable[str], likeness: float = 0.5) -> list[s
 
 def did_you_mean(near: Sequence[str]) -> str:
     """Return a question to follow a sentence; empty if no name is near."""
-    return f" Did you mean {' or '.join(near)}?" if near else ""
+    if not near:
+        return ""
+    return f" Did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
 
 
 def one_letter_off(name: str, other: str) -> bool:

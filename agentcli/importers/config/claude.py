@@ -10,6 +10,9 @@ from agentcli.hooks.files import EVENTS
 from agentcli.importers.config.found import NEVER_ASKS, Found, Item, hook_groups, read_json, table, texts
 
 _MODES = {"default": "ask", "acceptEdits": "auto-edit", "plan": "plan", "auto": "auto"}
+_OFFERED = (
+    "a project cannot allow; the question of trust offers its rules, and permissions.allow in your config takes any"
+)
 _FILE_TOOLS = ("Read", "Edit", "Write", "MultiEdit", "Grep", "Glob", "LS", "NotebookEdit")
 
 
@@ -39,9 +42,17 @@ def restrictions(path: Path, source: str, top: str) -> Found:
         for rule in texts(permissions.get(kind)):
             _rule(kind, rule, source, found, top)
     if allowing := texts(permissions.get("allow")):
-        found.skip(source, ", ".join(allowing), "a project cannot allow; put what you want into permissions.allow")
+        found.skip(source, ", ".join(allowing), _OFFERED)
     found.skip_others(permissions, ("allow", "ask", "deny"), f"{source}: permissions")
     found.skip_others(raw, ("permissions", "hooks"), source)
+    return found
+
+
+def allowing(path: Path, source: str, top: str) -> Found:
+    """Return a project's rules that allow; `top` is the pattern of the project's folder."""
+    found = Found()
+    for rule in texts(table(read_json(path, found), "permissions").get("allow")):
+        _rule("allow", rule, source, found, top)
     return found
 
 

@@ -86,19 +86,23 @@ class Asking:
                 case _:
                     return None
 
-    async def confirm(
-        self, title: str, body: Sequence[str] = (), style: Role | None = None, labels: tuple[str, str] = ("Yes", "No")
-    ) -> bool:
+    async def confirm(self, title: str, body: Sequence[str] = (), style: Role | None = None) -> bool:
         """Ask a yes-or-no question about lines of text in a style of the theme; no is the default."""
+        return await self.decide(title, body, style, ("Yes", "No")) == 0
+
+    async def decide(self, title: str, body: Sequence[str], style: Role | None, labels: Sequence[str]) -> int:
+        """Ask for one of these answers, of which the first is a yes, and the last, a no, is the default; return its index."""
+        keys, last = ("y", *[""] * (len(labels) - 2), "n"), len(labels) - 1
 
         def dialog() -> Dialog:
             theme, columns = self._screen.look.theme, self._screen.size.columns - 4
             rows = [f"  {row}" for line in body for row in wrap(expand(safe(line)), columns)]
-            choices = (Choice(labels[0], keys="y"), Choice(labels[1], keys="n"))
-            return Dialog(title, tuple(theme.paint(style, row) if style else row for row in rows), choices, chosen=1)
+            choices = tuple(Choice(label, keys=key) for label, key in zip(labels, keys, strict=True))
+            return Dialog(title, tuple(theme.paint(style, row) if style else row for row in rows), choices, chosen=last)
 
         async with self.turn:
-            return await self.show(dialog(), drop=True, again=dialog) == Picked(0)
+            answer = await self.show(dialog(), drop=True, again=dialog)
+            return answer.index if isinstance(answer, Picked) else last
 
     async def select(self, title: str, items: Sequence[tuple[str, str]]) -> frozenset[int]:
         """Let the person strike items out of a list that shows their details, and return the indices of the rest; none is the default."""

@@ -109,6 +109,14 @@ class PlainAsking:
         self._terminal.say(title, *body)
         return (await self._terminal.answer("y or n? ") or "").strip().lower() in ("y", "yes")
 
+    async def decide(self, title: str, body: Sequence[str], labels: Sequence[str]) -> int:
+        """Ask for one of these answers by its number, y or n, and return its index; the last one is the default."""
+        self._terminal.say(title, *body)
+        offered = ", ".join(f"{n} {label[0].lower()}{label[1:]}" for n, label in enumerate(labels, 1))
+        word = (await self._terminal.answer(f"{offered}? ") or "").strip().lower()
+        known = {str(n): n - 1 for n in range(1, len(labels) + 1)} | {"y": 0, "yes": 0}
+        return known.get(word, len(labels) - 1)
+
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Let the person pick by number, and return the index of the item; None if cancelled."""
         self._terminal.say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))

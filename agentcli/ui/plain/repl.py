@@ -152,7 +152,7 @@ class PlainTerminal:
             f"agentcli, {session.model.name}, mode {session.mode}. /help lists the commands, /quit exits.",
             *session.notes,
         )
-        await settle(self.host, session, self.confirm, self.say, self.move_to)
+        await settle(self.host, session, self._asking.decide, self.confirm, self.say, self.move_to)
         if self._shared:
             await self.host.sharing.begin()
         self.session.begin(self.show_events)

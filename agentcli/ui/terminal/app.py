@@ -20,7 +20,7 @@ from agentcli.ui.input.keyboard import ASK_BACKGROUND
 from agentcli.ui.input.keys import chosen
 from agentcli.ui.render.banner import banner
 from agentcli.ui.settings import UiSettings
-from agentcli.ui.start_questions import TRUST, settle
+from agentcli.ui.start_questions import settle
 from agentcli.ui.style import PLAIN, looks, theme_for_background
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.device import Device
@@ -210,12 +210,14 @@ class Terminal:
         """Ask about the files and programs that the folder would load and start, then submit the prompts of the command line."""
         console = self.console
 
+        async def choose(title: str, lines: Sequence[str], labels: Sequence[str]) -> int:
+            return await self._asking.decide(title, lines, "warn", labels)
+
         async def confirm(title: str, lines: Sequence[str]) -> bool:
-            labels = ("Yes, load them", "No, start without them") if title == TRUST else ("Yes", "No")
-            return await self._asking.confirm(title, lines, "warn", labels)
+            return await self._asking.confirm(title, lines, "warn")
 
         select = self._asking.select
-        await settle(console.host, console.session, confirm, console.say, console.move_to, select)
+        await settle(console.host, console.session, choose, confirm, console.say, console.move_to, select)
         console.session.begin(console.show_events)
         if self.settings.remote:
             await console.host.sharing.begin()

@@ -26,6 +26,7 @@ def test_the_three_nearest_names_are_offered_best_first() -> None:
 
 def test_a_question_offers_the_names_and_nothing_is_asked_without_any() -> None:
     assert did_you_mean(["sessions", "session"]) == " Did you mean sessions or session?"
+    assert did_you_mean(["a", "b", "c"]) == " Did you mean a, b or c?"
     assert did_you_mean([]) == ""
 
 

@@ -63,7 +63,7 @@ def test_a_typo_in_a_command_is_told(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
         t.send("/modle\r")
-        t.until("Did you mean /mode or /model?")
+        t.until("Did you mean /mode, /model or /remote?")
 
 
 def test_several_calls_are_allowed_by_one_line_once_all_are_printed(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_several_calls_are_allowed_by_one_line_once_all_are_printed(tmp_path: Pa
 def test_a_strange_folder_is_asked_about_before_anything_is_said(tmp_path: Path) -> None:
     with plain(tmp_path, "untrusted=yes") as t:
         t.until("a hook that runs `make")
-        t.until("y or n?")
-        t.send("y\r")
+        t.until("1 yes, load them, 2 no, start without them?")
+        t.send("1\r")
         t.until("This is session 20260101-0002.")
         t.send("tools\r")
         t.until("You said: **looked**")
