@@ -20,6 +20,7 @@ ANNEXES: Mapping[str, str] = {
     "rules of gemini": "importers.config.gemini:restrictions",
     "allow rules of claude": "importers.config.claude:allowing",
     "export atif": "atif.command_line:trajectory",
+    "export to another agent": "exporters.command_line:exported",
     "policy gemini": "seeds.gemini",
     "policy opencode": "seeds.opencode",
     "policy sliding": "seeds.sliding",

@@ -22,6 +22,7 @@ from agentcli.system.paths import replacement
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
+    from agentcli.sessions.exporting import Redactor
     from agentcli.sessions.session import Session
 
 
@@ -30,7 +31,10 @@ def export(
     format: Annotated[
         str,
         typer.Option(
-            "-f", "--format", metavar="FORMAT", help="json, md, html or atif (default: as FILE ends, md for stdout)"
+            "-f",
+            "--format",
+            metavar="FORMAT",
+            help="json, md, html, atif, claude-code or codex (default: as FILE ends, md for stdout)",
         ),
     ] = "",
     output: Annotated[
@@ -39,19 +43,24 @@ def export(
     keep_secrets: Annotated[
         bool, typer.Option("--keep-secrets", help="do not redact secrets; include file contents")
     ] = False,
+    install: Annotated[
+        bool, typer.Option("--install", help="write to where Claude Code or Codex finds it, and print how to resume it")
+    ] = False,
     cwd: InProject = "",
 ) -> None:
-    """Write a session as JSON, Markdown, HTML or ATIF.
+    """Write a session as JSON, Markdown, HTML or ATIF, or for Claude Code or Codex to resume.
 
     `agentcli sessions import` reads the JSON. ATIF v1.8 is the trajectory format of Harbor; it includes the sessions of subagents.
     """
     from agentcli.app.project import ProjectContext
     from agentcli.core.text.secrets import known_secrets
-    from agentcli.sessions.exporting import FORMATS, Redactor, format_of
+    from agentcli.sessions.exporting import AGENTS, FORMATS, Redactor, format_of
     from agentcli.system.key_store import KeyStore
 
     if format and format not in FORMATS:
         raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(FORMATS)}.")
+    if install and (output or format not in AGENTS):
+        raise UsageError(f"--install needs -f {' or '.join(AGENTS)}, and no -o.")
     try:
         format = format or format_of(Path(output))
     except InputError as error:
@@ -63,11 +72,31 @@ def export(
     for note in session.notes:
         aside(note)
     secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
-    if format == "atif":
+    if format in AGENTS:
+        _for_agent(context, session, None if keep_secrets else Redactor(secrets), format, output, install)
+    elif format == "atif":
         trajectory = annex("export atif")(context, session, None if keep_secrets else Redactor(secrets), output)
         _write(trajectory, output, keep_secrets)
     else:
         _write(_whole(context, session, format, keep_secrets, secrets), output, keep_secrets)
+
+
+def _for_agent(
+    context: ProjectContext, session: Session, redactor: Redactor | None, format: str, output: str, install: bool
+) -> None:
+    exported = annex("export to another agent")(context, session, redactor, format)
+    if not install:
+        _write(exported.lines, output, redactor is None)
+    elif exported.place.exists():
+        raise InputError(
+            f"{exported.place} exists, and may have been continued there. Delete it, or write to another file with -o."
+        )
+    else:
+        exported.place.parent.mkdir(parents=True, exist_ok=True)
+        _write(exported.lines, str(exported.place), True)
+        say(f"Resume it in {session.info.directory}: {exported.resume}")
+    for note in redactor.notes() if redactor else ():
+        aside(note)
 
 
 def _whole(

@@ -27,7 +27,7 @@ def offered(program: Program, *words: str) -> list[str]:
     [
         (["se"], ["sessions"]),
         (["sessions", "ex"], ["export"]),
-        (["sessions", "export", "-f", ""], ["json", "md", "html", "atif"]),
+        (["sessions", "export", "-f", ""], ["json", "md", "html", "atif", "claude-code", "codex"]),
         (["resume", "--mod"], ["--mode", "--model"]),
         (["--max-c"], ["--max-cost"]),
         (["--mode", "a"], ["ask", "auto-edit", "auto"]),

@@ -108,7 +108,7 @@ class Other:
                 return [str(self.bin_ / "gemini"), "-m", GEMINI, "--approval-mode", "yolo", "-p", prompt, *more]
             case "codex":
                 bypass = ["--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]
-                return [str(self.bin_ / "codex"), "exec", *bypass, "--skip-git-repo-check", prompt, *more]
+                return [str(self.bin_ / "codex"), "exec", *bypass, "--skip-git-repo-check", *more, prompt]
             case "ours with gemini":
                 own = ["-m", f"gemini/{GEMINI}", "--trust", "--mode", "yolo", "-p", prompt, *more]
             case _:

@@ -14,8 +14,10 @@ from agentcli.sessions.exporting.source import Source, collect
 from agentcli.sessions.storage.records import Through
 
 ExportFormat = Literal["json", "md", "html"]
-FORMATS: tuple[str, ...] = (*get_args(ExportFormat), "atif")
-"""All formats; `to_atif` writes the last one, piece by piece."""
+AGENTS = ("claude-code", "codex")
+"""Formats of other agents, which resume such a session."""
+FORMATS: tuple[str, ...] = (*get_args(ExportFormat), "atif", *AGENTS)
+"""All formats; the ones that are no ExportFormat are written by annexes."""
 _BY_ENDING: Mapping[str, ExportFormat] = {
     "": "md",
     ".md": "md",
@@ -27,7 +29,7 @@ _BY_ENDING: Mapping[str, ExportFormat] = {
 }
 """Endings of files in lower case, with the format that an export to them has."""
 
-__all__ = ["FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export", "export_pieces", "format_of"]
+__all__ = ["AGENTS", "FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export", "export_pieces", "format_of"]
 
 
 def format_of(file: Path) -> ExportFormat:
