@@ -15,6 +15,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.text.secrets import known_secrets
 from agentcli.project.trust import trust, what_it_would_load
 from agentcli.sessions.session import Session
+from agentcli.system.paths import replace_file
 from agentcli.ui.host import Setting
 from agentcli.ui.sharing import Sharing
 
@@ -121,6 +122,15 @@ class TerminalHost(ProgramReports):
         from agentcli.app.settings import change
 
         return change(self._program, key, text)
+
+    def keep_copied(self, text: str) -> str:
+        """Write a copied text to a file in the cache folder, and return its path; empty if it can't be written."""
+        file = self._program.dirs.cache / "copied.txt"
+        try:
+            replace_file(file, text, mode=0o600)
+        except (OSError, UnicodeEncodeError):
+            return ""
+        return str(file)
 
     def view(self, session: AgentSession) -> str:
         """Write the session's page and open it; return a line with its path."""

@@ -127,6 +127,10 @@ class Host(Reports, Protocol):
         """Set a setting in the user's config.toml; return a line about the value in force. Raises ConfigError."""
         ...
 
+    def keep_copied(self, text: str) -> str:
+        """Write a copied text to a file, and return its path; empty if it can't be written."""
+        ...
+
     def view(self, session: AgentSession) -> str:
         """Write the session's HTML page and open it in the browser; return a line with its path."""
         ...

@@ -502,6 +502,10 @@ class ScriptedHost:
     def change(self, key: str, text: str) -> str:
         return f"{key} = {text}"
 
+    def keep_copied(self, text: str) -> str:
+        self.copied = text
+        return "copied.txt"
+
     def view(self, session: Any) -> str:
         return "Opened page.html in your browser."
 

@@ -11,7 +11,8 @@ import pytest
 from agentcli.agent.session import AgentSession
 from agentcli.context.window_report import WindowReport
 from agentcli.core.errors import AgentError, InputError, UsageError
-from agentcli.core.record import Compaction
+from agentcli.core.message import Message, Text
+from agentcli.core.record import Compaction, Undo
 from agentcli.providers.scripted.model import say
 from agentcli.ui.commands.model import models
 from agentcli.ui.render import past_messages
@@ -84,12 +85,51 @@ def test_what_is_pinned_is_told_with_its_words_and_unpinned_without_a_number(tmp
         assert "not the number of a message" in type_(context, f"/pin {odd}")[0]
 
 
+BLOCKS = "Try:\n\n```sh\nmake\n```\n\nor\n\n````\n```\n````\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "copied", "said"),
+    [
+        ("/copy", "answer 2", "Copied 8 characters"),
+        ("/copy 2", BLOCKS, "Copied"),
+        ("/copy 3", "", "Only 2 answers to copy."),
+        ("/copy 2 code", "```\n", "Copied 4 characters"),
+        ("/copy 2 CODE 1", "make\n", "Copied 5 characters"),
+        ("/copy 2 code 3", "", "The answer has only 2 code blocks."),
+        ("/copy code", "", "The answer has no code block."),
+        ("/copy 0", "", "Say /copy, /copy 2"),
+        ("/copy codex", "", "Say /copy, /copy 2"),
+        ("/copy ²", "", "Say /copy, /copy 2"),
+    ],
+)
+def test_an_older_answer_or_a_code_block_is_copied(tmp_path: Path, line: str, copied: str, said: str) -> None:
+    context = talked(tmp_path, "the first", "the second")
+    context.copied = ""
+    [first] = [record for record in context.session.journal.records() if getattr(record.body, "text", "") == "answer 1"]
+    context.session.journal.append(Undo(first.seq - 1, "rewind"))
+    for text in (BLOCKS, "answer 2"):
+        context.session.journal.append(Message("assistant", (Text(text),)))
+    assert type_(context, line)[0].startswith(said)
+    assert context.copied == copied
+
+
+def test_what_no_clipboard_takes_is_only_in_the_file(tmp_path: Path) -> None:
+    context = talked(tmp_path, "the first")
+    context.copied = ""
+    context.session.journal.append(Message("assistant", (Text("ä" * 40_000),)))
+    assert type_(context, "/copy") == [
+        "Too large for the clipboard of most terminals: the 40,000 characters are in copied.txt."
+    ]
+    assert (context.copied, context.host.copied) == ("", "ä" * 40_000)
+
+
 def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_path: Path) -> None:
     context = talked(tmp_path, "the first", "the second")
     session, last = context.session, context.session.history.last_seq
     session.journal.append(Compaction("manual", "compressed", "auto", (1, last), last + 1, "a summary"))
     assert not session.history.entries
-    assert type_(context, "/copy") == ["Copied 8 characters."]
+    assert type_(context, "/copy") == ["Copied 8 characters, also in copied.txt."]
     assert context.copied == "answer 2"
     assert [record.body.text[:10] for record in past_messages.newest(session.journal, 3)] == [
         "answer 1",
@@ -103,7 +143,7 @@ def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_pa
     assert context.drafted.startswith("the first")
     assert f"before #{first}. /redo undoes this" in context.output[-1]
     assert past_messages.prompts(session.journal) == []
-    assert past_messages.newest_answer(session.journal) == ""
+    assert list(past_messages.newest_answers(session.journal)) == []
 
 
 def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:

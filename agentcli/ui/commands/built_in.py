@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentcli.ui.commands import (
     changes,
     context,
+    copying,
     extensions,
     files,
     hooks,
@@ -53,7 +54,7 @@ JOBS = (reports.tasks,)
 INSTRUCTIONS = (memory.memory, files.init)
 CHANGES = (changes.diff_, changes.review, changes.findings_)
 TERMINAL = (
-    reports.copy,
+    copying.copy,
     files.export,
     files.view,
     reports.why,

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
-from agentcli.core.errors import UsageError
-from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said
-from agentcli.ui.render.past_messages import newest_answer
 from agentcli.ui.render.scrollback import todo_lines
 
 _MARKS = {"completed": "✔", "in_progress": "◐", "pending": "☐"}
@@ -52,16 +48,6 @@ async def cache(context: Context, _: str) -> AsyncIterator[Output]:
 async def tasks(context: Context, _: str) -> AsyncIterator[Output]:
     """List the background jobs and their latest output: /tasks"""
     yield Said(context.session.report.tasks())
-
-
-@command(at_once=True)
-async def copy(context: CommandContext, _: str) -> None:
-    """Copy the newest answer to the clipboard: /copy"""
-    answer = await asyncio.to_thread(newest_answer, context.session.journal)
-    if not answer:
-        raise UsageError("No answer to copy yet.")
-    context.copy(answer)
-    context.say(f"Copied {len(answer):,} characters.")
 
 
 def _first_sentence(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from agentcli.core.dataclass import dataclass, replace
@@ -48,11 +48,14 @@ def prompts(journal: Journal) -> list[tuple[int, str]]:
     return [(one.seq, one.words) for one in rewind_points(journal)]
 
 
-def newest_answer(journal: Journal) -> str:
-    """Return the text of the newest answer; empty without one."""
-    records = reversed(in_force(list(journal.records())))
-    answers = (body.text for record in records if isinstance(body := record.body, Message) and body.role == "assistant")
-    return next((answer for answer in answers if answer.strip()), "")
+def newest_answers(journal: Journal) -> Iterator[str]:
+    """Yield the texts of the answers, newest first."""
+    for record in reversed(in_force(list(journal.records()))):
+        match record.body:
+            case Message("assistant") as answer if answer.text.strip():
+                yield answer.text
+            case _:
+                pass
 
 
 def newest(journal: Journal, count: int) -> Sequence[Record]:
