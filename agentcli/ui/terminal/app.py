@@ -84,6 +84,7 @@ class Terminal:
         self.editor.bind(keys)
         self.screen.check_paints()
         self.console.host = host
+        self.screen.name = self._tab_name
         if lines := banner(session, self.screen.size, self.screen.look.theme):
             self.console.show(*lines)
         self.console.show_session(session, settings.replay, settings.status)
@@ -114,6 +115,12 @@ class Terminal:
             await self.console.host.sharing.end()
             await self.console.session.end("prompt_input_exit")
             self._early.guard()
+
+    def _tab_name(self) -> str:
+        """Return the session's name or title, or its folder's name; empty if notices are off."""
+        session = self.console.session
+        history = session.history
+        return "" if self.settings.notify == "off" else history.name or history.title or session.cwd.name or "agentcli"
 
     @property
     def working(self) -> bool:

@@ -21,6 +21,7 @@ from agentcli.ui.style import Look, Markdown
 from agentcli.ui.terminal.device import Device
 from agentcli.ui.terminal.early import PLAIN_PASTE
 from agentcli.ui.terminal.paint import folds
+from agentcli.ui.terminal.tab import Tab
 
 FRAME = 0.033
 """Seconds between two ticks at least; rendering may take a fifth of the time."""
@@ -46,6 +47,8 @@ class Screen:
         self.look = look
         self.painter = device.painter
         self.status: Callable[[], Status] | None = None
+        self.name: Callable[[], str] = str
+        """Returns the name that the terminal's tab shows; empty for none."""
         self.resized: Callable[[], None] = lambda: None
         self.drain: Callable[[], None] = lambda: None
         """Reads the terminal's answers that are still to come."""
@@ -57,6 +60,7 @@ class Screen:
         self._still_at = 0.0
         self._in_tmux = bool(environment.get("TMUX"))
         self._folds = folds(environment)
+        self._tab = Tab(self.painter.raw, environment)
         self._pause = (STILL_IN_TMUX if self._in_tmux else STILL) if still is None else still
         self._high = self._printed = 0
         self._dirty = asyncio.Event()
@@ -142,6 +146,7 @@ class Screen:
             self._unsettled()
         elif waiting:
             self._dirty.set()
+        self._tab.show(self.state, self.name())
 
     def flush(self) -> None:
         """Print all pending pieces at once."""
@@ -218,6 +223,7 @@ class Screen:
             self.flush()
         self.painter.erase()
         self.drain()
+        self._tab.close()
         self.painter.raw(PLAIN_PASTE)
 
     def _unsettled(self, at_once: bool = False) -> bool:
