@@ -10,7 +10,7 @@ _BY_SECTION: Mapping[str, str] = {
     "checkpoints": "export_bytes files ignored_bytes ignored_files",
     "context": """
         preserve keep_recent_share keep_answer_tokens retry_growth fit keep_user_share keep_piece_share pins_share compact_floor
-        compact_least compact_price output_reserve large_input_share large_input_lines large_input_line exact_count_margin
+        compact_least compact_price output_reserve large_input_tokens large_input_share large_input_lines large_input_line exact_count_margin
         exact_count_seconds max_summary_calls
     """,
     "context.auto": "summary_share summary_least summary_most scratchpad air clipped",

@@ -265,7 +265,7 @@ class ContextSettings:
     """Model that writes the summaries, by model of the session; `default` for all others."""
     estimator: EstimatorName = setting("calibrated", project="free")
     """How tokens are estimated."""
-    large_input_tokens: Tokens = setting(25_000, project="free")
+    large_input_tokens: Tokens = 25_000
     """Larger prompts go to a file; so do those over a quarter of the window."""
     large_input_share: Share = 0.25
     """Upper bound of `large_input_tokens` on a small window."""
