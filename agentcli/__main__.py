@@ -171,6 +171,7 @@ OTHER_COMMANDS = (
     "acp",
     "ps",
     "attach",
+    "serve",
     "mcp",
     "hooks",
     "skills",

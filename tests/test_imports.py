@@ -23,6 +23,7 @@ HEAVY = (
     "mcp",
     "mcp_types",
     "starlette",
+    "uvicorn",
     "yaml",
     "jsonschema",
 )

@@ -120,7 +120,7 @@ def _load_session(
 
     sharing = Sharing()
     program = Program(options, front_end=FrontEnd(sharing.approving(approve), sharing.asking(ask)))
-    sharing.start = partial(_share, program)
+    sharing.start = partial(share_session, program)
     log_to(program.dirs, program.env, enabled=not options.no_session)
     # `resume` without a name opens a new session and shows the list of stored ones, if there are any.
     with program.preparing():
@@ -142,7 +142,7 @@ def _load_session(
     return TerminalHost(program, sharing), session, settings, None if options.no_session else program.dirs.state
 
 
-async def _share(program: Program, front: Front) -> Share:
+async def share_session(program: Program, front: Front, name: str = "terminal") -> Share:
     """Share the open session of a front end. Raises InputError for one that is not stored."""
     from agentcli.core.text.secrets import known_secrets
     from agentcli.serve.control import share
@@ -150,7 +150,7 @@ async def _share(program: Program, front: Front) -> Share:
 
     if program.options.no_session:
         raise InputError("Only a stored session can be shared.")
-    return await share(front, program.dirs.state, Redactor(known_secrets(program.env)))
+    return await share(front, program.dirs.state, Redactor(known_secrets(program.env)), name)
 
 
 def _prompts(options: Options) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def invoke(arguments: list[str]) -> Options | int:
         raise UsageError(_complaint(error)) from error
 
 
-_DEFAULTS: Mapping[str, str] = {"bench": "run", "stats": "show"}
+_DEFAULTS: Mapping[str, str] = {"bench": "run", "serve": "run", "stats": "show"}
 """Groups whose most used command may be left out, with its name."""
 
 
@@ -189,6 +189,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "bench": ("", "Measure models and prompts on a set of tasks."),
     "ps": ("agentcli.serve.command_line:ps", "List the sessions that run on this machine."),
     "attach": ("agentcli.serve.command_line:attach", "Follow a running session, answer and steer it."),
+    "serve": ("agentcli.serve.command_line:serve", "Show the sessions of this machine in a browser."),
     "acp": ("agentcli.cli.acp:acp", "Serve an editor over the Agent Client Protocol."),
     "import-config": ("", "Import the configuration of other programs."),
     "skills": ("agentcli.extensions.command_line:skills", "List and check skills."),

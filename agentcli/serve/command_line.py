@@ -1,13 +1,15 @@
-"""`agentcli ps` and `agentcli attach`."""
+"""`agentcli ps`, `agentcli attach` and `agentcli serve`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentcli.app.options import Options
-from agentcli.cli.flags import Json
+from agentcli.cli.flags import InFolder, Json, taking_flags
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
 
@@ -32,7 +34,7 @@ def ps(json: Json = False) -> None:
     """
     import asyncio
 
-    machine = machine_here()
+    machine = machine_here("agentcli ps")
     running = asyncio.run(machine.running())
     if json:
         say_json([each.to_json() for each in running])
@@ -70,17 +72,85 @@ def attach(
 
     from agentcli.serve.attach import Attached
 
-    machine = machine_here()
+    machine = machine_here("agentcli attach")
     info = machine.store.find(session)
     return asyncio.run(Attached(machine, info, read_only=read_only).run())
 
 
-def machine_here() -> Machine:
-    """Return the sessions of this user on this machine."""
+serve = typer.Typer(no_args_is_help=False, rich_markup_mode=None)
+
+Port = Annotated[
+    int | None,
+    typer.Option("--port", metavar="N", min=0, max=65535, help="listen on this port of 127.0.0.1, too; 0: any"),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Option("--name", metavar="HOST", help="another host name of this machine, of a tunnel; repeatable"),
+]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="a link that can only read")]
+
+
+@serve.command("run")
+def serve_run(port: Port = None, name: Names = None, read_only: ReadOnly = False) -> int:
+    """Serve the sessions of this machine to a page in the browser, until Ctrl-C.
+
+    It listens on a socket in the state folder, which ssh can forward; with --port on 127.0.0.1, too. The printed link logs one browser in,
+    once and within 5 minutes; `agentcli serve link` prints another. See `agentcli help serve`.
+    """
+    from agentcli.app.project import ProjectContext
+    from agentcli.serve.access import FOLDER, TUNNEL, Access
+    from agentcli.serve.app import Server
+    from agentcli.serve.listening import serve as listen
+    from agentcli.serve.listening import sockets
+    from agentcli.serve.starting import Starter
+
+    context = ProjectContext(Options())
+    place = context.dirs.state / FOLDER
+    opened = sockets(place, port)
+    listening = opened[1].getsockname()[1] if port is not None else 0
+    access, machine = Access(context.dirs.state, listening), machine_here("the page")
+    server = Server(machine, access, Starter(machine, context.cwd, context.env))
+    code = partial(access.link, read_only)
+
+    def ready() -> None:
+        if port is None:
+            say(f"Forward the socket from your own machine: ssh -L {TUNNEL}:{place / 'http.sock'} THIS-MACHINE")
+        say(f"Open {access.address}/#login={code()}")
+        say("The link works once, within 5 minutes. Ctrl-C ends the server; sessions continue.")
+        sys.stdout.flush()  # a script may wait for the link
+
+    return listen(server.app(tuple(name or ())), opened, ready)
+
+
+@serve.command("link")
+def serve_link(read_only: ReadOnly = False) -> None:
+    """Print another login link of the server that runs."""
+    from agentcli.app.project import ProjectContext
+    from agentcli.serve.links import new_link
+
+    say(new_link(ProjectContext(Options()).dirs.state, read_only))
+
+
+@serve.command("session", hidden=True)
+@taking_flags("acp")
+def serve_session(
+    given: dict[str, Any],
+    cwd: InFolder = "",
+    resume: Annotated[str, typer.Option("--resume", metavar="SESSION", help="resume this session")] = "",
+    session_id: Annotated[str, typer.Option("--id", metavar="ID", help="give the new session this id")] = "",
+) -> int:
+    """Run a session without a terminal, driven from elsewhere."""
+    from agentcli.app.hosted import host_session
+
+    return host_session(Options(**(given | {"cwd": cwd, "session": resume or None, "session_id": session_id})))
+
+
+def machine_here(name: str) -> Machine:
+    """Return the sessions of this user on this machine; `name` is how sessions see who asks."""
     from agentcli.app.project import ProjectContext
     from agentcli.core.text.secrets import known_secrets
     from agentcli.serve.machine import Machine
     from agentcli.sessions.exporting.redactor import Redactor
 
     context = ProjectContext(Options())
-    return Machine(context.store, context.dirs.state, Redactor(known_secrets(context.env)), "agentcli attach")
+    return Machine(context.store, context.dirs.state, Redactor(known_secrets(context.env)), name)

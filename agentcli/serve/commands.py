@@ -11,7 +11,7 @@ from agentcli.ui.commands.definition import command
 async def remote(ctx: CommandContext, argument: str) -> None:
     """Share this session with your other programs here: /remote [on or off]
 
-    `agentcli ps` lists it, `agentcli attach` follows it, answers its questions, steers and stops it. Only your own user can reach it. `ui.remote` shares every session. See /help serve.
+    `agentcli attach` and the page of `agentcli serve` follow it, answer its questions, steer and stop it. Only your own user can reach it. `ui.remote` shares every session. See /help serve.
     """
     sharing = ctx.host.sharing
     match argument:

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import secrets
+import socket
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -96,7 +97,7 @@ def registrations(state: Path) -> Iterator[Registration]:
         found = _read(file)
         if found is None:
             continue
-        if _is_alive(found.pid):
+        if _is_alive(found):
             yield found
         else:
             _remove(file, found)
@@ -117,23 +118,26 @@ def _read(file: Path) -> Registration | None:
         return None
 
 
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
+def _is_alive(found: Registration) -> bool:
+    """Return True if a process listens on the socket. A process id does not tell it: it may be another's by now, or that of a zombie."""
+    with socket.socket(socket.AF_UNIX) as tried:
+        tried.settimeout(1.0)
+        try:
+            tried.connect(found.socket)
+        except TimeoutError:
+            return True  # it is busy
+        except OSError:
+            return False
     return True
 
 
 def _remove(file: Path, found: Registration) -> None:
     """Remove what a killed process has left."""
-    socket = Path(found.socket)
+    place = Path(found.socket)
     with contextlib.suppress(OSError):
         file.unlink()
     with contextlib.suppress(OSError):
-        socket.unlink()
-    if socket.parent.name.startswith("agentcli-"):
+        place.unlink()
+    if place.parent.name.startswith("agentcli-"):
         with contextlib.suppress(OSError):
-            socket.parent.rmdir()
+            place.parent.rmdir()

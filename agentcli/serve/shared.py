@@ -119,7 +119,11 @@ class SharedSession:
     async def approve(self, ask: ApprovalRequest, here: Approve) -> ApprovalResponse | None:
         """Return the first answer, from here or elsewhere."""
         call = digest({"name": ask.call.name, "input": dict(ask.call.input), "call_id": ask.call.call_id})
-        shown = {**cleaned(question_of(ask), self._clean), "call": call, "session": self.id}
+        shown = {
+            **cleaned(question_of(ask, str(self._front.session.cwd)), self._clean),
+            "call": call,
+            "session": self.id,
+        }
         answer, given = await self._first(
             shown,
             here(ask),
@@ -186,7 +190,6 @@ class SharedSession:
         taken: Callable[[Answer], T],
         said: Callable[[T], str],
     ) -> tuple[T, Answer | None]:
-        self._publish_state()
         try:
             return await self.questions.first(shown, here, taken, said)
         finally:
@@ -209,6 +212,8 @@ class SharedSession:
 
     def _publish(self, event: Mapping[str, Any]) -> None:
         self.feed.add(event)
+        if event["type"] == "question":
+            self._publish_state()
 
     def _label(self, shown: Mapping[str, Any], choice: str) -> str:
         return next((each["label"] for each in shown["choices"] if each["choice"] == choice), choice)

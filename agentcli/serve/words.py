@@ -10,14 +10,14 @@ from agentcli.serve.questions import Answer
 from agentcli.ui.dialogs import proposal
 from agentcli.ui.style import MUTE, Look
 
-_LOOK = Look(MUTE)
 _PLAN = ("session", "once", "no")
 """The answers behind the choices about a plan, in their order."""
 
 
-def question_of(ask: ApprovalRequest) -> Mapping[str, Any]:
-    """Return a question about a call with all that the terminal shows: the title, the reason, the whole preview, each choice."""
-    dialog = proposal.question(ask, None, _LOOK)
+def question_of(ask: ApprovalRequest, folder: str) -> Mapping[str, Any]:
+    """Return a question about a call with all that the terminal shows: the title, the reason, the whole preview, each choice. Paths are shown from `folder`."""
+    look = Look(MUTE, folder=folder)
+    dialog = proposal.question(ask, None, look)
     names = _PLAN if ask.kind == "plan" else proposal.answers(ask, None)
     description = ask.call.input.get("description")
     return {
@@ -25,7 +25,7 @@ def question_of(ask: ApprovalRequest) -> Mapping[str, Any]:
         "call_id": ask.call.call_id,
         "name": ask.call.name,
         "title": dialog.title,
-        "subject": ask.title,
+        "subject": look.near(ask.title),
         "why": dialog.note,
         "description": description if ask.kind == "command" and isinstance(description, str) else "",
         "preview": ask.preview or (proposal.NO_CHANGE if ask.kind == "diff" else ""),

@@ -39,6 +39,6 @@ class UiSettings:
     status: str = setting("", project="never")
     """Facts of the status line in their order; empty: the usual ones."""
     remote: bool = setting(False, project="never")
-    """Share sessions, so that `agentcli attach` can follow and answer them; see `agentcli help serve`."""
+    """Share sessions: `agentcli attach` and `agentcli serve` reach them; see `agentcli help serve`."""
     keys: Mapping[str, str] = setting({}, project="never")
     """Keys of your own by action; see `agentcli help keys`."""

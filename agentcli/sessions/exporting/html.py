@@ -59,7 +59,7 @@ def to_html(
 """
     between = ""
     for entry in content:
-        for block in _entry(entry, highlight_limit):
+        for block in markup(entry, highlight_limit):
             yield f"{between}{block}"
             between = "\n"
     yield "\n</main>\n</body>\n</html>\n"
@@ -74,7 +74,8 @@ def _facts(source: Source, clean: Clean) -> Iterator[str]:
         yield f"${info.cost:.2f}"
 
 
-def _entry(entry: Entry, limit: int) -> Iterator[str]:
+def markup(entry: Entry, limit: int = HIGHLIGHT_LIMIT) -> Iterator[str]:
+    """Yield the elements that an entry is drawn as. Everything from outside is escaped. Code longer than `limit` characters stays plain."""
     match entry:
         case MessageText(seq, time, speaker, text):
             body = rendered(_plain(text), limit) if speaker == "assistant" else _text(text)

@@ -1,0 +1,150 @@
+"""Who may use the server: tokens, one-time login links, and a limit on wrong ones."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+from agentcli.system.paths import folder, replace_file
+
+FOLDER = "serve"
+"""The folder of the tokens in the state folder."""
+LINK_SECONDS = 300.0
+"""Seconds for which a login link is valid."""
+PAGE_SECONDS = 12 * 3600.0
+"""Seconds for which a page stays logged in."""
+TUNNEL = 8020
+"""The port that a tunnel to the socket has, by our advice."""
+LINKS, PAGES = 20, 50
+"""Links and pages at once; the oldest end first."""
+WRONG, PERIOD = 10, 60.0
+"""Wrong tokens in so many seconds after which unknown ones are not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a token allows. `name` is how others see its holder."""
+
+    read_only: bool
+    name: str
+
+
+Refused = Literal["unknown", "limited"]
+
+
+class Access:
+    """The tokens of one server. Only hashes of tokens are compared, in constant time.
+
+    `place` is the port that the server listens on: a page's token counts only there, since a page gives it to whoever listens on that port.
+    """
+
+    def __init__(self, state: Path, place: int, clock: Callable[[], float] = time.time) -> None:
+        """Make the files of the tokens if there are none. Raises OSError."""
+        self._folder, self._place, self._clock = folder(state / FOLDER), place, clock
+        self._links: dict[str, tuple[float, bool]] = {}
+        self._wrong: deque[float] = deque()
+        self._known: set[str] = set()
+        """Hashes of tokens that were right before."""
+        self._files = {
+            _hash(self._token("token")): Grant(False, "a program with the token"),
+            _hash(self._token("token-read")): Grant(True, "a program with the token to read"),
+        }
+
+    @property
+    def address(self) -> str:
+        """The address of the page on this machine; of a socket, the one to which a tunnel leads by our advice."""
+        return f"http://127.0.0.1:{self._place or TUNNEL}"
+
+    def check(self, authorization: str) -> Grant | Refused:
+        """Return what the value of an Authorization header allows."""
+        kind, _, token = authorization.partition(" ")
+        given = _hash(token.strip()) if kind.lower() == "bearer" else ""
+        if given not in self._known and self._limited():
+            return "limited"
+        found = next((grant for known, grant in self._grants() if hmac.compare_digest(known, given)), None)
+        if found is None:
+            self._wrong.append(self._clock())
+            return "unknown"
+        self._known.add(given)
+        return found
+
+    def link(self, read_only: bool) -> str:
+        """Return the code of a new login link. It can be used once."""
+        code = secrets.token_urlsafe(32)
+        self._links[_hash(code)] = self._clock() + LINK_SECONDS, read_only
+        while len(self._links) > LINKS:
+            del self._links[next(iter(self._links))]
+        return code
+
+    def log_in(self, code: str) -> tuple[str, bool] | Refused:
+        """Return a page's token for the code of a link, and if it is to read only."""
+        if self._limited():
+            return "limited"
+        expires, read_only = self._links.pop(_hash(code), (0.0, True))
+        if expires <= self._clock():
+            self._wrong.append(self._clock())
+            return "unknown"
+        token = secrets.token_urlsafe(32)
+        page = {
+            "hash": _hash(token),
+            "read_only": read_only,
+            "expires": self._clock() + PAGE_SECONDS,
+            "place": self._place,
+        }
+        self._save([*self._pages(), page][-PAGES:])
+        return token, read_only
+
+    def log_out(self, authorization: str) -> None:
+        """Forget a page's token."""
+        given = _hash(authorization.partition(" ")[2].strip())
+        self._known.discard(given)
+        self._save([page for page in self._pages() if page["hash"] != given])
+
+    def _limited(self) -> bool:
+        now = self._clock()
+        while self._wrong and now - self._wrong[0] > PERIOD:
+            self._wrong.popleft()
+        return len(self._wrong) >= WRONG
+
+    def _grants(self) -> list[tuple[str, Grant]]:
+        pages = [(str(page["hash"]), Grant(bool(page["read_only"]), "the page")) for page in self._pages()]
+        return [*self._files.items(), *pages]
+
+    def _pages(self) -> list[Mapping[str, Any]]:
+        """Return the pages that are logged in here; they stay so when the server is started again."""
+        try:
+            found = json.loads((self._folder / "pages.json").read_bytes())
+            return [page for page in found if page["expires"] > self._clock() and page["place"] == self._place]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+
+    def _save(self, pages: list[Mapping[str, Any]]) -> None:
+        replace_file(self._folder / "pages.json", json.dumps(pages), mode=0o600)
+
+    def _token(self, name: str) -> str:
+        """Return the token in a file, which is made if there is none."""
+        file = self._folder / name
+        if not file.exists():
+            replace_file(file, secrets.token_urlsafe(32) + "\n", mode=0o600)
+        return file.read_text(encoding="ascii").strip()
+
+
+def main_token(state: Path) -> str:
+    """Return the token of the server. Raises InputError if there was none yet."""
+    try:
+        return (state / FOLDER / "token").read_text(encoding="ascii").strip()
+    except OSError:
+        raise InputError("No server has run yet. `agentcli serve` starts one.") from None
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,117 @@
+"""The transcript as the export draws it, as trees of allowed elements, from which a page builds its nodes without parsing markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html.parser import HTMLParser
+from typing import Any
+
+from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.record import Record
+from agentcli.sessions.exporting.html import markup
+from agentcli.sessions.exporting.transcript import Clean, entries
+
+TAGS = frozenset(
+    [
+        "a",
+        "b",
+        "blockquote",
+        "br",
+        "code",
+        "del",
+        "details",
+        "div",
+        "em",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "img",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "section",
+        "span",
+        "strong",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    ]
+)
+"""Elements that the export's drawing has."""
+_VOID = frozenset(("br", "hr", "img"))
+HIGHLIGHTED = 5_000
+"""Characters of a piece of code that is coloured at most."""
+
+Tree = list[Any]
+"""An element: its name, its attributes, then its children: texts and elements."""
+
+
+def drawn(records: Sequence[Record], clean: Clean, after: int = 0) -> list[Mapping[str, Any]]:
+    """Return the entries of each record that has any, drawn; with `after`, only of newer records, and of calls answered since."""
+    changed = {record.seq for record in records if record.seq > after}
+    answered = {record.body.call_id for record in records if record.seq > after and isinstance(record.body, ToolResult)}
+    for record in records:
+        if isinstance(record.body, Message) and any(
+            isinstance(part, ToolCall) and part.call_id in answered for part in record.body.parts
+        ):
+            changed.add(record.seq)
+    groups: dict[int, list[Any]] = {}
+    for entry in entries(records, clean):
+        if entry.seq in changed:
+            groups.setdefault(entry.seq, []).extend(tree_of(markup(entry, HIGHLIGHTED)))
+    return [{"seq": seq, "tree": tree} for seq, tree in groups.items()]
+
+
+def tree_of(pieces: Iterable[str]) -> list[Any]:
+    """Return the elements of pieces of markup, without elements and attributes that are not allowed; their texts stay."""
+    parser = _Trees()
+    for piece in pieces:
+        parser.feed(piece)
+    parser.close()
+    return parser.root[2:]
+
+
+class _Trees(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.root: Tree = ["div", {}]
+        self._open = [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in TAGS:
+            return
+        element: Tree = [tag, {name: value for name, value in attrs if value and _allowed(tag, name, value)}]
+        self._open[-1].append(element)
+        if tag not in _VOID:
+            self._open.append(element)
+
+    def handle_endtag(self, tag: str) -> None:
+        if any(element[0] == tag for element in self._open[1:]):
+            while self._open.pop()[0] != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        self._open[-1].append(data)
+
+
+def _allowed(tag: str, name: str, value: str) -> bool:
+    match tag, name:
+        case _, "class" | "alt":
+            return True
+        case "a", "href":
+            return value.startswith(("https://", "http://"))
+        case "img", "src":
+            return value.startswith(("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;"))
+        case _:
+            return False

@@ -1,0 +1,106 @@
+"""A session without a terminal: it is shared, and does what comes from elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator
+
+from agentcli.agent.ports import Prompt
+from agentcli.agent.session import AgentSession
+from agentcli.core.errors import AgentError
+from agentcli.core.event import Event, Warned
+from agentcli.core.streams import closing
+from agentcli.ui.input.attachments import with_attachments
+from agentcli.ui.sharing import Sharing
+
+IDLE = 1800.0
+"""Seconds without a turn, a question or a running job after which the session is closed; it stays stored."""
+LOOK = 1.0
+"""Seconds between two looks for prompts that are due."""
+
+
+class HostedSession:
+    """Runs the turns of a session; a front end for `Sharing`."""
+
+    def __init__(self, session: AgentSession, sharing: Sharing, idle: float = IDLE) -> None:
+        self.session, self._sharing, self._idle = session, sharing, idle
+        self.working = False
+        self._interrupt = asyncio.Event()
+        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._ended = asyncio.Event()
+        sharing.front = self
+
+    async def run(self) -> int:
+        """Share the session and run its turns until a signal, or until it was idle for long; return the exit code."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end)
+        self.session.begin(lambda events: self._sharing.show(events))
+        await self._sharing.begin()
+        try:
+            used = loop.time()
+            while not self._ended.is_set() and loop.time() - used < self._idle:
+                prompt = await self._next()
+                if prompt is not None:
+                    await self._turn(prompt)
+                if prompt is not None or self.session.jobs.running():
+                    used = loop.time()
+        finally:
+            await self._sharing.end()
+            await self.session.end("other")
+        return 0
+
+    async def _next(self) -> Prompt | None:
+        """Return the next message, or a prompt that is due by itself; None if there is none yet."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK):
+                text = await self._waiting.get()
+                return await asyncio.to_thread(with_attachments, text, self.session.cwd)
+        if self.session.is_due():
+            due = await self.session.due(self._interrupt, self._sharing.show)
+            return Prompt(due) if isinstance(due, str) else due
+        return None
+
+    async def _turn(self, prompt: Prompt) -> None:
+        self._interrupt.clear()
+        self.working = True
+        self._sharing.turned()
+        try:
+            async with closing(self._answered(prompt)) as events:
+                async for event in events:
+                    self._sharing.show([event])
+        finally:
+            self.working = False
+            self._sharing.turned()
+            for late in self.session.withdraw():
+                self._waiting.put_nowait(late.text)
+
+    async def _answered(self, prompt: Prompt) -> AsyncIterator[Event]:
+        """Yield the events of a turn; its failure to begin is a warning."""
+        try:
+            async with closing(self.session.turn(prompt, self._interrupt)) as events:
+                async for event in events:
+                    yield event
+        except AgentError as error:
+            yield Warned(str(error))
+
+    def take(self, text: str) -> str:
+        """Send a message to the running turn, or begin one."""
+        if self.working:
+            self.session.steer(with_attachments(text, self.session.cwd))
+            return "steered"
+        self._waiting.put_nowait(text)
+        return "begun"
+
+    def interrupt(self) -> None:
+        """Interrupt the turn."""
+        self._interrupt.set()
+
+    def tell(self, text: str) -> None:
+        """Do nothing: nobody is here, and the followers hear of answers by events of their own."""
+
+    def _end(self) -> None:
+        self._ended.set()
+        self._interrupt.set()

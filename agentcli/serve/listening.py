@@ -1,0 +1,116 @@
+"""The server's process: a socket in the state folder, a port on this machine if asked for, and the end by a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from agentcli.core.errors import InputError
+from agentcli.core.tasks import start_task
+from agentcli.serve.guard import Guard
+from agentcli.system.paths import folder
+
+SOCKET = "http.sock"
+ENDS = 1
+"""Seconds that open connections have after a signal."""
+CONNECTIONS = 300
+_PATH = 100
+
+
+def sockets(state: Path, port: int | None) -> Sequence[socket.socket]:
+    """Open the socket in the folder `state`, and a port of 127.0.0.1 unless it is None; 0 is any free one. Raises InputError."""
+    opened = [_local(folder(state))]
+    if port is not None:
+        opened.append(_port(port))
+    return opened
+
+
+def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], object]) -> int:
+    """Answer requests until a signal; return the exit code."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
+        h11_max_incomplete_event_size=32_768,
+        timeout_graceful_shutdown=ENDS,
+    )
+    server = uvicorn.Server(config)
+
+    async def run() -> None:
+        serving = start_task(server.serve(sockets=list(opened)))
+        while not (server.started or serving.done()):  # noqa: ASYNC110 - uvicorn tells it by this field
+            await asyncio.sleep(0.01)
+        if not serving.done():
+            ready()
+        await serving
+
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for each in opened:
+            _remove(each)
+    return 0
+
+
+def _local(place: Path) -> socket.socket:
+    os.chmod(place, 0o700)
+    path = place / SOCKET
+    if len(os.fsencode(str(path))) > _PATH:
+        raise InputError(f"The path {path} is too long for a socket. Set XDG_STATE_HOME to a shorter one.")
+    if path.exists():
+        if _answers(path):
+            raise InputError("A server is running already. `agentcli serve link` prints a link to its page.")
+        path.unlink()
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        made.bind(str(path))
+        os.chmod(path, 0o600)
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        raise InputError(f"Can't listen on {path}: {error.strerror}.") from error
+    return made
+
+
+def _port(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind(("127.0.0.1", port))
+        made.listen(128)
+    except (OSError, OverflowError) as error:
+        made.close()
+        raise InputError(
+            f"Can't listen on port {port}: {getattr(error, 'strerror', error)}. Choose another --port."
+        ) from error
+    return made
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as tried:
+        try:
+            tried.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def _remove(opened: socket.socket) -> None:
+    name: Any = opened.getsockname() if opened.fileno() >= 0 else ""
+    opened.close()
+    if isinstance(name, str) and name:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,511 @@
+"use strict";
+// The page of `agentcli serve`. Nothing here parses markup: texts become text nodes, and the transcript is built from trees of allowed elements.
+
+const TAGS = new Set("a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr img li ol p pre s section span strong summary table tbody td th thead tr ul".split(" "));
+const RETRY = [500, 1000, 2000, 5000];
+const KEPT = "agentcli-token";
+const STATES = { works: "works", waits: "waits for an answer", idle: "idle", ended: "ended" };
+const $ = (id) => document.getElementById(id);
+
+let token = sessionStorage.getItem(KEPT) || "";
+let readOnly = false;
+let open = null; // the session that is shown
+let polling = 0;
+const labels = new Map(); // the words of choices, for the line that says which one was taken
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name === "class") made.className = value;
+    else if (name === "click") made.addEventListener("click", value);
+    else made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== "" && child !== null));
+  return made;
+}
+
+// Elements of the transcript. The server sends only allowed ones; they are checked again, so that nothing else can be made here.
+function built(tree) {
+  if (typeof tree === "string") return document.createTextNode(tree);
+  const [tag, attributes, ...children] = tree;
+  if (!TAGS.has(tag)) return document.createTextNode("");
+  const made = document.createElement(tag);
+  if (typeof attributes.class === "string") made.className = attributes.class;
+  if (tag === "a" && /^https?:\/\//.test(attributes.href || "")) {
+    made.href = attributes.href;
+    made.rel = "noopener noreferrer";
+    made.target = "_blank";
+  }
+  if (tag === "img") {
+    made.alt = String(attributes.alt || "");
+    if (/^data:image\/(png|jpeg|gif|webp);base64,/.test(attributes.src || "")) made.src = attributes.src;
+  }
+  made.append(...children.map(built));
+  return made;
+}
+
+class Refusal extends Error {
+  constructor(status, answer) {
+    super(answer.error || `The server answers ${status}.`);
+    this.status = status;
+    this.answer = answer;
+  }
+}
+
+async function call(path, body, signal) {
+  const request = { headers: { authorization: `Bearer ${token}` }, signal, cache: "no-store", credentials: "omit" };
+  if (body !== undefined) {
+    request.method = "POST";
+    request.headers["content-type"] = "application/json";
+    request.body = JSON.stringify(body);
+  }
+  const response = await fetch(path, request);
+  const answer = await response.json().catch(() => ({}));
+  if (response.status === 401) loggedOut();
+  if (!response.ok) throw new Refusal(response.status, answer);
+  return answer;
+}
+
+function show(view) {
+  for (const id of ["login", "list", "session"]) $(id).hidden = id !== view;
+  $("back").hidden = view !== "session";
+  if (view !== "session") {
+    $("title").textContent = view === "login" ? "agentcli" : "Sessions";
+    $("facts").textContent = "";
+    document.title = "agentcli";
+  }
+}
+
+function loggedOut() {
+  token = "";
+  sessionStorage.removeItem(KEPT);
+  leave();
+  clearTimeout(polling);
+  show("login");
+}
+
+async function logIn(code) {
+  history.replaceState(null, "", location.pathname);
+  try {
+    const response = await fetch("/api/login", {
+      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code }), credentials: "omit",
+    });
+    const answer = await response.json();
+    if (!response.ok) {
+      $("login-error").textContent = response.status === 401 ? "This link was used, or is older than 5 minutes." : answer.error;
+      return false;
+    }
+    token = answer.token;
+    sessionStorage.setItem(KEPT, token);
+    return true;
+  } catch {
+    $("login-error").textContent = "The server does not answer.";
+    return false;
+  }
+}
+
+// The list of sessions.
+
+async function list() {
+  clearTimeout(polling);
+  try {
+    const found = await call("/api/sessions");
+    if (open || $("list").hidden) return;
+    $("connection").textContent = "";
+    readOnly = found.read_only;
+    rows($("running"), found.running, "No session is running.");
+    rows($("stored"), found.stored, "No session is stored.");
+    $("new").hidden = readOnly || !found.folders.length;
+    const chosen = $("folder").value;
+    $("folder").replaceChildren(...found.folders.map((each) => element("option", { value: each }, each)));
+    if (found.folders.includes(chosen)) $("folder").value = chosen;
+  } catch (error) {
+    if (!token) return;
+    $("connection").textContent = error instanceof Refusal ? error.message : "No connection. Trying again.";
+  }
+  if (!open && token) polling = setTimeout(list, document.hidden ? 20000 : 3000);
+}
+
+function rows(place, sessions, none) {
+  const focused = document.activeElement && document.activeElement.getAttribute("href");
+  const made = sessions.map((each) => {
+    const cost = each.cost === null ? "" : ` · $${each.cost.toFixed(2)}`;
+    const state = element("span", { class: `state ${each.state}` }, STATES[each.state] + (each.shared || each.state === "ended" ? "" : "?"));
+    return element("li", {}, element("a", { href: `#s=${encodeURIComponent(each.session)}` },
+      state, each.name || each.title || each.session, element("span", { class: "note" }, `${each.folder}${cost}`),
+      each.last ? element("span", { class: "note" }, each.last) : ""));
+  });
+  place.replaceChildren(...(made.length ? made : [element("li", { class: "note" }, none)]));
+  if (focused) for (const link of place.querySelectorAll("a")) if (link.getAttribute("href") === focused) link.focus();
+}
+
+async function start() {
+  $("start").disabled = true;
+  $("start-error").textContent = "";
+  try {
+    const answer = await call("/api/sessions", { folder: $("folder").value, text: $("first").value });
+    $("first").value = "";
+    location.hash = `s=${answer.session}`;
+  } catch (error) {
+    $("start-error").textContent = error.message;
+  }
+  $("start").disabled = false;
+}
+
+// One session: the transcript as drawn by the server, the reply that arrives, the open questions.
+
+function leave() {
+  if (open) open.stop.abort();
+  open = null;
+}
+
+async function enter(id) {
+  leave();
+  clearTimeout(polling);
+  const session = { id, stop: new AbortController(), cursor: "", records: 0, first: 0, text: "", thought: "", state: "", drawing: null, again: false };
+  open = session;
+  show("session");
+  $("title").textContent = id;
+  for (const each of ["transcript", "live", "questions"]) $(each).replaceChildren();
+  $("problem").textContent = $("notice").textContent = $("connection").textContent = "";
+  for (let failed = 0; open === session; ) {
+    try {
+      await reload(session);
+      failed = 0;
+      $("connection").textContent = "";
+      await follow(session);
+    } catch (error) {
+      if (open !== session) return;
+      if (error instanceof Refusal && error.status === 400) {
+        $("problem").textContent = error.message;
+        return;
+      }
+      $("connection").textContent = error instanceof Refusal ? error.message : "No connection. Trying again.";
+      await new Promise((done) => setTimeout(done, RETRY[Math.min(failed++, RETRY.length - 1)]));
+    }
+  }
+}
+
+const path = (session, rest) => `/api/sessions/${encodeURIComponent(session.id)}${rest}`;
+
+// Read the whole newest part again: at first, after a reload event, and after a lost connection whose events are gone.
+async function reload(session) {
+  if (session.cursor) return; // a connection was lost: continue after the newest event
+  const found = await call(path(session, "/transcript"), undefined, session.stop.signal);
+  if (open !== session) return;
+  readOnly = found.read_only;
+  const bottom = atBottom();
+  $("transcript").replaceChildren();
+  draw(session, found);
+  session.first = found.first;
+  $("earlier").hidden = found.first <= 1;
+  session.cursor = found.state.cursor;
+  session.text = found.state.partial.text;
+  session.thought = found.state.partial.thinking;
+  live(session);
+  facts(session, found.state);
+  $("questions").replaceChildren();
+  for (const each of found.state.questions) ask(session, each);
+  if (bottom) down();
+}
+
+function draw(session, found) {
+  const place = $("transcript");
+  for (const group of found.groups) {
+    const made = element("div", { "data-seq": group.seq }, ...group.tree.map(built));
+    const old = place.querySelector(`[data-seq="${Number(group.seq)}"]`);
+    if (old) {
+      const unfolded = [...old.querySelectorAll("details")].map((each) => each.open);
+      [...made.querySelectorAll("details")].forEach((each, number) => { each.open = unfolded[number] || false; });
+      old.replaceWith(made);
+    } else {
+      const next = [...place.children].find((each) => Number(each.dataset.seq) > group.seq);
+      place.insertBefore(made, next || null);
+    }
+  }
+  session.records = Math.max(session.records, found.until);
+}
+
+// Draw what is new on record. Requests do not overlap; one more follows if something came meanwhile.
+async function refresh(session) {
+  if (session.drawing) {
+    session.again = true;
+    return session.drawing;
+  }
+  session.drawing = (async () => {
+    do {
+      session.again = false;
+      const found = await call(path(session, `/transcript?after=${session.records}`), undefined, session.stop.signal);
+      if (open !== session) return;
+      if (found.reload) {
+        session.cursor = "";
+        session.records = 0;
+        await reload(session);
+        return;
+      }
+      const bottom = atBottom();
+      draw(session, found);
+      facts(session, { name: found.state.name, cost: found.state.cost });
+      if (session.settled) {
+        session.settled = false;
+        live(session);
+      }
+      if (bottom) down();
+    } while (session.again);
+  })();
+  try {
+    await session.drawing;
+  } catch (error) {
+    if (open === session && !(error instanceof DOMException)) $("connection").textContent = error.message;
+  } finally {
+    session.drawing = null;
+  }
+}
+
+async function earlier() {
+  const session = open;
+  const found = await call(path(session, `/transcript?before=${session.first}`), undefined, session.stop.signal);
+  if (open !== session) return;
+  const height = document.documentElement.scrollHeight;
+  draw(session, found);
+  session.first = found.first;
+  $("earlier").hidden = found.first <= 1;
+  scrollBy(0, document.documentElement.scrollHeight - height);
+}
+
+async function follow(session) {
+  const headers = { authorization: `Bearer ${token}`, "last-event-id": session.cursor };
+  const response = await fetch(path(session, "/events"), { headers, signal: session.stop.signal, cache: "no-store", credentials: "omit" });
+  if (response.status === 401) loggedOut();
+  if (!response.ok) throw new Refusal(response.status, {});
+  $("connection").textContent = "";
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error("closed");
+    rest += value;
+    const whole = rest.split("\n\n");
+    rest = whole.pop();
+    for (const each of whole) {
+      const item = { id: "", data: "" };
+      for (const line of each.split("\n")) {
+        if (line.startsWith("id: ")) item.id = line.slice(4);
+        if (line.startsWith("data: ")) item.data = line.slice(6);
+      }
+      if (!item.data) continue;
+      if (!hear(session, JSON.parse(item.data))) {
+        reader.cancel();
+        return;
+      }
+      session.cursor = item.id;
+    }
+    live(session);
+  }
+}
+
+// Take an event; false if the transcript has to be read again.
+function hear(session, event) {
+  switch (event.type) {
+    case "message":
+      if (event.delta) session.text += event.text;
+      else {
+        if (event.role === "assistant") session.text = session.thought = "";
+        session.settled = true;
+        refresh(session);
+      }
+      return true;
+    case "thinking":
+      if (event.delta) session.thought += event.text;
+      return true;
+    case "restarted":
+      session.text = session.thought = "";
+      return true;
+    case "tool_call":
+    case "tool_result":
+      refresh(session);
+      return true;
+    case "record":
+      refresh(session);
+      return true;
+    case "question":
+      ask(session, event);
+      return true;
+    case "answered":
+      answered(event);
+      return true;
+    case "state":
+      facts(session, event);
+      return true;
+    case "warning":
+      $("notice").textContent = event.message;
+      return true;
+    case "moved":
+      location.hash = `s=${event.session}`;
+      return false;
+    case "ended":
+      facts(session, { state: "ended" });
+      $("questions").replaceChildren();
+      session.cursor = "";
+      return false;
+    case "reload":
+      session.cursor = "";
+      return false;
+    default:
+      return true;
+  }
+}
+
+function live(session) {
+  const bottom = atBottom();
+  const kept = [];
+  if (session.thought) kept.push(element("div", { class: "thought" }, session.thought));
+  if (session.text) kept.push(element("div", {}, session.text));
+  $("live").replaceChildren(...kept);
+  if (bottom) down();
+}
+
+function facts(session, state) {
+  session.facts = { ...session.facts, ...state };
+  const known = session.facts;
+  $("title").textContent = known.name || known.session || session.id;
+  document.title = `${STATES[known.state]} · ${$("title").textContent}`;
+  const cost = typeof known.cost === "number" ? `$${known.cost.toFixed(2)}` : "";
+  $("facts").replaceChildren(element("span", { class: known.state }, STATES[known.state]),
+    ["", known.doing, known.model, known.mode, cost, known.folder].filter((each, n) => !n || each).join(" · "));
+  const may = !readOnly && (known.shared || known.state === "ended");
+  $("steer").hidden = !may;
+  $("stop").disabled = known.state !== "works" && known.state !== "waits";
+}
+
+const atBottom = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+const down = () => scrollTo(0, document.documentElement.scrollHeight);
+
+function preview(kind, text) {
+  const place = element("pre", { tabindex: "0", "aria-label": kind === "diff" ? "Change" : "Whole call" });
+  if (kind !== "diff") {
+    place.textContent = kind === "command" ? `$ ${text}` : text;
+    return place;
+  }
+  for (const line of text.replace(/\n$/, "").split("\n")) {
+    const sort = /^(\+\+\+|---|@@)/.test(line) ? "hunk" : line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "";
+    place.append(sort ? element("span", { class: sort }, line) : `${line}\n`);
+  }
+  return place;
+}
+
+function ask(session, question) {
+  const id = `q${question.hash}`;
+  if (document.getElementById(id)) return;
+  const heading = element("h2", { tabindex: "-1", id: `${id}-title` }, question.kind === "questions" ? "The model asks" : question.title);
+  const place = element("section", { class: `question${question.careful ? " careful" : ""}`, id, role: "group", "aria-labelledby": `${id}-title` }, heading);
+  const note = element("p", { role: "alert" });
+  if (question.kind === "questions") askModel(session, question, place, note);
+  else askCall(session, question, place, note);
+  place.append(note);
+  const bottom = atBottom();
+  $("questions").append(place);
+  if (bottom) down();
+  if (document.activeElement === document.body) heading.focus({ preventScroll: true });
+}
+
+function askCall(session, question, place, note) {
+  for (const text of [question.description, question.why, question.kind === "command" ? "" : question.subject]) {
+    if (text) place.append(element("p", { class: "note" }, text));
+  }
+  place.append(preview(question.kind, question.preview));
+  for (const other of question.others) {
+    place.append(element("p", {}, `Also in this reply: ${other.title}`), preview(other.kind, other.preview));
+  }
+  if (question.unsaved) place.append(element("p", { class: "note" }, `No rule can be saved for it: ${question.unsaved}.`));
+  for (const each of question.choices) labels.set(`${question.hash} ${each.choice}`, each.label);
+  if (readOnly) return;
+  const reason = element("input", { type: "text", id: `r${question.hash}`, autocomplete: "off" });
+  const choices = element("div", { class: "choices" });
+  for (const each of question.choices) {
+    choices.append(element("button", { type: "button", click: () => give(session, question, place, note, { choice: each.choice, reason: reason.value }) }, each.label));
+  }
+  place.append(choices, element("label", { for: reason.id }, "Reason, sent with a no"), reason);
+}
+
+function askModel(session, question, place, note) {
+  const fields = question.questions.map((asked, number) => {
+    const field = element("input", { type: "text", id: `a${number}-${question.hash}`, autocomplete: "off" });
+    place.append(element("label", { for: field.id }, asked.question));
+    for (const each of asked.choices) {
+      const choose = () => { field.value = asked.multiple && field.value ? `${field.value}, ${each.label}` : each.label; };
+      if (!readOnly) place.append(element("button", { type: "button", click: choose }, each.description ? `${each.label}: ${each.description}` : each.label));
+    }
+    place.append(field);
+    field.disabled = readOnly;
+    return field;
+  });
+  if (readOnly) return;
+  const send = () => give(session, question, place, note, { answers: fields.map((each) => each.value) });
+  place.append(element("div", { class: "row" }, element("button", { type: "button", click: send }, "Send the answers")));
+}
+
+async function give(session, question, place, note, answer) {
+  for (const each of place.querySelectorAll("button")) each.disabled = true;
+  note.textContent = "";
+  try {
+    await call(path(session, "/answer"), { hash: question.hash, ...answer });
+  } catch (error) {
+    note.textContent = error.message;
+    if (!(error instanceof Refusal && error.status === 409)) for (const each of place.querySelectorAll("button")) each.disabled = false;
+  }
+}
+
+// A question that was answered leaves its place to a line that says by whom.
+function answered(event) {
+  const place = document.getElementById(`q${event.hash}`);
+  if (!place) return;
+  const heading = place.querySelector("h2").textContent;
+  const choice = labels.get(`${event.hash} ${event.choice}`) || "";
+  place.className = "question answered";
+  place.removeAttribute("id");
+  place.replaceChildren(element("p", { role: "status" }, `${heading} Answered by ${event.by}${choice ? `: ${choice}` : ""}.`));
+  setTimeout(() => place.remove(), 8000);
+}
+
+async function say() {
+  const session = open;
+  const text = $("text").value;
+  if (!text.trim()) return;
+  $("send").disabled = true;
+  $("problem").textContent = "";
+  try {
+    await call(path(session, "/say"), { text });
+    $("text").value = "";
+  } catch (error) {
+    $("problem").textContent = error.message;
+  }
+  $("send").disabled = false;
+}
+
+async function stop() {
+  try {
+    await call(path(open, "/stop"), {});
+  } catch (error) {
+    $("problem").textContent = error.message;
+  }
+}
+
+async function route() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  if (given.has("login") && !(await logIn(given.get("login")))) return show("login");
+  if (!token) return show("login");
+  if (given.get("s")) return enter(given.get("s"));
+  leave();
+  show("list");
+  return list();
+}
+
+addEventListener("hashchange", route);
+document.addEventListener("visibilitychange", () => { if (!document.hidden && !open && token) list(); });
+$("start").addEventListener("click", start);
+$("earlier").addEventListener("click", earlier);
+$("send").addEventListener("click", say);
+$("stop").addEventListener("click", stop);
+$("text").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) say(); });
+route();

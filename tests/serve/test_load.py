@@ -1,0 +1,196 @@
+"""A thousand events a second for a minute, read at once over the server and a socket: nothing lost, nothing twice, in order, memory flat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.event import Noticed
+from agentcli.providers.scripted.model import say
+from agentcli.serve import client
+from agentcli.serve.control import share
+from agentcli.serve.registry import Registration, registration
+from tests.e2e.program import Program
+from tests.serve.front import ScriptedFront
+from tests.serve.server import Serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+RATE, SECONDS = 1000, 60
+READERS = 3
+
+
+def resident(pid: int | str = "self") -> int:
+    """Resident memory of a process in kB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+class Producer:
+    """A shared session in a thread of its own, in this process, which emits numbered notices at a steady rate."""
+
+    def __init__(self, folder: Path, state: Path, seconds: int = SECONDS) -> None:
+        self._folder, self._state, self._count = folder, state, RATE * seconds
+        self.memory: list[int] = []
+        self.session = ""
+        self._ready, self._go = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+
+    def start(self) -> str:
+        self._thread.start()
+        assert self._ready.wait(20)
+        return self.session
+
+    def go(self) -> None:
+        self._go.set()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    async def _run(self) -> None:
+        front = ScriptedFront(self._folder, [say("Hi.")])
+        front.sharing.start = partial(share, state=self._state, clean=str)
+        await front.sharing.begin()
+        self.session = front.session.journal.id
+        self._ready.set()
+        await asyncio.to_thread(self._go.wait)
+        began, sent = time.monotonic(), 0
+        while sent < self._count:
+            due = min(self._count, int((time.monotonic() - began) * RATE))
+            for n in range(sent, due):
+                front.sharing.show([Noticed(f"{n}")])
+            if due // (5 * RATE) != sent // (5 * RATE):
+                self.memory.append(resident())
+            sent = due
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(5)
+        await front.sharing.end()
+
+
+def numbers(events: Iterator[tuple[str, dict[str, object]]]) -> list[int]:
+    found: list[int] = []
+    for _, event in events:
+        if event["type"] == "warning":
+            found.append(int(str(event["message"])))
+        if len(found) == RATE * SECONDS or event["type"] in ("reload", "ended"):
+            break
+    return found
+
+
+async def followed(to: Registration, after: str) -> list[int]:
+    found: list[int] = []
+    async for item in client.follow(to, "terminal", after):
+        if item["event"]["type"] == "warning":
+            found.append(int(item["event"]["message"]))
+        if len(found) == RATE * SECONDS:
+            break
+    return found
+
+
+def test_nothing_is_lost_nothing_comes_twice_and_memory_stays_flat(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    state = tmp_path / "state" / "agentcli"
+    with Serving(program) as server:
+        server.log_in()
+        producer = Producer(tmp_path / "work", state)
+        session = producer.start()
+        to = registration(state, session)
+        assert to is not None
+        cursor = server.get(f"/api/sessions/{session}").json["cursor"]
+        found: list[list[int]] = []
+
+        def read() -> None:
+            found.append(numbers(server.events(session, cursor)))
+
+        def terminal() -> None:
+            found.append(asyncio.run(followed(to, cursor)))
+
+        readers = [threading.Thread(target=read) for _ in range(READERS)] + [threading.Thread(target=terminal)]
+        for reader in readers:
+            reader.start()
+        time.sleep(1)
+        before = resident(server.process.pid)
+        producer.go()
+        for reader in readers:
+            reader.join()
+        after = resident(server.process.pid)
+        producer.join()
+    for each in found:
+        assert each == list(range(RATE * SECONDS))
+    print(f"server {before} -> {after} kB, session {producer.memory} kB")
+    assert after - before < 20_000
+    settled = producer.memory[3:]  # the kept events have their size by then; the lists of this test grow
+    assert max(settled) - min(settled) < 40_000
+
+
+def test_a_reader_that_stops_reading_costs_nothing_and_is_told_to_reload(tmp_path: Path) -> None:
+    """A slow reader holds neither the session nor the server up, and makes neither of them keep more."""
+    import socket
+
+    program = Program(tmp_path)
+    state = tmp_path / "state" / "agentcli"
+    with Serving(program) as server:
+        server.log_in()
+        producer = Producer(tmp_path / "work", state)
+        session = producer.start()
+        cursor = server.get(f"/api/sessions/{session}").json["cursor"]
+        slow = socket.create_connection(("127.0.0.1", server.port))
+        slow.sendall(
+            f"GET /api/sessions/{session}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.token}\r\n"
+            f"Last-Event-ID: {cursor}\r\n\r\n".encode()
+        )
+        time.sleep(1)
+        before = resident(server.process.pid)
+        producer.go()
+        assert numbers(server.events(session, cursor)) == list(range(RATE * SECONDS))
+        assert resident(server.process.pid) - before < 20_000
+        slow.settimeout(5)
+        read = b""
+        while b'"reload"' not in read[-1_000_000:]:
+            read += slow.recv(1_000_000)
+        events = [
+            json.loads(line[6:]) for line in read.split(b"\n") if line.startswith(b"data: ") and line.endswith(b"}")
+        ]
+        seen = [int(event["message"]) for event in events if event["type"] == "warning"]
+        assert seen == list(range(len(seen)))
+        slow.close()
+        producer.join()
+
+
+def test_a_reader_continues_after_its_connection_and_the_server_were_killed(tmp_path: Path) -> None:
+    program, seconds = Program(tmp_path), 8
+    state = tmp_path / "state" / "agentcli"
+    first = Serving(program)
+    with first:
+        first.log_in()
+        producer = Producer(tmp_path / "work", state, seconds)
+        session = producer.start()
+        cursor = first.get(f"/api/sessions/{session}").json["cursor"]
+        producer.go()
+        found: list[int] = []
+
+        def read(server: Serving, most: int) -> None:
+            nonlocal cursor
+            for given, event in server.events(session, cursor):
+                cursor = given
+                if event["type"] == "warning":
+                    found.append(int(event["message"]))
+                if len(found) >= most or len(found) == RATE * seconds:
+                    return
+
+        for most in (500, 1000, 2000):
+            read(first, most)
+        first.kill()
+        with Serving(program, port=first.port) as second:
+            second.token = first.token  # the page stays logged in
+            while len(found) < RATE * seconds:
+                read(second, len(found) + 1500)
+    producer.join()
+    assert found == list(range(RATE * seconds))
