@@ -90,7 +90,10 @@ FOR_THE_MODEL = (
 
 
 def literals() -> Iterator[tuple[str, int, str]]:
-    """File, line and text of all string literals of the packages that speak to people; no docstrings, patterns or lists of words."""
+    """File, line and text of all string literals of the packages that speak to people; no docstrings, patterns or lists of words.
+
+    `…` stands for the values of a text: what is between them may be a single word.
+    """
     for path in sorted(PACKAGE.rglob("*.py")):
         name = str(path.relative_to(PACKAGE))
         if name.startswith(FOR_THE_MODEL):
@@ -98,10 +101,14 @@ def literals() -> Iterator[tuple[str, int, str]]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         silent = set(_silent(tree))
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+            if isinstance(node, ast.JoinedStr):
+                text = "".join(_strings(node))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
                 text = node.value
-                if " " in text.strip() and "\\" not in text and ".*" not in text:
-                    yield name, node.lineno, text
+            else:
+                continue
+            if " " in text.strip() and "\\" not in text and ".*" not in text:
+                yield name, getattr(node, "lineno", 0), text
 
 
 def _silent(tree: ast.Module) -> Iterator[int]:
@@ -116,14 +123,10 @@ def _silent(tree: ast.Module) -> Iterator[int]:
 
 
 def pages() -> Iterator[tuple[str, int, str]]:
-    """File, line and text of the manual, the README and the releases in the changelog, without code and the targets of links."""
+    """File, line and text of the manual, the README and the changelog, without code and the targets of links."""
     root = PACKAGE.parent
     for path in (*sorted((PACKAGE / "manual").glob("*.md")), root / "README.md", root / "CHANGELOG.md"):
-        unreleased = path.name == "CHANGELOG.md"
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            unreleased = unreleased and not line.startswith("## [0")
-            if unreleased:
-                continue
             if not line.startswith("    "):
                 yield path.name, number, re.sub(r"`[^`]*`|\]\([^)]*\)|<[^>]*>", "…", line)
 

@@ -62,7 +62,7 @@ class EditorFiles:
 class UnsavedBuffers:
     """The unsaved buffers of an editor, if a session has one: their content for tools, and their saving before an edit.
 
-    Only files in the workspace are asked about. A file that is no text in UTF-8, or larger than a tool reads, is taken from disk,
+    Only files in the workspace are asked about. A file that is not text in UTF-8, or larger than a tool reads, is taken from disk,
     as is one that the editor has no answer for, or that has changed on disk as well.
     """
 

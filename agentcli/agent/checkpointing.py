@@ -91,7 +91,7 @@ class Checkpointer:
 
     def redo(self) -> Sequence[Event]:
         """Take back the newest undo or rewind. Raises InputError without one."""
-        return self._tell(self._changes.redo(), "Changed again", "Deleted again")
+        return self._tell(self._changes.redo(), "Reapplied", "")
 
     def rewind(self, seq: int) -> Sequence[Event]:
         """Restore the files as they were at record `seq`. Raises InputError when nothing was changed since."""
@@ -123,17 +123,17 @@ class Checkpointer:
             self._warn(Warned(_BACKGROUND))
 
     def _tell(
-        self, restored: Restored, done: str, deleted: str = "Deleted, since this session created it"
+        self, restored: Restored, done: str, created: str = ", which this session had created"
     ) -> Sequence[Event]:
         events: list[Event] = [*self._append()]
         changed = [path for path in restored.changed if not any(path in other.parents for other in restored.changed)]
         gone = [path for path in changed if not os.path.lexists(path)]
         there = [path for path in changed if path not in gone]
         if there or not gone:
-            events.append(Noticed(f"{done}: {self._listed(there) or 'nothing'}."))
+            events.append(Noticed(f"{done} {self._listed(there) or 'nothing'}."))
         if gone:
-            events.append(Noticed(f"{deleted}: {self._listed(gone)}."))
-        events += [Noticed(f"Left alone: {self._near(str(path))}: {why}.") for path, why in restored.skipped.items()]
+            events.append(Noticed(f"Deleted {self._listed(gone)}{created}."))
+        events += [Noticed(f"Left {self._near(str(path))} alone: {why}.") for path, why in restored.skipped.items()]
         if restored.uncovered:
             events.append(Noticed(f"Not restored: {listed(self._here(restored.uncovered))}."))
         return events

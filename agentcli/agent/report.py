@@ -178,7 +178,7 @@ def cost_lines(records: Iterable[Record]) -> Sequence[str]:
         for sums, name in ((models, model), (days, local_day(record.time))):
             sums[name] = sums.get(name, CostSum()).plus(usage, cost)
     if not models:
-        return ["Nothing has been spent yet."]
+        return ["Nothing spent yet."]
     total = sum((one.usage for one in models.values()), Usage())
     costs = [one.cost for one in models.values() if one.cost is not None]
     return [

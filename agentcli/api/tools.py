@@ -100,7 +100,7 @@ def as_tools(given: Iterable[Callable[..., Any] | FunctionTool]) -> tuple[Tool, 
     found: dict[str, Tool] = {}
     for each in given:
         if not callable(each):
-            raise UsageError(f"{each!r} is no tool. Give functions.")
+            raise UsageError(f"{each!r} is not a tool. Give functions.")
         made = (each if isinstance(each, FunctionTool) else tool(each)).tool()
         if made.name in found:
             raise UsageError(f"There are two tools named {made.name}. Give one another name: tool(name=…).")

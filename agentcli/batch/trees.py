@@ -116,7 +116,7 @@ def record(repo: str, tree: Path, base: str, ref: str, message: str, patch: Path
         _add_all(partial(_beside, tree))
         return Result("", _write(patch, _beside(tree, "diff", "--cached", *_PATCH, "HEAD")))
     if not os.path.lexists(tree / ".git"):
-        raise GitError(f"{tree} is no repository any more: its .git was removed.")
+        raise GitError(f"{tree} is no longer a repository: its .git was removed.")
     _add_all(partial(git, tree))
     files = git(tree, "write-tree")
     if files == git(tree, "rev-parse", f"{base}^{{tree}}"):

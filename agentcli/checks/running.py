@@ -54,7 +54,7 @@ async def run_check(core: SessionCore, line: str, deadline: float) -> Ran:
     if sink.flooded.is_set():
         return Ran(trouble=f"printed more than {OUTPUT:,} bytes and was stopped")
     if not task.done():
-        return Ran(trouble=f"was stopped: an edit waits at most {SECONDS:g} s for its checks")
+        return Ran(trouble=f"was stopped after {SECONDS:g} s, the longest that an edit waits for its checks")
     if (failure := task.exception()) is not None:
         return Ran(trouble=f"could not run: {failure}")
     return Ran(bytes(sink.data).decode("utf-8", "replace"), task.result().exit_code)

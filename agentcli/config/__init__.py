@@ -66,7 +66,7 @@ class Config:
             return values[table][name]
         if _full(key) in RETIRED:
             raise ConfigError(
-                f"{key!r} is no setting any more: agentcli uses a fixed value. Remove it from your config.toml."
+                f"{key!r} is no longer a setting: agentcli uses a fixed value. Remove it from your config.toml."
             )
         raise ConfigError(f"Unknown setting {key!r}.{near(key, values)}")
 

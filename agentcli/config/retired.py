@@ -56,4 +56,4 @@ def warning(found: Iterable[tuple[str, str]]) -> str:
     for key, place in found:
         by_place.setdefault(place, []).append(key)
     named = "; ".join(f"{', '.join(keys)}{place}" for place, keys in by_place.items())
-    return f"These settings have no effect any more: {named}. Remove them."
+    return f"These settings no longer have an effect: {named}. Remove them."

@@ -20,6 +20,7 @@ from agentcli.core.history import History
 from agentcli.core.message import Thinking, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Prune
+from agentcli.core.text.plural import plural
 
 
 def forecast(history: History, window: Window, now: datetime) -> Plan:
@@ -90,9 +91,10 @@ def _effect(window: Window, planned: Plan) -> Iterator[str]:
     going, gone = planned.summarised, _gone(window, planned)
     if gone:
         tokens = sum(map(window.size, gone))
-        yield f"Goes: {len(gone)} messages (records {min(going)} to {max(going)}), {tokens:,} tokens."
-    stays = f"Stays: {len(planned.kept)} records word for word"
-    yield f"{stays}, among them {len(planned.pinned)} pinned." if planned.pinned else f"{stays}."
+        which = plural(len(gone), "message")
+        yield f"Summarised: {which} (records {min(going)} to {max(going)}), {tokens:,} tokens."
+    kept = f"Kept word for word: {plural(len(planned.kept), 'record')}"
+    yield f"{kept}, {len(planned.pinned)} of them pinned." if planned.pinned else f"{kept}."
     share = 1 - planned.tokens_after_estimate / planned.tokens_before if planned.tokens_before else 0.0
     yield f"Tokens: {planned.tokens_before:,} now, about {planned.tokens_after_estimate:,} afterwards ({share:.0%} less)."
 

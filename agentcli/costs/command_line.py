@@ -82,7 +82,7 @@ def _day(since: str) -> str:
     try:
         return date.fromisoformat(since).isoformat() if since else ""
     except ValueError:
-        raise UsageError(f"{since!r} is not a day. Write it as 2026-01-31.") from None
+        raise UsageError(f"{since!r} is not a date. Use the form 2026-01-31.") from None
 
 
 def _show_sums(program: Program, by: By, since: str, as_csv: bool, json: bool, every: bool) -> None:
@@ -104,7 +104,7 @@ def _show_sums(program: Program, by: By, since: str, as_csv: bool, json: bool, e
     elif found:
         _print_sums(by, found, total(found.values()))
     else:
-        say("Nothing has been spent.")
+        say("Nothing spent yet.")
 
 
 def _write_csv(by: By, found: dict[str, Sum]) -> None:

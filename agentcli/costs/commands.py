@@ -32,7 +32,7 @@ def _lines(session: AgentSession, number: int | None) -> Sequence[str]:
     if number is not None:
         found = [turn for turn in turns if turn.number == number]
         if not found:
-            raise UsageError(f"Turn {number} has spent nothing in this session.")
+            raise UsageError(f"Turn {number} cost nothing in this session.")
         return found[-1].lines()
     sums = session.report.costs()
     if not turns:

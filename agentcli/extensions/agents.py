@@ -37,7 +37,7 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
         return None
     name = path.stem if _by_file(place) else head.text("name")
     if not all(letter.isalnum() or letter in "-_." for letter in name):
-        notes.append(f"{display_path(path)}: {safe_line(name)} is no valid name of an agent: left out.")
+        notes.append(f"{display_path(path)}: {safe_line(name)} is not a valid name of an agent: left out.")
         return None
     if head.text("mode") == "primary" or head.flag("disable"):
         return None

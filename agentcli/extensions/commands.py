@@ -31,7 +31,7 @@ def load(found: Found, notes: list[str]) -> Template | None:
     path, place = found.path, found.place
     name = found.inner.removesuffix(_suffix(place)).replace("/", ":")
     if not all(letter.isalnum() or letter in "-_.:" for letter in name):
-        notes.append(f"{display_path(path)}: {safe_line(name)} is no valid name of a command: left out.")
+        notes.append(f"{display_path(path)}: {safe_line(name)} is not a valid name of a command: left out.")
         return None
     prefix = f"{place.plugin}:" if place.plugin else ""
     try:
@@ -101,7 +101,7 @@ def _toml(text: str) -> tuple[dict[str, object], str]:
         why = safe_line(str(error)[: found.start()] if found else str(error))
         raise InvalidToml(int(found[1]) if found and found[1] else text.count("\n") + 1, why) from error
     except (ValueError, RecursionError) as error:
-        raise Unusable("it is no usable TOML") from error
+        raise Unusable("it is not usable TOML") from error
     prompt = fields.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
         raise Unusable("it has no prompt")

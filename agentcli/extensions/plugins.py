@@ -191,7 +191,7 @@ def read_plugin(folder: Path, listed_as: Any = None) -> Plugin:
         return Plugin(name, folder, False, version, description, listed_as, from_marketplace=True)
     if not any((folder / part).is_dir() for part in _PARTS) and not (folder / _LSP).is_file():
         raise Unusable(
-            f"{safe_line(folder.name)} is no plugin: neither {CLAUDE} nor {GEMINI}, skills, commands, agents or hooks"
+            f"{safe_line(folder.name)} is not a plugin: neither {CLAUDE} nor {GEMINI}, skills, commands, agents or hooks"
         )
     if not _NAME.fullmatch(folder.name):
         raise Unusable(f"{safe_line(folder.name)} cannot be the name of a plugin")
@@ -248,7 +248,7 @@ def digest(folder: Path) -> str:
         if path.is_symlink() and not _real(path).is_relative_to(root):
             raise Unusable(f"{safe_line(inner)} is a link that leads out of it")
         if not path.is_file():
-            raise Unusable(f"{safe_line(inner)} is no regular file")
+            raise Unusable(f"{safe_line(inner)} is not a regular file")
         size += path.stat().st_size
         if total > FILES or size > BYTES:
             raise Unusable(f"it has more than {FILES:,} files or {BYTES:,} bytes")
@@ -288,7 +288,7 @@ def _manifest(file: Path, folder: Path) -> dict[str, Any]:
     except Unusable as why:
         raise Unusable(f"{file.name}: {why}") from why
     except (ValueError, RecursionError) as error:
-        raise Unusable(f"{file.name} is no valid JSON ({safe_line(str(error))})") from error
+        raise Unusable(f"{file.name} is not valid JSON ({safe_line(str(error))})") from error
     if not isinstance(manifest, dict):
         raise Unusable(f"{file.name} contains no JSON object")
     return manifest

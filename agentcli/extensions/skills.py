@@ -118,7 +118,7 @@ def in_catalogue(skills: Mapping[str, Skill]) -> list[Skill]:
 def check(folder: Path) -> list[str]:
     """Return the errors of a skill's folder against the specification (agentskills.io); none for a valid one."""
     if not folder.is_dir():
-        return [f"{display_path(folder)} is no folder."]
+        return [f"{display_path(folder)} is not a folder."]
     path = next((folder / name for name in (FILE, FILE.lower()) if (folder / name).exists()), None)
     if path is None:
         return [f"There is no {FILE}."]
@@ -130,7 +130,7 @@ def check(folder: Path) -> list[str]:
         return [f"{path.name}: {head.trouble}."]
     if not head.fields:
         return [f"{path.name} must begin with front matter (---)."]
-    errors = [] if head.strict else ["The front matter is no valid YAML."]
+    errors = [] if head.strict else ["The front matter is not valid YAML."]
     return [*errors, *_field_errors(head, folder)]
 
 

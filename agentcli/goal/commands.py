@@ -74,10 +74,10 @@ def _new(core: SessionCore, parsed: Parsed) -> Goal:
         raise UsageError(f"What is the goal? {USAGE}")
     if len(parsed.text) > LONGEST:
         raise UsageError(
-            f"A goal has at most {LONGEST:,} characters, this one {len(parsed.text):,}. Put the details in a file."
+            f"A goal can have {LONGEST:,} characters; this one has {len(parsed.text):,}. Put the details in a file."
         )
     if parsed.text[0] in "/!":
-        raise UsageError("A goal does not begin with / or !. Say what is to be reached.")
+        raise UsageError("A goal can't begin with / or !. Describe the result that you want.")
     if check:
         shared_sandbox(check, core.approval.rules, core.approval.mode, core.setup)
     bounded = _bounded(Goal(parsed.text, check, since=core.journal.history.last_seq), parsed)

@@ -99,7 +99,7 @@ def _after(core: SessionCore, goal: Goal, verdict: Verdict, ended: TurnEnded) ->
 def _obstacle(goal: Goal, verdict: Verdict) -> AgentError | None:
     """Return the error with which the goal is paused instead of continued; None if it continues."""
     if verdict.answer == "impossible":
-        return AgentError(f"Goal paused: it is judged impossible. {verdict.why} {CONTINUES}")
+        return AgentError(f"Goal paused: the check says that it is impossible. {verdict.why} {CONTINUES}")
     if goal.unjudged >= UNJUDGED:
         return AgentError(f"Goal paused: {UNJUDGED} checks in a row gave no verdict. {CONTINUES}")
     if goal.idle >= IDLE:

@@ -115,7 +115,7 @@ def _object(answer: str) -> dict[str, Any]:
     try:
         raw = json.loads(answer[start : end + 1])
     except (ValueError, RecursionError) as error:
-        raise Unread("there is no JSON object in it") from error
+        raise Unread("there is not a JSON object in it") from error
     if not isinstance(raw, dict):
         raise Unread("it is not an object")
     return raw

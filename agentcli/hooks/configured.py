@@ -38,5 +38,5 @@ def _hook(entry: Mapping[str, Any], timeout: float) -> Hook:
     try:
         re.compile(hook.matcher if hook.matcher != "*" else "")
     except re.error as error:
-        raise ConfigError(f"hooks: the matcher {hook.matcher!r} is no regular expression: {error}.") from error
+        raise ConfigError(f"hooks: the matcher {hook.matcher!r} is not a regular expression: {error}.") from error
     return hook

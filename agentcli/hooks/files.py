@@ -190,7 +190,7 @@ def read_hooks(
     except json.JSONDecodeError as error:
         return HookFile(notes=(f"{source} line {error.lineno}: {error.msg} — nothing in it takes effect.",))
     except (ValueError, RecursionError):
-        return _broken(source, "it is no usable JSON")
+        return _broken(source, "it is not usable JSON")
     if not isinstance(raw, dict):
         return _broken(source, "it contains no JSON object")
     if raw.get("disableAllHooks") is True:
@@ -226,7 +226,7 @@ class _Reading:
 
     def events(self, raw: Any) -> None:
         if not isinstance(raw, dict):
-            self._note('"hooks" is no object: none of its hooks run.')
+            self._note('"hooks" is not an object: none of its hooks run.')
             return
         gemini = GEMINI_EVENTS if self.base.dialect == "gemini" else {}
         own = {foreign: name for name, foreign in gemini.items()}
@@ -236,7 +236,7 @@ class _Reading:
                 near = did_you_mean(near_names(event, EVENTS))
                 self.notes.append(f"Event {safe_line(event)[:60]} is not supported; its hooks never run.{near}")
             elif not isinstance(groups, list):
-                self._note(f"{event} is no list: its hooks do not run.")
+                self._note(f"{event} is not a list: its hooks do not run.")
             else:
                 for group in groups:
                     self.hooks.extend(self._group(event, group))
@@ -252,7 +252,7 @@ class _Reading:
             re.compile(matcher if matcher != "*" else "")
         except (re.error, RecursionError) as error:
             self._note(
-                f"the matcher {safe_line(matcher)[:60]!r} is no regular expression ({error}): its hooks are left out."
+                f"the matcher {safe_line(matcher)[:60]!r} is not a regular expression ({error}): its hooks are left out."
             )
             return
         for entry in entries:

@@ -102,11 +102,11 @@ def _field(raw: Mapping[str, Any], name: str, kind: type) -> Any:
     if value is None:
         return "" if kind is str else None
     if not isinstance(value, kind):
-        raise ValueError(f"{name} is no {_TYPES[kind]}")
+        raise ValueError(f"{name} is not {_TYPES[kind]}")
     return value
 
 
-_TYPES: Mapping[type, str] = {str: "text", dict: "object", bool: "true or false"}
+_TYPES: Mapping[type, str] = {str: "text", dict: "an object", bool: "true or false"}
 
 
 def _answer(text: str, name: str) -> Answer:

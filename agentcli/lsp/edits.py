@@ -27,7 +27,7 @@ def patch_of(edit: Any, root: Path) -> tuple[str, int, Sequence[Path]]:
     for uri, edits in changes.items():
         path = path_of(uri)
         if path is None or not path.is_file():
-            raise ToolError(f"The rename would change {uri}, which is no file.")
+            raise ToolError(f"The rename would change {uri}, which is not a file.")
         text = path.read_bytes().decode("utf-8", "strict")
         places += len(edits)
         files.append(path)

@@ -96,7 +96,7 @@ class Server:
             raise ToolError(f"The language server {self.defined.name} is off: {self.off}.")
         if self._starts >= STARTS:
             self.off = self._connection.ended if self._connection is not None else "it could not be started"
-            raise ToolError(f"The language server {self.defined.name} is off, it ended {STARTS} times: {self.off}.")
+            raise ToolError(f"The language server {self.defined.name} is off: it ended {STARTS} times: {self.off}.")
         self._starts += 1
         self.documents.clear()
         with tempfile.TemporaryDirectory(prefix="agentcli-") as folder:

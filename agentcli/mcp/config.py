@@ -161,7 +161,7 @@ def parsed(text: str, source: str, scope: Scope = "user", read: Callable[[str], 
     except RecursionError:
         return Definitions(problems=(f"{source} is nested too deeply — its servers are left out.",))
     except ValueError as error:
-        return Definitions(problems=(f"{source} is no usable JSON ({error}) — its servers are left out.",))
+        return Definitions(problems=(f"{source} is not usable JSON ({error}) — its servers are left out.",))
     servers = whole.get("mcpServers", {}) if isinstance(whole, dict) else None
     if not isinstance(servers, dict):
         return Definitions(problems=(f'{source}: "mcpServers" must be an object — its servers are left out.',))

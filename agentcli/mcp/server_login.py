@@ -78,7 +78,7 @@ def to_renew(project: OpenedProject, servers: Iterable[ServerDefinition]) -> Ite
             has_login = not server.transport.is_program
             if has_login and LoginStore(project, expanded(server, project.env)).is_for_the_host:
                 yield (
-                    f"The login of server {server.name} was stored for every address of its host, and is not used any more: logins are now valid for"
+                    f"The login of server {server.name} was stored for every address of its host, and is no longer used: logins are now valid for"
                     f" one address each. Run `agentcli mcp login {server.name}`, or `logout` to forget it."
                 )
 

@@ -44,7 +44,7 @@ async def held_to(
     if rule in pending:
         pending.remove(rule)
     if ended.ending == "done" and not answered:
-        raise UsageError("--output-schema is for an answer of the model; agentcli itself answers this prompt.")
+        raise UsageError("--output-schema applies to the model's answers; agentcli itself answers this prompt.")
     if ended.ending != "done":
         yield ended
         return

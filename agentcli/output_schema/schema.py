@@ -32,11 +32,11 @@ class AnswerSchema:
         from referencing import Registry
 
         if not isinstance(schema, dict):
-            raise InputError('The output schema is no JSON object. Give a JSON Schema such as {"type": "object"}.')
+            raise InputError('The output schema is not a JSON object. Give a JSON Schema such as {"type": "object"}.')
         foreign = next((ref for ref in _references(schema) if not ref.startswith("#")), None)
         if foreign is not None:
             raise InputError(
-                f"The output schema refers to {safe_line(foreign)!r}, which is not read. Put it under $defs."
+                f"The output schema refers to {safe_line(foreign)!r}, which is not supported. Put it under $defs."
             )
         validator = validator_for(schema, default=Draft202012Validator)
         try:
@@ -54,7 +54,7 @@ class AnswerSchema:
         try:
             value = json.loads(text, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
-            return text, [f"It is no JSON: {_brief(error)}"]
+            return text, [f"It is not JSON: {_brief(error)}"]
         return text, self._faults(value)
 
     def _faults(self, value: Any) -> Sequence[str]:
@@ -86,7 +86,7 @@ def read_schema(given: str) -> AnswerSchema:
     try:
         return AnswerSchema(json.loads(text))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"The output schema is no JSON: {_brief(error)}") from error
+        raise InputError(f"The output schema is not JSON: {_brief(error)}") from error
 
 
 def _references(schema: Any) -> Iterator[str]:

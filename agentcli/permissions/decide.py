@@ -241,7 +241,7 @@ def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspac
         if not isinstance(subject, str) or not subject:
             return CallFacts(refused="no file is named")
         if traits.patches and "\n" in subject:
-            return CallFacts(changes=False, harmless="it is no patch, and changes nothing")
+            return CallFacts(changes=False, harmless="it is not a patch, and changes nothing")
         return _file_nature(call, subject, tools, rules, workspace)
     if traits.searches:
         folder, pattern = _search(call, traits, subject if isinstance(subject, str) and subject else ".")

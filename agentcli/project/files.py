@@ -46,7 +46,7 @@ def is_settings_file(path: Path) -> bool:
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(next(iter(folders(path.parent.parent))))):
             return False
         if not path.is_file():
-            raise ConfigError(f"{path} is no regular file. Replace or remove it.")
+            raise ConfigError(f"{path} is not a regular file. Replace or remove it.")
         if path.stat().st_size > SETTINGS_BYTES:
             raise ConfigError(f"{path} is larger than {SETTINGS_BYTES:,} bytes. Make it smaller.")
     return True

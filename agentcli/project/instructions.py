@@ -96,7 +96,7 @@ def _refused(cwd: Path, root: Path, names: Sequence[str]) -> Iterator[str]:
         if not os.path.lexists(path) or path.is_dir():
             continue
         if not path.is_file():
-            yield safe_line(f"{path} is no regular file: left out.")
+            yield safe_line(f"{path} is not a regular file: left out.")
         elif not path.resolve().is_relative_to(root):
             yield safe_line(f"{path} is a link that leads out of the repository: left out.")
 

@@ -118,7 +118,7 @@ def read_text(path: Path, within: Path | None = None) -> str:
     """Return the text of a file. Raise Unusable if it is binary, or if `read_regular` refuses it."""
     data = read_regular(path, FILE_BYTES, within)
     if b"\0" in data:
-        raise Unusable("it is no text")
+        raise Unusable("it is not text")
     return data.decode("utf-8", errors="replace")
 
 

@@ -123,7 +123,7 @@ def _url(settings: ProviderSettings, env: Mapping[str, str]) -> str:
         urlsplit(url).port  # noqa: B018 - reading the port checks that it is a number
     except ValueError:
         raise ConfigError(
-            f"The base URL of {settings.name} is no address such as https://host:port. Correct {base_url_places(settings)}."
+            f"The base URL of {settings.name} is not an address such as https://host:port. Correct {base_url_places(settings)}."
         ) from None
     return url
 

@@ -114,7 +114,9 @@ def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str,
         said = f"{vendor} rejected a request without a key ({error.brief})."
         names = " or ".join(key_variables(settings))
         cure = (
-            f"Set {names}." if names else f"Set `api_key_env` in [providers.{settings.name}] and the variable it names."
+            f"Store one with `agentcli auth set {settings.name}`, or set {names}."
+            if names
+            else f"Set `api_key_env` in [providers.{settings.name}] and the variable it names."
         )
     return ModelError(
         f"{said} {cure}",

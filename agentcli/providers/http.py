@@ -74,7 +74,7 @@ def http_client(
             "bad_request",
         ) from None
     except (ValueError, httpx2.InvalidURL):
-        raise ModelError(f"{_PROXIES} is no address such as http://host:port. Correct it.", "bad_request") from None
+        raise ModelError(f"{_PROXIES} is not an address such as http://host:port. Correct it.", "bad_request") from None
 
 
 _PROXIES = "The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"

@@ -54,7 +54,9 @@ class Attached:
         if self._read_only:
             self._say("Ctrl-D detaches.")
         else:
-            self._say("A line is sent to the session. Ctrl-C stops its turn, Ctrl-D detaches; the session continues.")
+            self._say(
+                "Type a line to send it to the session. Ctrl-C stops its turn, Ctrl-D detaches; the session continues."
+            )
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._break)
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -195,7 +197,7 @@ class Attached:
         for number, choice in enumerate(question["choices"], 1):
             self._say(f"{number}. {choice['label']}")
         if not self._read_only:
-            self._say("Type a number; after the number of a no, a reason may follow.")
+            self._say("Type a number. After the number for no, you can add a reason.")
 
     def _answered(self, event: Mapping[str, Any]) -> None:
         question = self._questions.pop(str(event["hash"]), None)

@@ -20,7 +20,7 @@ async def remote(ctx: CommandContext, argument: str) -> None:
             ctx.say(f"Shared. `agentcli attach {ctx.session.journal.id}` follows it.")
         case "off":
             await sharing.end()
-            ctx.say("Not shared any more.")
+            ctx.say("No longer shared.")
         case "":
             ctx.say(
                 "This session is shared."

@@ -113,7 +113,7 @@ class Questions:
             if len(answer.answers) not in (0, len(asked.shown["questions"])):
                 raise InputError("Each question needs an answer, or none.")
         elif answer.choice not in [each["choice"] for each in asked.shown["choices"]]:
-            raise InputError(f"{answer.choice!r} is no choice of this question.")
+            raise InputError(f"{answer.choice!r} is not an option of this question.")
         asked.elsewhere.set_result(answer)
 
 

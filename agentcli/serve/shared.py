@@ -164,7 +164,7 @@ class SharedSession:
         if not text.strip():
             raise InputError("The message is empty.")
         if len(text) > LONGEST:
-            raise InputError(f"A message has at most {LONGEST:,} characters.")
+            raise InputError(f"A message can have at most {LONGEST:,} characters.")
         if text.lstrip().startswith(("/", "!")):
             raise InputError("Commands that begin with / or ! work only in the session's own terminal.")
         how = self._front.take(text)

@@ -40,7 +40,7 @@ def panel(aside: SideQuestion, columns: int, look: Look) -> Sequence[str]:
     spent = hanging(aside.spent, wide)
     edge = paint("accent", "│")
     return [
-        paint("accent", "╭ Side question, no part of the session"),
+        paint("accent", "╭ Side question, not part of the session"),
         *(f"{edge} {row}".rstrip() for row in body),
         *(f"{edge} {paint('warn', row)}" for row in notes),
         *(f"{paint('accent', '╰' if row is spent[-1] else '│')} {paint('dim', row)}" for row in spent),

@@ -52,7 +52,7 @@ class SideQuestion:
             parts = (Text(asked.verdict.context, True, "hook"), *parts)
         model, request = core.builder.model, core.builder.aside(parts)
         if forbidden := await core.objection(model.spec, core.builder.window().tokens):
-            raise AgentError(f"The side question is not sent: {forbidden}")
+            raise AgentError(f"The side question was not sent: {forbidden}")
         reply = ReplyBuilder()
         try:
             async with closing(until_set(interrupt, model.stream(request))) as steps:
@@ -89,7 +89,7 @@ class SideQuestion:
             self._session.core.record(FeatureState(NAME, {}, model, self._usage, self._cost))
         usage = self._usage
         if not usage.total:
-            self.spent = "nothing was charged that the provider tells of"
+            self.spent = "the provider reported no charge"
             return
         self.spent = f"{money(self._cost)}, {usage.prompt:,} tokens in ({usage.cache_read:,} from the cache), {usage.output:,} out"
 

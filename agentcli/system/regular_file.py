@@ -45,7 +45,7 @@ def read_regular(path: Path, most: int, within: Path | None = None) -> bytes:
         descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise Unusable("it is no regular file")
+            raise Unusable("it is not a regular file")
         with open(descriptor, "rb") as file:
             data = file.read(most + 1)
     except FileNotFoundError as error:

@@ -30,7 +30,7 @@ def _words(_: CommandContext) -> Sequence[Item]:
     return [
         Item("5m", "the interval: 90s, 5m, 2h"),
         Item("cancel", "end all timers, or the one with a number"),
-        Item("pause", "run none until /loop resume"),
+        Item("pause", "pause all until /loop resume"),
         Item("resume", "continue timers"),
     ]
 
@@ -84,7 +84,7 @@ async def _timer(ctx: Context, name: str, argument: str, values: Mapping[str, st
         return
     alone = ctx.terminal is None
     if alone and not core.setup.alone:
-        raise InputError("Timers need a terminal, or -p: here each turn begins with a prompt of the editor.")
+        raise InputError("Timers work in a terminal and with -p; here the editor starts each turn.")
     made = _new(core, name, duration(word, f"/{name}"), parse(rest, values))
     timers = timers_of(core)
     added = replace(timers, all=(*timers.all, made), made=made.id, paused="", running=alone)
@@ -108,7 +108,7 @@ def _new(core: SessionCore, name: str, interval: float, parsed: Parsed) -> Timer
     if not parsed.text:
         raise UsageError(f"Which prompt? Use /{name} 5m TEXT.")
     if len(timers.all) >= MOST:
-        raise UsageError(f"There are {MOST} timers, the most there may be. /loop cancel N ends one.")
+        raise UsageError(f"There are {MOST} timers already, the maximum. End one with /loop cancel N.")
     until = options.get("until", "")
     if until:
         shared_sandbox(until, core.approval.rules, core.approval.mode, core.setup)
@@ -130,7 +130,7 @@ def _cancelled(core: SessionCore, number: str) -> str:
     timers = timers_of(core)
     ended = [timer for timer in timers.all if number in ("", "all", str(timer.id))]
     if not ended:
-        raise UsageError(f"There is no timer {number}." if number else "No timers.")
+        raise UsageError(f"No timer {number}. /loop lists the timers." if number else "No timers.")
     for timer in ended:
         timers = timers.without(timer)
     save(core, timers)

@@ -143,7 +143,9 @@ def _candidates(ctx: ToolContext, path: str, glob: str) -> Iterator[tuple[Resolv
             yield target, folder, files(folder.path, glob, ripgrep(ctx.roots))
         return
     if not target.path.is_file():
-        raise ToolError(f"{path} is no regular file or folder." if target.path.exists() else f"{path} does not exist.")
+        raise ToolError(
+            f"{path} is not a regular file or folder." if target.path.exists() else f"{path} does not exist."
+        )
     with beside(ctx, path) as (target, folder, name):
         yield target, folder, [name]
 

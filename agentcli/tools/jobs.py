@@ -67,9 +67,7 @@ class Jobs:
     def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[str], str]) -> Job:
         """Start a command. Raises ToolError if too many are running."""
         if self.full:
-            raise ToolError(
-                f"{len(self.running())} background jobs are running, the most there may be. Stop one with bash_stop."
-            )
+            raise ToolError(f"{len(self.running())} background jobs are running, the maximum. Stop one with bash_stop.")
         job = self._new(command, OutputBuffer(limits, keep))
         job.task = run_beside(_run(job, prepared, limits.bash_output))
         return job

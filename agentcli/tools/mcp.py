@@ -80,7 +80,7 @@ def no_server_tool(given: Mapping[str, Any], tools: Sequence[ServerTool]) -> str
     listed = ", ".join([each.name for each in tools][:NAMES]) or "none"
     more = f" and {len(tools) - NAMES} more" if len(tools) > NAMES else ""
     return (
-        f"{tool!r} is no tool of a server: its whole name is mcp__server__tool.{did_you_mean(list(near))} "
+        f"{tool!r} is not a tool of a server: its whole name is mcp__server__tool.{did_you_mean(list(near))} "
         f"There are: {listed}{more}. {SEARCH} describes them."
     )
 

@@ -33,11 +33,11 @@ class Watch:
     """
 
     def __init__(self, job: str, pattern: str, seconds: float, pause: float, changed: Callable[[], object]) -> None:
-        """Raise ToolError for a pattern that is no regular expression."""
+        """Raise ToolError for a pattern that is not a regular expression."""
         try:
             regex = re.compile(pattern)
         except re.error as error:
-            raise ToolError(f"wake_on is no regular expression: {error}.") from error
+            raise ToolError(f"wake_on is not a regular expression: {error}.") from error
         self.pattern, self.over = pattern, ""
         """The pattern, and the reason why the watch has ended; empty while it watches."""
         self._job, self._pause, self._changed = job, pause, changed

@@ -48,7 +48,7 @@ class AskedEngine:
             return Found(engine.title, tuple(engine.pages(json.loads(page.body))))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             kind = page.kind.partition(";")[0] or "no content type"
-            raise ToolError(f"{engine.title} does not answer with search results but with {kind:.60}.") from error
+            raise ToolError(f"{engine.title} answered with {kind:.60}, not with search results.") from error
 
     async def _page(self, query: str) -> Page:
         import httpx2

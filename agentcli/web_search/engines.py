@@ -58,11 +58,11 @@ def chosen(value: str) -> Chosen:
     if engine is None:
         near = did_you_mean(near_names(name, ["off", VENDOR, *ENGINES]))
         kinds = ", ".join(["off", VENDOR, *ENGINES])
-        raise ConfigError(f"tools.web_search is {safe_line(value)!r}, which is none of {kinds}.{near}")
+        raise ConfigError(f"tools.web_search is {safe_line(value)!r}. Use {kinds}.{near}")
     if not (address or engine.address):
         raise ConfigError(f"tools.web_search needs the address: {name} https://search.example.org")
     if address and not re.fullmatch(r"https?://[^\s?#]+", address):
-        raise ConfigError(f"tools.web_search has an address that is no http or https URL: {safe_line(address)}")
+        raise ConfigError(f"The address in tools.web_search is not an http or https URL: {safe_line(address)}")
     return Chosen(engine, address or engine.address, bool(address))
 
 

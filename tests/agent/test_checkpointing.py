@@ -49,7 +49,7 @@ def test_what_git_ignores_goes_back_where_it_is_small_and_the_rest_is_told(tmp_p
     (work / "ln").symlink_to("src")
     warned = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
     told = [event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)]
-    named = [set(line.partition(": ")[2].removesuffix(".").split(", ")) for line in told[:2]]
+    named = [set(line.partition(" ")[2].partition(", which")[0].removesuffix(".").split(", ")) for line in told[:2]]
     assert named == [{".env", "build/old.o", "ln", "src/a.py"}, {"build/out.o", "src/kept"}]
     assert {name: (work / name).read_text() for name in files} == files
     assert (work / "ln").readlink() == Path("src")
@@ -69,7 +69,7 @@ def test_an_ignored_folder_with_too_many_files_is_told_when_something_comes_or_g
     why = "big (is ignored by git and has too many files)"
     assert warned == f"/undo and /rewind cannot restore changes here: {why}."
     assert [event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)] == [
-        "Deleted, since this session created it: a.py.",
+        "Deleted a.py, which this session had created.",
         f"Not restored: {why}.",
     ]
 
@@ -256,10 +256,10 @@ def test_an_undo_tells_what_it_deleted_from_what_it_put_back_and_leaves_no_empty
     say_to(session, "go")
     assert (work / "a.txt").read_text() == "two\n"
     told = [event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)]
-    assert told == ["Restored: a.txt.", "Deleted, since this session created it: src/pkg/made.py."]
+    assert told == ["Restored a.txt.", "Deleted src/pkg/made.py, which this session had created."]
     assert [path.name for path in work.iterdir()] == ["a.txt"]
     (again,) = [event.message for event in session.undo_stack.redo() if isinstance(event, Noticed)]
-    assert set(again.removeprefix("Changed again: ").removesuffix(".").split(", ")) == {"a.txt", "src/pkg/made.py"}
+    assert set(again.removeprefix("Reapplied ").removesuffix(".").split(", ")) == {"a.txt", "src/pkg/made.py"}
 
 
 def test_an_undo_leaves_a_folder_in_which_somebody_else_put_a_file(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_the_cost_report_has_models_and_days_with_a_bar_each() -> None:
         ("2026-11-21", 200, "$0.5000"),
     ]
     assert len(days[0][1]) == 2 * len(days[1][1])
-    assert cost_lines([]) == ["Nothing has been spent yet."]
+    assert cost_lines([]) == ["Nothing spent yet."]
 
 
 def test_after_a_resume_the_cache_report_tells_of_the_whole_session(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_hostile_settings_of_a_project_are_refused_in_a_line(tmp_path: Path, tex
 
 def test_a_pipe_in_a_project_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "config.toml")
-    with pytest.raises(ConfigError, match=r"config\.toml is no regular file\. Replace or remove it\."):
+    with pytest.raises(ConfigError, match=r"config\.toml is not a regular file\. Replace or remove it\."):
         load(None, tmp_path / "config.toml", {})
 
 

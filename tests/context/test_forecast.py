@@ -142,7 +142,7 @@ def test_a_preview_says_what_goes_what_stays_and_when_it_pays() -> None:
     assert plan.startswith("Policy auto. ")
     messages, first, last, gone = figures(goes)
     assert (messages, first, last) == (11, 1, 11)
-    assert stays == f"Stays: {len(story.records) - 11} records word for word."
+    assert stays == f"Kept word for word: {len(story.records) - 11} records."
     before, later, share = figures(tokens)
     assert share == round(100 * (1 - later / before))
     assert 10_000 + gone < before
@@ -167,7 +167,7 @@ def test_a_preview_without_prices_counts_in_fresh_tokens() -> None:
 def test_a_preview_counts_pins_and_says_so_where_nothing_is_worth_it() -> None:
     story = reads(*[30_000] * 6)
     story.add(Pin(3))
-    assert previewed(story, None)[2].endswith("records word for word, among them 1 pinned.")
+    assert re.search(r"^Kept word for word: \d+ records, 1 of them pinned\.$", previewed(story, None)[2])
     [line] = previewed(Story(), None)
     assert line.startswith("Policy auto. Not enough to compact yet (")
 
@@ -177,6 +177,6 @@ def test_the_outlook_says_in_the_words_of_the_preview_what_goes_and_what_stays()
     window = window_of(view(fold(story.records)), MODEL, TokenCounter(), ContextSettings(), TRAITS)
     _, *lines = outlook(window)
     assert lines == [*preview(window, MODEL)][1:4]
-    assert [line.partition(":")[0] for line in lines] == ["Goes", "Stays", "Tokens"]
+    assert [line.partition(":")[0] for line in lines] == ["Summarised", "Kept word for word", "Tokens"]
     small = window_of(view(fold(Story().records)), MODEL, TokenCounter(), ContextSettings(), TRAITS)
     assert not outlook(small)

@@ -94,5 +94,5 @@ def test_nothing_is_shared_unless_the_person_says_so(program: Program) -> None:
         t.until("Shared.")
         assert json.loads(program.run("ps", "--json").out)[0]["shared"]
         t.send("/remote off\r")
-        t.until("Not shared any more.")
+        t.until("No longer shared.")
         assert not json.loads(program.run("ps", "--json").out)[0]["shared"]

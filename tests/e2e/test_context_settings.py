@@ -48,12 +48,12 @@ def test_settings_that_are_gone_change_nothing_and_are_named_once(worked: Progra
     newest = worked.records(ran.result["session_id"])[-1]
     assert newest["snapshot"].count("READ: ") > 2
     assert newest["snapshot"].count(" → exit 0") == 3
-    told = [line["message"] for line in ran.of("warning") if "no effect" in line["message"]]
+    told = [line["message"] for line in ran.of("warning") if "longer have an effect" in line["message"]]
     place = worked.base / "config/agentcli/config.toml"
     assert told == [
-        f"These settings have no effect any more: context.snapshot.files_read, context.snapshot.commands, ui.history in {place}; "
+        f"These settings no longer have an effect: context.snapshot.files_read, context.snapshot.commands, ui.history in {place}; "
         "context.loss.phases in the environment (AGENTCLI_CONTEXT__LOSS__PHASES); context.auto.air in --set. Remove them."
     ]
     for command in (("get", "context.auto.air"), ("set", "context.auto.air", "0.5")):
         refused = worked.run("config", *command)
-        assert (refused.code, "'context.auto.air' is no setting any more" in refused.err) == (52, True)
+        assert (refused.code, "'context.auto.air' is no longer a setting" in refused.err) == (52, True)

@@ -114,7 +114,7 @@ def test_without_a_terminal_the_lines_are_printed_and_nothing_is_written(program
     assert "Side question: $0, " in ran.err
     assert not (program.work / "AGENTS.local.md").exists()
     nothing = program.run("-c", "-p", "/memory propose", *script(program, "NONE"))
-    assert (nothing.code, nothing.out) == (0, "Nothing is proposed: the model found nothing worth keeping.\n")
+    assert (nothing.code, nothing.out) == (0, "Nothing to propose: the model found nothing worth keeping.\n")
 
 
 def test_an_empty_conversation_is_not_asked_about(program: Program) -> None:

@@ -1,4 +1,4 @@
-"""Odd terminals, broken pipes and text that is no text: the program says what it can and ends in time, without a traceback."""
+"""Odd terminals, broken pipes and text that is not text: the program says what it can and ends in time, without a traceback."""
 
 from __future__ import annotations
 

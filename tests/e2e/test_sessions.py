@@ -229,7 +229,7 @@ def test_a_rewind_of_both_goes_back_and_forth_and_leaves_git_alone(program: Prog
             t.until("/redo once more")
             assert (work / "a.txt").read_text() == "one\n"
             t.send("/redo\r")
-            t.until("Changed again")
+            t.until("Reapplied")
             assert (work / "a.txt").read_text() == "two\n"
             assert (work / "b.txt").read_text() == "new\n"
             t.settle()

@@ -102,7 +102,7 @@ def test_at_a_terminal_the_answer_is_a_panel_with_its_cost(program: Program) -> 
         t.send("/btw what is it?\r")
         t.until("╰ $0")
         rows = [row for row in t.history() if row.startswith(("╭", "│", "╰"))]
-        assert rows[0] == "╭ Side question, no part of the session"
+        assert rows[0] == "╭ Side question, not part of the session"
         assert rows[1] == "│ It is 42."
     kinds = [record["kind"] for record in program.records()]
     assert kinds.count("message") == 2
@@ -180,7 +180,7 @@ def test_another_session_waits_for_the_end_of_the_question(program: Program) -> 
         t.until("Done.")
         t.send("/new\r")
         t.until("│ Interrupted.")
-        t.until("╰ nothing was charged")
+        t.until("╰ the provider reported no charge")
         t.until("── session ")
     assert program.run("sessions", "check").code == 0
 

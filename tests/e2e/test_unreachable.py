@@ -143,7 +143,7 @@ def test_a_base_url_without_http_is_named_with_the_variable_that_holds_it(progra
             "socks5://127.0.0.1:1",
             "is a SOCKS proxy, for which a package is missing: `",
         ),
-        ("HTTPS_PROXY", "ftp://user:secret@proxy", "ALL_PROXY is no address such as http://host:port"),
+        ("HTTPS_PROXY", "ftp://user:secret@proxy", "ALL_PROXY is not an address such as http://host:port"),
     ],
 )
 def test_an_environment_with_which_nothing_can_be_sent_is_named(
@@ -178,5 +178,5 @@ def test_a_base_url_that_is_no_address_is_bad_configuration(program: Program) ->
     program.more = {"ANTHROPIC_BASE_URL": "http://[::1", "ANTHROPIC_API_KEY": KEY}
     ran = program.ask("-p", "hi", "-m", MODELS["anthropic"])
     assert ran.code == 52
-    assert "is no address such as https://host:port. Correct ANTHROPIC_BASE_URL or" in ran.result["error"]
+    assert "is not an address such as https://host:port. Correct ANTHROPIC_BASE_URL or" in ran.result["error"]
     assert "warn  endpoint of anthropic: http://[::1" in program.run("doctor").out

@@ -300,15 +300,15 @@ def test_an_engine_is_asked_and_its_pages_are_listed(
 @pytest.mark.parametrize(
     ("serve", "said"),
     sampled([
-        (answers(b"<html><h1>Hello</h1>", kind="text/html"), "does not answer with search results but with text/html"),
+        (answers(b"<html><h1>Hello</h1>", kind="text/html"), "answered with text/html, not with search results"),
         (answers(b"\x89PNG", kind="image/png"), "is image/png, not text"),
         (answers({"error": "x"}, status=500), "answers 500"),
         (answers({}, status=403), "refuses the search (403). Add json to search.formats"),
         (answers(b"", status=302, Location="http://169.254.169.254/latest"), "redirects to http://169.254.169.254/latest, which is not followed"),
-        (answers({"results": [{"url": 7}]}), "does not answer with search results"),
-        (answers({"results": "many"}), "does not answer with search results"),
-        (answers(b"[" * 100_000), "does not answer with search results"),
-        (answers([]), "does not answer with search results"),
+        (answers({"results": [{"url": 7}]}), "not with search results"),
+        (answers({"results": "many"}), "not with search results"),
+        (answers(b"[" * 100_000), "not with search results"),
+        (answers([]), "not with search results"),
         (floods, "larger than 2,000,000 bytes"),
         (never_ends, "took longer than 1 s"),
         (lambda handler: handler.connection.close(), "Can't reach SearXNG"),
@@ -367,11 +367,11 @@ def test_the_key_of_an_engine_is_stored_as_other_keys_are(program: Program) -> N
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("gogle", "which is none of off, vendor, searxng, brave, tavily"),
+        ("gogle", "Use off, vendor, searxng, brave, tavily"),
         ("tavilly", "Did you mean tavily?"),
         ("searxng", "needs the address"),
-        ("searxng file:///etc/passwd", "no http or https URL"),
-        ("vendor https://x.example", "which is none of"),
+        ("searxng file:///etc/passwd", "not an http or https URL"),
+        ("vendor https://x.example", "Use off, vendor"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_a_mistake_in_the_configuration(

@@ -146,7 +146,7 @@ def test_an_agent_without_a_name_or_description_is_left_out(tmp_path: Path) -> N
         ("name: other\ndescription: d", "differs from the folder's name, pdf"),
         (f"name: pdf\ndescription: {'d' * 1025}", "1,025 characters"),
         ("name: pdf\ndescription: d\nmodel: x", "the specification does not have: model"),
-        ("name: pdf\ndescription: a: b", "no valid YAML"),
+        ("name: pdf\ndescription: a: b", "is not valid YAML"),
     ],
 )
 def test_a_skill_is_checked_against_the_specification(head: str, error: str, tmp_path: Path) -> None:

@@ -174,8 +174,11 @@ MARKETPLACE = {
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda folder: folder.mkdir(), "is no plugin: neither .claude-plugin/plugin.json nor gemini-extension.json"),
-        (lambda folder: written(folder, {"gemini-extension.json": "{"}), "is no valid JSON"),
+        (
+            lambda folder: folder.mkdir(),
+            "is not a plugin: neither .claude-plugin/plugin.json nor gemini-extension.json",
+        ),
+        (lambda folder: written(folder, {"gemini-extension.json": "{"}), "is not valid JSON"),
         (lambda folder: claude(folder, "../up"), "needs a name of letters"),
         (
             lambda folder: written(folder, {".claude-plugin/marketplace.json": json.dumps(MARKETPLACE)}),

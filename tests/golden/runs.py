@@ -139,7 +139,7 @@ def answer(asked: Asked) -> Reply:
 
 
 def texts(turn: Any) -> str:
-    """The texts of a message of either wire, without what is no text."""
+    """The texts of a message of either wire, without what is not text."""
     content = turn["content"] if "content" in turn else turn["parts"]
     return content if isinstance(content, str) else " ".join(block["text"] for block in content if "text" in block)
 

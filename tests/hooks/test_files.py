@@ -46,10 +46,10 @@ def test_each_event_has_its_time(tmp_path: Path, event: str, seconds: float) -> 
     [
         ('{"hooks": {\n\n"a" 1}}', "hooks.json line 3: Expecting ':' delimiter — nothing in it takes effect."),
         ("[]", "hooks.json: it contains no JSON object — nothing in it takes effect."),
-        ("[" * 100_000, "hooks.json: it is no usable JSON — nothing in it takes effect."),
+        ("[" * 100_000, "hooks.json: it is not usable JSON — nothing in it takes effect."),
         (" " * 1_000_001, "hooks.json: it is larger than 1,000,000 bytes — nothing in it takes effect."),
-        ({"hooks": []}, 'hooks.json: "hooks" is no object: none of its hooks run.'),
-        ({"hooks": {"Stop": {}}}, "hooks.json: Stop is no list: its hooks do not run."),
+        ({"hooks": []}, 'hooks.json: "hooks" is not an object: none of its hooks run.'),
+        ({"hooks": {"Stop": {}}}, "hooks.json: Stop is not a list: its hooks do not run."),
         ({"hooks": {"Stop": [5]}}, 'hooks.json: Stop has an entry without a list "hooks": it is left out.'),
         ({"hooks": {"Stopp": []}}, "Event Stopp is not supported; its hooks never run. Did you mean Stop"),
         (
@@ -68,7 +68,10 @@ def test_each_event_has_its_time(tmp_path: Path, event: str, seconds: float) -> 
             {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x", "if": "Bash(git *"}]}]}},
             "hooks.json: a hook of Stop has no usable if: it is left out.",
         ),
-        ({"hooks": {"Stop": [{"matcher": "(", "hooks": []}]}}, "hooks.json: the matcher '(' is no regular expression"),
+        (
+            {"hooks": {"Stop": [{"matcher": "(", "hooks": []}]}},
+            "hooks.json: the matcher '(' is not a regular expression",
+        ),
         ({"disableAllHooks": True}, "hooks.json switches its hooks off (disableAllHooks)."),
     ],
 )
@@ -125,7 +128,7 @@ def test_the_definition_changes_with_everything_that_decides_what_runs(tmp_path:
 def test_a_pipe_is_not_waited_for_and_a_file_too_large_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     assert read_hooks(tmp_path / "pipe.json", "pipe.json").notes == (
-        "pipe.json: it is no regular file — nothing in it takes effect.",
+        "pipe.json: it is not a regular file — nothing in it takes effect.",
     )
     (tmp_path / "large.json").write_bytes(b" " * 10_000_000)
     assert read_hooks(tmp_path / "large.json", "large.json").notes == (

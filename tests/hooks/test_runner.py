@@ -176,7 +176,7 @@ def test_a_projects_own_hooks_are_refused(tmp_path: Path) -> None:
         ({"event": "PreCompress"}, "has no command"),
         ({"event": "PreCompress", "comand": "x"}, "comand = 'x' is not valid"),
         ({"event": "PreCompress", "command": "x", "timeout": "1"}, "timeout = '1' is not valid"),
-        ({"event": "PreCompress", "command": "x", "matcher": "("}, "is no regular expression"),
+        ({"event": "PreCompress", "command": "x", "matcher": "("}, "is not a regular expression"),
     ],
 )
 def test_a_hook_that_makes_no_sense_is_an_error(entry: dict[str, str], told: str) -> None:

@@ -146,7 +146,7 @@ def test_the_texts_of_json() -> None:
         (1, "out\n", "", "exit 1: out"),
         (None, "", "", "it ended in an unknown way"),
         (0, "{broken", "", "its JSON is invalid: Expecting property name"),
-        (0, '{"decision": 5}', "", "its JSON is invalid: decision is no text"),
+        (0, '{"decision": 5}', "", "its JSON is invalid: decision is not text"),
         (0, '{"decision": "perhaps"}', "", "its JSON is invalid: decision is 'perhaps'"),
         (0, '{"hookSpecificOutput": {"hookEventName": "Stop"}}', "", "its JSON is invalid: hookEventName is Stop"),
     ],

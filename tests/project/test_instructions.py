@@ -61,7 +61,7 @@ def test_a_file_that_another_one_hides_is_named_unless_it_says_the_same(tmp_path
     assert notes() == ()
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/CLAUDE.md").symlink_to("CLAUDE.md")
-    assert notes() == (f"{tmp_path}/.claude/CLAUDE.md is no regular file: left out.",), "a link to itself"
+    assert notes() == (f"{tmp_path}/.claude/CLAUDE.md is not a regular file: left out.",), "a link to itself"
     (tmp_path / ".claude/CLAUDE.md").unlink()
     (tmp_path / "CLAUDE.md").write_text("@AGENTS.md\nUse plan mode.")
     assert notes() == (f"{tmp_path}/CLAUDE.md is not read: AGENTS.md counts in its place.",)

@@ -120,7 +120,7 @@ def _expect(name: str, refusal: Refuse, cause: str, code: int) -> None:
             {},
             (),
             "Anthropic rejected a request without a key (401 authentication_error: x-api-key header is required). "
-            "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
+            "Store one with `agentcli auth set anthropic`, or set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
         ),
     ],
 )

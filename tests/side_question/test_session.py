@@ -140,7 +140,7 @@ def test_a_hook_that_blocks_prompts_blocks_side_questions(tmp_path: Path) -> Non
 def test_a_budget_that_is_used_up_forbids_it(tmp_path: Path) -> None:
     replies, asked = script()
     session = open_session(tmp_path, replies, budget=BudgetSettings(session=BudgetLimit(tokens=1)))
-    with pytest.raises(AgentError, match="The side question is not sent"):
+    with pytest.raises(AgentError, match="The side question was not sent"):
         ask(session, "what?")
     assert asked == []
 

@@ -183,7 +183,7 @@ def test_after_waits_before_the_only_prompt_of_a_run(tmp_path: Path) -> None:
 
 def test_an_editor_cannot_have_timers(tmp_path: Path) -> None:
     session = opened(tmp_path, [])
-    with pytest.raises(InputError, match="Timers need a terminal, or -p"):
+    with pytest.raises(InputError, match="Timers work in a terminal and with -p"):
         run(session, loop, "5m check")
 
 

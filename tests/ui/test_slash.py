@@ -64,7 +64,7 @@ def seqs(context: ScriptedContext) -> list[int]:
         ("/undo", "no file checkpoints"),
         ("/todo", "The todo list is empty"),
         ("/diff", "No file has been changed"),
-        ("/cost", "Nothing has been spent"),
+        ("/cost", "Nothing spent yet"),
         ("/why", "No automatic actions yet"),
         ("/rename", "Give a name"),
     ],

@@ -70,7 +70,7 @@ class Summariser:
         return min(self.longest, self.spec.max_output, self.spec.window // 4)
 
     async def ask(self, request: Request) -> str:
-        """Ask for a text, which may be cut off. Raises ModelError, Interrupted, and Unusable if there is no text."""
+        """Ask for a text, which may be cut off. Raises ModelError, Interrupted, and Unusable if there is not text."""
         if self.forbidden:
             raise Unusable(self.forbidden)
         if self.calls <= 0:

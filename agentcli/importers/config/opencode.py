@@ -96,7 +96,7 @@ def _objection(own: str, pattern: str, kind: Any, before: _Rules, after: _Rules)
     In opencode the last rule that matches wins. Here deny comes before ask, and ask before allow, in any order.
     """
     if kind not in ("allow", "ask", "deny"):
-        return "it is no decision"
+        return "it is not a decision"
     if kind == "allow":
         if any(other != "allow" and _covers(later, pattern) for later, other in after):
             return "a later rule takes its place"

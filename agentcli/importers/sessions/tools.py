@@ -13,7 +13,7 @@ from agentcli.core.record import TodoItem
 def ours(renaming: Renaming, name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Convert a call to our terms; an unknown tool keeps its name and input.
 
-    Raises TypeError if the name is no text.
+    Raises TypeError if the name is not text.
     """
     if not isinstance(name, str):
         raise TypeError(f"a tool is called {name!r}")

@@ -203,7 +203,7 @@ _STANDARD = str.maketrans("-_", "+/")
 def _string(holder: Mapping[str, Any], name: str) -> str | None:
     value = holder.get(name)
     if value is not None and not isinstance(value, str):
-        raise TypeError(f"{name} is no text")
+        raise TypeError(f"{name} is not text")
     return value
 
 

@@ -30,7 +30,7 @@ def to_arguments(request: Request, settings: ProviderSettings, former: Former) -
     Raises ModelError for a model whose name would change the address.
     """
     if any(sign in request.model.id for sign in ("..", "?", "&")):
-        raise ModelError(f"{safe_line(request.model.id)} is no name of a model.", "bad_request")
+        raise ModelError(f"{safe_line(request.model.id)} is not the name of a model.", "bad_request")
     config = {"http_options": {"extra_body": to_body(request, settings, former)}, **_BY_OURSELVES}
     return {"model": request.model.id, "contents": _REPLACED, "config": config}
 

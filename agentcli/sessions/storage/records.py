@@ -118,7 +118,7 @@ class RecordFolder:
         return self.folder / name if name else None
 
     def path_of_no_file(self, seq: int) -> Path | None:
-        """Return the path of an entry with a record's name that is no regular file, such as a folder; else None."""
+        """Return the path of an entry with a record's name that is not a regular file, such as a folder; else None."""
         for name in self.files().get(seq, ()):
             with contextlib.suppress(OSError):
                 if not stat.S_ISREG(os.lstat(self.folder / name).st_mode) and not (self.folder / name).is_file():
@@ -151,7 +151,7 @@ class RecordFolder:
         return named
 
     def mark(self) -> int:
-        """Return the folder's modification time in nanoseconds; 0 if there is no folder."""
+        """Return the folder's modification time in nanoseconds; 0 if there is not a folder."""
         try:
             return self.folder.stat().st_mtime_ns
         except OSError:

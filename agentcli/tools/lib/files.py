@@ -124,7 +124,7 @@ def _stat(handle: FileHandle) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise ToolError(f"{handle.display} is no regular file. Nothing was changed.")
+        raise ToolError(f"{handle.display} is not a regular file. Nothing was changed.")
     if not found.st_mode & 0o222:
         raise ToolError(f"{handle.display} is read-only. Nothing was changed.")
     return found

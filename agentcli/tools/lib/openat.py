@@ -77,7 +77,7 @@ class DirHandle:
 
 @contextmanager
 def top(ctx: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle]]:
-    """Open a folder to search, without following a swapped link. Raises ToolError if it is no folder."""
+    """Open a folder to search, without following a swapped link. Raises ToolError if it is not a folder."""
     target, fd = open_folder(ctx, path)
     folder = DirHandle(target.path, fd)
     try:

@@ -127,7 +127,7 @@ def open_regular(handle: FileHandle) -> int:
 
 
 def open_folder(ctx: ToolContext, path: str) -> tuple[ResolvedPath, int]:
-    """Open a folder for listing; return the descriptor. Raises ToolError if it is no folder."""
+    """Open a folder for listing; return the descriptor. Raises ToolError if it is not a folder."""
     with open_parent(ctx, path) as handle:
         try:
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -171,7 +171,7 @@ def _refuse_kernel_files(real: Path, root: Path, path: str) -> None:
     """Refuse files of kernel file systems, some of which never end, unless the workspace itself is there."""
     top = real.parts[:2]
     if top in _KERNEL and root.parts[:2] != top:
-        raise ToolError(f"{path} belongs to the kernel and is no regular file. Use bash if you really need it.")
+        raise ToolError(f"{path} belongs to the kernel and is not a regular file. Use bash if you really need it.")
 
 
 def _display(real: Path, cwd: Path) -> str:

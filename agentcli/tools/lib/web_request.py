@@ -23,7 +23,7 @@ _MOVED = (301, 302, 303, 307, 308)
 
 
 class Unreadable(ToolError):
-    """A page that another program could read: it is no text, or too large."""
+    """A page that another program could read: it is not text, or too large."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,20 +88,20 @@ async def propose(context: Context) -> AsyncIterator[Output]:
     """Ask the model for lines, show them, and add them if the person at the terminal agrees; elsewhere only show them."""
     session = context.session
     if not session.history.turn:
-        raise UsageError("There is no conversation yet from which lines could be kept.")
+        raise UsageError("There is no conversation yet to take lines from.")
     file = session.cwd / LOCAL
     before = _own_text(file)
     aside = SideQuestion(session, QUESTION)
     yield Work("Asking what is worth keeping", partial(aside.events, tell_cost=True))
     if aside.notes:
-        yield Said([f"Nothing is proposed. {' '.join(aside.notes)}"])
+        yield Said([f"Nothing to propose. {' '.join(aside.notes)}"])
         return
     found = proposal(aside.answer, (session.instructions.text, before))
     if not found.lines:
         yield Said([_why_empty(found)])
         return
     if found.unfit:
-        yield Acted((Noticed(f"Left out: {plural(found.unfit, 'more line')} of the answer that cannot be kept."),))
+        yield Acted((Noticed(f"Left out: {plural(found.unfit, 'more line')} of the answer that can't be saved."),))
     if context.terminal is None:
         yield Said([f"- {line}" for line in found.lines], markdown=True)
         return
@@ -110,10 +110,10 @@ async def propose(context: Context) -> AsyncIterator[Output]:
 
 def _why_empty(found: Proposal) -> str:
     if found.known:
-        return "Nothing is proposed: your instruction files already say what the model would keep."
+        return "Nothing to propose: your instruction files already say what the model would keep."
     if found.unfit:
-        return f"Nothing is proposed: the model's answer has no list item of up to {LENGTH} plain characters."
-    return "Nothing is proposed: the model found nothing worth keeping."
+        return f"Nothing to propose: the model's answer has no list item of up to {LENGTH} plain characters."
+    return "Nothing to propose: the model found nothing worth keeping."
 
 
 async def _settled(terminal: CommandContext, file: Path, before: str, lines: Sequence[str]) -> str:
@@ -145,7 +145,7 @@ async def _settled(terminal: CommandContext, file: Path, before: str, lines: Seq
 def _own_text(file: Path) -> str:
     """Return the text of the person's file. Raises InputError for a link and whatever else is no file of its own."""
     if file.is_symlink():
-        raise InputError(f"{file} is a link, so nothing is added to it. Use /memory add, or replace it by a file.")
+        raise InputError(f"{file} is a link, so nothing was added. Use /memory add, or replace the link with a file.")
     if file.exists() and not file.is_file():
-        raise InputError(f"{file} is no regular file, so nothing is added to it.")
+        raise InputError(f"{file} is not a regular file, so nothing was added.")
     return present_text(file)

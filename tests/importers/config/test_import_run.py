@@ -383,7 +383,7 @@ def test_a_pipe_of_another_program_is_not_waited_for(home: Path) -> None:
     os.mkfifo(home / ".claude/settings.json")
     plan = taken(home, "claude")
     assert plan.steps == ()
-    assert any("settings.json: the file: it is no regular file" in line for line in plan.skipped)
+    assert any("settings.json: the file: it is not a regular file" in line for line in plan.skipped)
 
 
 @pytest.mark.parametrize(

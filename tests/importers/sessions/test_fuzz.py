@@ -74,7 +74,7 @@ def bodies(file: Path) -> Sequence[Timed]:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9))
 @example(seed=1659)  # a tool whose name is a number
-@example(seed=4096)  # a call whose id is no text, in a later line of a reply
+@example(seed=4096)  # a call whose id is not text, in a later line of a reply
 def test_a_file_with_something_strange_in_it_is_taken_over_or_refused(sample: Path, seed: int, tmp_path: Path):
     file = tmp_path / "strange"
     file.write_text(damaged(sample.read_text(), random.Random(seed)), encoding="utf-8", errors="surrogatepass")

@@ -82,7 +82,7 @@ def propose(session: AgentSession) -> list[Event]:
 def test_an_answer_with_a_call_proposes_nothing(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("One."), say("- Use tabs.", call("bash", command="touch made"))], mode="yolo")
     say_to(session, "first")
-    assert ended(propose(session)).text.startswith("Nothing is proposed. The model called bash, which was not run")
+    assert ended(propose(session)).text.startswith("Nothing to propose. The model called bash, which was not run")
     assert not (tmp_path / "made").exists()
 
 
@@ -105,6 +105,6 @@ def test_a_link_and_what_is_no_file_are_refused_before_the_model_is_asked(tmp_pa
         case _:
             local.mkdir()
     [told] = type_(ScriptedContext(1, session=session), "/memory propose")
-    assert "so nothing is added to it" in told
+    assert "so nothing was added" in told
     assert elsewhere.read_text() == "Theirs.\n"
     assert (session.cwd / "Makefile").read_text() == "all:\n"
