@@ -273,7 +273,7 @@ class Server:
         """Return the session of a request, by its whole id. Raises InputError."""
         given = request.path_params["id"]
         if not _ID.fullmatch(given):
-            raise InputError("This is no id of a session.")
+            raise InputError("This is not the id of a session.")
         shared = self._machine.shared(given)
         try:
             info = self._machine.store.find(given)
@@ -282,7 +282,7 @@ class Server:
                 raise
             return SessionInfo(given, "", "")  # shared, but nothing was said in it yet
         if info.id != given:
-            raise InputError("This is no id of a session.")
+            raise InputError("This is not the id of a session.")
         return info
 
 
@@ -293,21 +293,21 @@ async def _body(request: Request) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise InputError("The body is not JSON.") from None
     if not isinstance(found, dict):
-        raise InputError("The body is no object.")
+        raise InputError("The body is not an object.")
     return found
 
 
 def _text(asked: Mapping[str, Any], name: str) -> str:
     value = asked.get(name, "")
     if not isinstance(value, str):
-        raise InputError(f"{name} is no text.")
+        raise InputError(f"{name} is not text.")
     return value
 
 
 def _whole(request: Request, name: str) -> int:
     given = request.query_params.get(name, "0")
     if not (given.isascii() and given.isdecimal() and len(given) < 12):
-        raise InputError(f"{name} is no number.")
+        raise InputError(f"{name} is not a number.")
     return int(given)
 
 

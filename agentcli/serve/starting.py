@@ -42,7 +42,7 @@ class Starter:
         session = new_id()
         chosen = [*(["-m", model] if model else []), *(["--mode", mode] if mode else [])]
         if any(value.startswith("-") for value in (model,)):
-            raise InputError("This is no name of a model.")
+            raise InputError("This is not the name of a model.")
         await self._start(folder, session, ["--id", session, *chosen])
         return session
 
