@@ -50,6 +50,12 @@ def test_each_page_has_a_title_and_a_first_sentence_and_is_drawn_without_loss(to
     assert f"\n- {topic}: " in (manual.FOLDER / "index.md").read_text()
 
 
+@pytest.mark.parametrize("topic", manual.TOPICS)
+def test_each_page_opens_with_an_example(topic: str) -> None:
+    opening = manual.page(topic).splitlines()[:14]
+    assert any(line.startswith(("    ", "```")) for line in opening)
+
+
 def test_the_keys_page_names_every_key() -> None:
     page = manual.page("keys").replace("`", "")
     for keys, _ in help_lines(KEYS):
