@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,6 +29,8 @@ from agentcli.sessions.selecting import is_subagent
 
 LISTED = 100
 """Stored sessions that are listed."""
+LISTED_FOR = 5.0
+"""Seconds after which the stored sessions are listed again."""
 SHOWN = 200
 """Records of a transcript that are drawn at once."""
 EARLIER = 100
@@ -49,8 +52,8 @@ Answer = Callable[[Request, Grant], Awaitable[Response]]
 class Starts(Protocol):
     """Starts sessions in processes of their own."""
 
-    def folders(self) -> list[str]:
-        """Return the folders in which a session may be started."""
+    def folders(self, infos: Iterable[SessionInfo]) -> list[str]:
+        """Return the folders in which a session may be started, given the stored sessions."""
         ...
 
     async def new(self, folder: str, model: str, mode: str) -> str:
@@ -68,6 +71,8 @@ class Server:
     def __init__(self, machine: Machine, access: Access, starts: Starts) -> None:
         self._machine, self._access, self._starts = machine, access, starts
         self._readers = 0
+        self._listed: tuple[list[Mapping[str, Any]], list[str]] | None = None
+        self._listed_at = 0.0
 
     def app(self, names: tuple[str, ...] = ()) -> Guard:
         """Return the application; `names` are further hosts by which it may be reached."""
@@ -133,8 +138,27 @@ class Server:
     async def _list(self, request: Request, grant: Grant) -> Response:
         running = [each.to_json() for each in await self._machine.running()]
         known = {each["session"] for each in running}
+        stored, folders = await self._stored()
+        return JSONResponse(
+            {
+                "running": running,
+                "stored": [each for each in stored if each["session"] not in known],
+                "folders": [] if grant.read_only else folders,
+                "read_only": grant.read_only,
+            }
+        )
+
+    async def _stored(self) -> tuple[list[Mapping[str, Any]], list[str]]:
+        """Return the stored sessions, and the folders for new ones; read again after a while, since there may be thousands."""
+        if self._listed is None or time.monotonic() - self._listed_at > LISTED_FOR:
+            self._listed = await asyncio.to_thread(self._list_stored)
+            self._listed_at = time.monotonic()
+        return self._listed
+
+    def _list_stored(self) -> tuple[list[Mapping[str, Any]], list[str]]:
         clean = self._machine.clean
-        stored = [
+        infos = [info for info in self._machine.store.list() if not is_subagent(info)]
+        return [
             {
                 "session": info.id,
                 "name": clean(info.name),
@@ -145,17 +169,8 @@ class Server:
                 "updated": info.time.updated,
                 "shared": False,
             }
-            for info in self._machine.store.list()[:LISTED]
-            if info.id not in known and not is_subagent(info)
-        ]
-        return JSONResponse(
-            {
-                "running": running,
-                "stored": stored,
-                "folders": [] if grant.read_only else self._starts.folders(),
-                "read_only": grant.read_only,
-            }
-        )
+            for info in infos[:LISTED]
+        ], self._starts.folders(infos)
 
     async def _state(self, request: Request, _: Grant) -> Response:
         return JSONResponse(await self._snapshot(self._info(request)))
@@ -274,16 +289,7 @@ class Server:
         given = request.path_params["id"]
         if not _ID.fullmatch(given):
             raise InputError("This is not the id of a session.")
-        shared = self._machine.shared(given)
-        try:
-            info = self._machine.store.find(given)
-        except InputError:
-            if shared is None:
-                raise
-            return SessionInfo(given, "", "")  # shared, but nothing was said in it yet
-        if info.id != given:
-            raise InputError("This is not the id of a session.")
-        return info
+        return self._machine.found(given)
 
 
 async def _body(request: Request) -> Mapping[str, Any]:

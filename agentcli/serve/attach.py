@@ -98,9 +98,7 @@ class Attached:
         self._say("The session has ended. Waiting until it is resumed.")
 
     def _move(self, session: str) -> None:
-        with contextlib.suppress(AgentError):
-            self._info = self._machine.store.find(session)
-            self._printed = 0
+        self._info, self._printed = self._machine.found(session), 0
         self._say(f"This is session {session}.")
 
     async def _reload(self) -> None:
@@ -109,6 +107,7 @@ class Attached:
         if self._machine.shared(self._info.id) is not None:
             with contextlib.suppress(AgentError):
                 state = await self._machine.request(self._info.id, do="state")
+        self._info = self._machine.found(self._info.id)
         fresh = newest_info(self._machine.store, self._info)
         until = int(state.get("records", fresh.records))
         start = self._printed or max(0, until - SHOWN)

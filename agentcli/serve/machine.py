@@ -63,12 +63,23 @@ class Machine:
         """Return how to reach a session; None if it is not shared."""
         return registration(self._state, session)
 
+    def found(self, session: str) -> SessionInfo:
+        """Return a session by its whole id, also one that is shared and in which nothing was said yet. Raises InputError."""
+        try:
+            info = self.store.find(session)
+        except InputError:
+            if self.shared(session) is None:
+                raise
+            return SessionInfo(session, "", "")
+        if info.id != session:
+            raise InputError("This is not the id of a session.")
+        return info
+
     async def running(self) -> Sequence[Running]:
         """Return the sessions that programs have open, last used first."""
         shared = {found.session: found for found in registrations(self._state)}
-        infos = [info for info in self.store.list() if not is_subagent(info)]
-        opened = [info for info in infos if info.id in shared or self.store.is_open(info)]
-        fresh = [found for session, found in shared.items() if session not in {info.id for info in infos}]
+        opened = [info for info in self.store.opened(shared) if not is_subagent(info)]
+        fresh = [found for session, found in shared.items() if session not in {info.id for info in opened}]
         return [
             *[await self._unwritten(found) for found in fresh],
             *await asyncio.gather(*(self._row(info, shared.get(info.id)) for info in opened)),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Thread
+from typing import IO
 
 from agentcli.core.errors import AgentError, InputError
 from agentcli.serve.machine import Machine
@@ -27,15 +29,15 @@ class Starter:
     def __init__(self, machine: Machine, here: Path, env: Mapping[str, str], options: tuple[str, ...] = ()) -> None:
         self._machine, self._here, self._env, self._options = machine, here, env, options
 
-    def folders(self) -> list[str]:
-        """Return the folders in which a session may be started, the last used first."""
-        used = (info.directory for info in self._machine.store.list())
+    def folders(self, infos: Iterable[SessionInfo]) -> list[str]:
+        """Return the folders in which a session may be started: of these sessions, the last used first."""
+        used = (info.directory for info in infos)
         known = [folder for folder in dict.fromkeys((str(self._here), *used)) if Path(folder).is_dir()]
         return known[:FOLDERS]
 
     async def new(self, folder: str, model: str, mode: str) -> str:
         """Start a session in a folder and return its id. Raises AgentError."""
-        if folder not in self.folders():
+        if folder not in self.folders(self._machine.store.list()):
             raise InputError("A session starts only in a folder that has sessions already, or the server's own.")
         if mode not in MODES:
             raise InputError(f"Use one of the modes {', '.join(MODES[1:])}.")
@@ -53,27 +55,27 @@ class Starter:
     async def _start(self, folder: str, session: str, arguments: list[str]) -> None:
         """Start a process and wait until its session is shared."""
         command = [sys.executable, "-m", "agentcli", "serve", "session", "-C", folder, *self._options, *arguments]
-        process = _spawned(command, folder, self._env)
-        until = asyncio.get_running_loop().time() + PATIENCE
-        assert process.stderr is not None
-        while self._machine.shared(session) is None:
-            if process.poll() is not None:
-                said = process.stderr.read(2_000).decode(errors="replace").strip()
-                raise AgentError(self._machine.clean(said) or "The session has ended at once.")
-            if asyncio.get_running_loop().time() > until:
-                process.kill()
-                raise AgentError("The session does not open.")
-            await asyncio.sleep(0.05)
-        process.stderr.close()
+        with TemporaryFile() as said:
+            process = _spawned(command, folder, self._env, said)
+            until = asyncio.get_running_loop().time() + PATIENCE
+            while self._machine.shared(session) is None:
+                if process.poll() is not None:
+                    said.seek(0)
+                    text = said.read(2_000).decode(errors="replace").strip()
+                    raise AgentError(self._machine.clean(text) or "The session has ended at once.")
+                if asyncio.get_running_loop().time() > until:
+                    process.kill()
+                    raise AgentError("The session does not open.")
+                await asyncio.sleep(0.05)
         Thread(target=process.wait, daemon=True).start()  # else it would remain as a zombie once it has ended
 
 
-def _spawned(command: list[str], folder: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _spawned(command: list[str], folder: str, env: Mapping[str, str], said: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start a process that does not end with ours. Raises InputError."""
     nothing = subprocess.DEVNULL
     try:
         return subprocess.Popen(
-            command, env=env, cwd=folder, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, start_new_session=True
+            command, env=env, cwd=folder, stdin=nothing, stdout=nothing, stderr=said, start_new_session=True
         )
     except OSError as error:
         raise InputError(f"Can't start a session in {folder}: {error.strerror}.") from error

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -187,6 +187,16 @@ class Store:
     def is_open(self, info: SessionInfo) -> bool:
         """Return True if a living process writes to a session."""
         return is_locked(self.folder(info) / "lock")
+
+    def opened(self, more: Container[str] = ()) -> Sequence[SessionInfo]:
+        """Return the sessions that living processes write to, and those with the ids `more`, last written first. Others are not read."""
+        folders = [
+            folder
+            for folder in self._folders(None)
+            if os.path.basename(folder) in more or is_locked(Path(folder, "lock"))
+        ]
+        infos = [info for folder in folders if (info := glance(folder)) is not None]
+        return sorted(infos, key=order, reverse=True)
 
     def find(self, selector: str, project: Projects = None) -> SessionInfo:
         """Find the session with this id, name or unique beginning of an id, by default in all projects.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from agentcli.core.errors import InputError
+from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Event
 from agentcli.core.tool import Question
 
@@ -84,6 +84,14 @@ class Sharing:
             raise InputError("Can't share this session here.")
         if self.share is None:
             self.share = await self.start(self.front)
+
+    async def begin_if(self, wanted: bool, warn: Callable[[str], object]) -> None:
+        """Share the open session if that is wanted; `warn` is told if it cannot be."""
+        try:
+            if wanted:
+                await self.begin()
+        except AgentError as error:
+            warn(str(error))
 
     async def end(self) -> None:
         """Share it no longer."""

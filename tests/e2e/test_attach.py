@@ -96,3 +96,23 @@ def test_nothing_is_shared_unless_the_person_says_so(program: Program) -> None:
         t.send("/remote off\r")
         t.until("No longer shared.")
         assert not json.loads(program.run("ps", "--json").out)[0]["shared"]
+
+
+@pytest.mark.slow
+def test_another_session_in_the_same_terminal_is_followed_and_a_session_that_is_not_stored_is_not_shared(
+    program: Program,
+) -> None:
+    with program.terminal("-m", "script:echo", "--set", "ui.remote=true") as t:
+        t.until("ask ·")
+        t.send("first words\r")
+        t.until("first words")
+        (row,) = json.loads(program.run("ps", "--json").out)
+        with program.terminal("attach", row["session"]) as a:
+            a.until("> first words")
+            t.send("/new\r")
+            a.until("This is session")
+            t.send("second words\r")
+            a.until("> second words")
+    with program.terminal("-m", "script:echo", "--no-session", "--set", "ui.remote=true", "third words") as t:
+        t.until("Only a stored session can be shared.")
+        t.until("third words")

@@ -153,8 +153,7 @@ class PlainTerminal:
             *session.notes,
         )
         await settle(self.host, session, self._asking.decide, self.confirm, self.say, self.move_to)
-        if self._shared:
-            await self.host.sharing.begin()
+        await self.host.sharing.begin_if(self._shared, self.warn)
         self.session.begin(self.show_events)
         while not self._left:
             text = self._next.pop(0) if self._next else self._typed_early() or await self._next_input()

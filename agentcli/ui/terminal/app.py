@@ -226,8 +226,7 @@ class Terminal:
         select = self._asking.select
         await settle(console.host, console.session, choose, confirm, console.say, console.move_to, select)
         console.session.begin(console.show_events)
-        if self.settings.remote:
-            await console.host.sharing.begin()
+        await console.host.sharing.begin_if(self.settings.remote, console.warn)
         for prompt in prompts:
             self.submit(prompt)
 
