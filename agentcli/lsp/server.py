@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -27,8 +28,12 @@ from agentcli.tools.lib.findings import Finding
 
 SETTLED = 0.15
 """Seconds without further diagnostics of a file after which they count as complete."""
-UNVERSIONED = 1.5
+UNVERSIONED = 0.4
 """The same for a server that does not say to which version they belong: the first ones may be about the content before."""
+FIRST = 1.5
+"""The same for such a server when it tells of a file for the first time: what is missing then would later seem to be new."""
+UNCHANGED = 3.0
+"""Seconds after which a server that is silent about a changed file has nothing else to tell of it: some are if nothing changes."""
 STARTS = 3
 """Starts in a session after which a server that ends by itself is off."""
 KEPT = 1_000
@@ -75,6 +80,10 @@ class Document:
     came: float = 0.0
     of_version: int | None = None
     findings: Sequence[Finding] = ()
+    edited: str | None = None
+    """The text that the last edit left; None before the first one."""
+    known: tuple[str, Sequence[Finding]] | None = None
+    """A text and its diagnostics with which the next ones are compared; None if they must be asked for."""
 
 
 class Server:
@@ -136,18 +145,30 @@ class Server:
         connection.notify("textDocument/didSave", {"textDocument": {"uri": uri}, "text": text})
         return known
 
-    async def diagnosed(self, document: Document) -> Sequence[Finding] | None:
-        """Return the diagnostics of the document's present content, once they have settled; None if none come."""
-        deadline = time.monotonic() + self._patience.diagnostics
-        while (now := time.monotonic()) < deadline:
-            current = document.came > document.told and document.of_version in (None, document.version)
-            settled = SETTLED if document.of_version is not None else UNVERSIONED
+    async def diagnosed(self, document: Document, since: float, unversioned: float) -> Sequence[Finding] | None:
+        """Return the diagnostics of the document's present content that came after a time, once they have settled.
+
+        None if none come, the content changes, or the server ends.
+        """
+        text, deadline = document.text, document.told + self._patience.diagnostics
+        while (now := time.monotonic()) < deadline and document.text == text:
+            current = document.came > since and document.of_version in (None, document.version)
+            settled = SETTLED if document.of_version is not None else unversioned
             if current and now - document.came >= settled:
                 return document.findings
             if self._connection is None or self._connection.ended:
                 return None
             await self._connection.news(settled if current else deadline - now)
         return None
+
+    async def first_known(self, document: Document) -> Sequence[Finding] | None:
+        """Return the diagnostics of a content that no edit left; None if none come."""
+        first = self.diagnosed(document, document.told, FIRST)
+        if not document.came:
+            return await first
+        with suppress(TimeoutError):
+            return await asyncio.wait_for(first, UNCHANGED)
+        return document.findings
 
     def _start(self, folder: Path) -> Process:
         """Start the process in the sandbox, in a session of its own."""

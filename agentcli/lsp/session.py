@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +15,19 @@ from agentcli.agent.calls.execute import ToolRun
 from agentcli.agent.calls.hooks import HookStage
 from agentcli.agent.calls.stages import CheckpointStage
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionFeature, nothing
 from agentcli.agent.tool_context import offer
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.sanitise import safe
-from agentcli.core.tasks import start_task, watch_task
+from agentcli.core.tasks import log_failure, start_task, watch_task
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolOutput
 from agentcli.lsp.configured import Found, in_force
 from agentcli.lsp.edits import patch_of
-from agentcli.lsp.server import Patience, Server, path_of
+from agentcli.lsp.server import UNVERSIONED, Document, Patience, Server, path_of
 from agentcli.permissions.denied.files import denial_of, reading_denials
 from agentcli.project.opened import OpenedProject
 from agentcli.tools.lib.findings import line_shift, new_findings, report
@@ -70,34 +72,67 @@ class SessionServers:
         if path not in self._before and text is not None:
             self._before[path] = text
 
+    def shown(self, path: Path) -> None:
+        """Tell the server of a file that the model has read, so that its diagnostics are known before an edit."""
+        server, text = self.server_of(path), _text(path)
+        if server is not None and text is not None and path.is_relative_to(self._root):
+            self._start(server, self._read(server, path, text))
+
     async def after(self, path: Path) -> str:
         """Return the text about the new diagnostics of a file after an edit; empty if there are none in time."""
         server, before, after = self.server_of(path), self._before.pop(path, ""), _text(path)
         if server is None or after is None:
             return ""
-        task = start_task(self._compare(server, path, before, after))
-        done, _ = await asyncio.wait({task}, timeout=self._patience.edit)
-        if done:
-            return task.result()
-        watch_task(task, ended=lambda text: self.late.append(text) if text else None)
+        first: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def tell(text: str) -> None:
+            if not first.done():
+                first.set_result(text)
+            elif text:
+                self.late.append(text)
+
+        self._start(server, self._compare(server, path, before, after, tell), partial(tell, ""))
+        with suppress(TimeoutError):
+            return await asyncio.wait_for(first, self._patience.edit)
         return ""
 
-    async def _compare(self, server: Server, path: Path, before: str, after: str) -> str:
-        """Tell the server of an edit, and return the text about diagnostics that the edit brought."""
+    async def _compare(self, server: Server, path: Path, before: str, after: str, tell: Callable[[str], None]) -> None:
+        """Tell the server of an edit, and tell of the diagnostics that the edit brought, until there is a newer one."""
         async with server.lock:
-            try:
-                document = await server.show(path, before)
-                had = await server.diagnosed(document)
-                document = await server.show(path, after)
-                found = await server.diagnosed(document)
-            except ToolError as error:
-                if server.off:
-                    self.warn(f"{error} Edits continue without it.", server.defined.name)
-                return ""
-        if had is None or found is None:
-            return ""
-        new = new_findings(had, found, line_shift(before.split("\n"), after.split("\n")))
-        return report(server.defined.name, new) if new else ""
+            if await self._know(server, path, before) is None:
+                return
+            document = await server.show(path, after)
+            document.edited = after
+        since = document.told
+        while (found := await server.diagnosed(document, since, UNVERSIONED)) is not None:
+            since, (text, had) = document.came, document.known or ("", ())
+            document.known = (after, found)
+            new = new_findings(had, found, line_shift(text.split("\n"), after.split("\n")))
+            tell(report(server.defined.name, new) if new else "")
+
+    async def _read(self, server: Server, path: Path, text: str) -> None:
+        async with server.lock:
+            await self._know(server, path, text)
+
+    async def _know(self, server: Server, path: Path, text: str) -> Document | None:
+        """Show a text to the server and learn its diagnostics, unless an edit left this text; None if they cannot be learned."""
+        document = await server.show(path, text)
+        if document.known is None or text not in (document.edited, document.known[0]):
+            found = await server.first_known(document)
+            document.known = (text, found) if found is not None else None
+        return document if document.known is not None else None
+
+    def _start(self, server: Server, work: Coroutine[Any, Any, None], ended: Callable[[], object] = nothing) -> None:
+        """Start work in the background; a server that is off is named in a warning."""
+
+        def failed(error: BaseException) -> None:
+            ended()
+            if not isinstance(error, ToolError):
+                log_failure(error)
+            elif server.off:
+                self.warn(f"{error} Edits continue without it.", server.defined.name)
+
+        watch_task(start_task(work), failed, lambda _: ended())
 
     async def ask(
         self, call_id: str, operation: Operation, file_path: str, line: int, symbol: str, new_name: str
@@ -193,15 +228,21 @@ class SessionServers:
 
 
 class DiagnosticsStage(Stage):
-    """Tells language servers of edits; the last edit of a file in a reply gets the new diagnostics."""
+    """Tells language servers of files that are read and edited; the last edit of a file in a reply gets the new diagnostics."""
 
     def __init__(self, core: SessionCore, servers: SessionServers) -> None:
         self._core, self._servers = core, servers
 
     def around(self, run: Run) -> Run:
         async def ran(call: Call) -> Call:
-            edits = call.its_tool.traits.edits_files
-            paths = [path for path in call.paths if self._servers.server_of(path) is not None] if edits else []
+            traits = call.its_tool.traits
+            paths = [path for path in call.paths if self._servers.server_of(path) is not None]
+            if not traits.edits_files:
+                call = await run(call)
+                if traits.reads_files and call.output is not None and call.output.status == "success":
+                    for path in paths:
+                        self._servers.shown(path)
+                return call
             for path in paths:
                 self._servers.before(path)
             call = await run(call)

@@ -10,6 +10,7 @@ from typing import Any
 
 HOW = sys.argv[1] if len(sys.argv) > 1 else ""
 TEXTS: dict[str, str] = {}
+CLEAN: set[str] = set()
 
 
 def send(message: dict[str, Any]) -> None:
@@ -58,6 +59,14 @@ def diagnose(uri: str, version: int) -> None:
     ]
     hint = {"range": span(0, 0, 1), "severity": 4, "message": "a hint"}
     params = {"uri": uri, "version": version, "diagnostics": [*found, hint, "nonsense"]}
+    if HOW == "terse":  # as typescript-language-server: without a version, and silent about a file that stays clean
+        del params["version"]
+        if not found and uri in CLEAN:
+            return
+    if found:
+        CLEAN.discard(uri)
+    else:
+        CLEAN.add(uri)
     send({"method": "textDocument/publishDiagnostics", "params": params})
 
 

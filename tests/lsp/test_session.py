@@ -106,7 +106,8 @@ def asked(session: AgentSession, *given: Any) -> ToolOutput:
 
 def until(said: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
-    while not said() and time.monotonic() < deadline:
+    while not said():
+        assert time.monotonic() < deadline
         RUNNERS[0].run(asyncio.sleep(0.02))
 
 
@@ -125,6 +126,32 @@ def test_an_edit_gets_the_diagnostics_that_it_brought(tmp_path: Path) -> None:
     assert "E1" not in moved
     assert "a.txt:3:3: error: bad is not good [E1]" in brought + late
     assert "hint" not in brought + late
+    session.close()
+
+
+def test_a_server_that_is_silent_about_clean_files_still_tells_what_a_later_edit_brought(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("fine\n")
+    session = opened(
+        tmp_path, "terse", [edit("a.txt", "fine", "good")], [edit("a.txt", "good", "bad")], "Done.", "Seen."
+    )
+    servers: Any = session.core.ctx.service(LanguageServers)
+    turn(session)
+    told = "".join(result.output for result in results(session))
+    until(lambda: bool(servers.late) or "E1" in told)
+    assert "a.txt:1:1: error: bad is not good [E1]" in told + "".join(servers.late)
+    session.close()
+
+
+def test_reading_a_file_starts_its_server_so_that_the_first_edit_has_its_findings_in_time(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("bad old\n")
+    session = opened(tmp_path, "", [call("read", file_path="a.txt")], "Read.", [edit("a.txt", "old", "bad")], "Done.")
+    servers: Any = session.core.ctx.service(LanguageServers)
+    turn(session)
+    until(lambda: any(document.known for document in servers.all[0].documents.values()))
+    turn(session)
+    _, edited = results(session)
+    assert edited.output.endswith("New findings of `fake`:\na.txt:1:5: error: bad is not good [E1]")
     session.close()
 
 
