@@ -164,10 +164,8 @@ class CheckStage(Stage):
                 text = await self._checks.after(jobs, time.monotonic() + SECONDS - spent)
             except asyncio.CancelledError:
                 return call  # the edit has taken effect
-            if not text:
-                return call
             text = text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}…\n[more was left out]"
-            return replace(call, output=replace(call.output, output=f"{call.output.output.rstrip()}\n\n{text}"))
+            return call.with_findings(text)
 
         return ran
 

@@ -139,6 +139,8 @@ Part = Text | Thinking | Image | File | ToolCall
 P = TypeVar("P", bound="Part")
 
 
+FINDINGS = "findings"
+"""Name in a result's metadata of the end of its output that names the findings which an edit brought."""
 FOR_MODEL = "for_model"
 """Name in a result's metadata of the part of its output that only the model needs."""
 

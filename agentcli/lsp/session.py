@@ -15,7 +15,8 @@ from agentcli.agent.calls.execute import ToolRun
 from agentcli.agent.calls.hooks import HookStage
 from agentcli.agent.calls.stages import CheckpointStage
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature, nothing
+from agentcli.agent.feature import SessionFeature, Unfinished, nothing
+from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.tool_context import offer
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
@@ -221,6 +222,15 @@ class SessionServers:
         late, self.late = self.late, []
         return late
 
+    def before_end(self, _: ReplyBuilder) -> Unfinished:
+        """Let the turn continue if findings came after the last result that could have told them."""
+        found = "\n".join(self.news())
+        return (
+            Unfinished(found, "Findings came after the model's last edit: it is told of them.")
+            if found
+            else Unfinished()
+        )
+
     def close(self) -> None:
         """End all servers."""
         for server in self.all:
@@ -252,12 +262,7 @@ class DiagnosticsStage(Stage):
                 texts = await asyncio.gather(*(self._servers.after(path) for path in paths))
             except asyncio.CancelledError:
                 return call  # the edit has taken effect
-            text = "\n".join(filter(None, texts))
-            return (
-                replace(call, output=replace(call.output, output=f"{call.output.output.rstrip()}\n\n{text}"))
-                if text
-                else call
-            )
+            return call.with_findings("\n".join(filter(None, texts)))
 
         return ran
 
@@ -312,5 +317,6 @@ def session_feature(program: OpenedProject, core: SessionCore, patience: Patienc
         [DiagnosticsStage(core, servers)],
         services=[offer(LanguageServers, servers)],
         news=servers.news,
+        before_end=servers.before_end,
         closed=servers.close,
     )

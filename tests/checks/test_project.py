@@ -105,11 +105,12 @@ def test_what_the_projects_files_suggest_is_shown_and_not_switched_on(folder: Pa
 
 
 def test_a_program_that_is_not_installed_or_not_configured_is_not_suggested(tmp_path: Path) -> None:
-    (tmp_path / "go.mod").write_text("module m\n")
-    assert not suggestions(tmp_path, path=str(tmp_path / "none"))
+    (project := tmp_path / "project").mkdir()
+    (project / "go.mod").write_text("module m\n")
+    assert not suggestions(project, path=str(tmp_path / "none"))
     installed(tmp_path / "bin/ruff")
-    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'ruff'\n")
-    assert not suggestions(tmp_path, path=str(tmp_path / "bin"))
+    (project / "pyproject.toml").write_text("[project]\nname = 'ruff'\n")
+    assert not suggestions(project, path=str(tmp_path / "bin"))
 
 
 def installed(file: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -21,6 +23,7 @@ from agentcli.lsp.server import Patience
 from agentcli.lsp.session import session_feature
 from agentcli.tools.lsp import LanguageServers
 from tests.agent.open_session import open_session
+from tests.e2e.program import Program
 from tests.ecosystem.software import npm_packages
 
 pytestmark = pytest.mark.ecosystem
@@ -129,3 +132,80 @@ def test_a_server_answers_questions_renames_and_tells_what_an_edit_brought(
         session.close()
 
     asyncio.run(tried())
+
+
+OLD = {
+    "pyright": 'price: int = "old"\n',
+    "typescript": 'const price: number = "old";\n',
+    "gopls": 'var price int = "old"\n',
+}
+NEW = {"pyright": 'total("new")\n', "typescript": 'total("new");\n', "gopls": 'var other int = "new"\n'}
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def program(request: pytest.FixtureRequest, tmp_path: Path, path: str) -> Program:
+    """The program with language servers on, whose commands run in this sandbox."""
+    if request.param == "landlock":
+        names = {
+            name: file for folder in path.split(":") for name in executables(folder) if (file := f"{folder}/{name}")
+        }
+        (bin_ := tmp_path / "bin").mkdir()
+        for name in sorted({*names} - {"bwrap"}):
+            (bin_ / name).symlink_to(shutil.which(name, path=path) or names[name])
+        path = str(bin_)
+    made = Program(tmp_path, {"PATH": path})
+    made.config("lsp = true\n")
+    if f"({request.param})" not in made.run("doctor").out:
+        pytest.skip(f"{request.param} does not work here")
+    return made
+
+
+def executables(folder: str) -> list[str]:
+    return os.listdir(folder) if os.path.isdir(folder) else []
+
+
+def scripted(program: Program, name: str) -> tuple[str, ...]:
+    """A model that reads a file with an old error, changes nothing that matters, and brings a new error."""
+    if not shutil.which(KNOWN[name][0][0], path=program.env["PATH"]):
+        pytest.skip(f"{name} is not installed")
+    for file, text in PROJECT.items():
+        (program.work / file).write_text(text)
+    place, text, _ = SOURCES[name]
+    (program.work / place).write_text(text + OLD[name])
+    edits = [(OLD[name], f"{OLD[name]}\n"), (f"{OLD[name]}\n", f"\n{OLD[name]}{NEW[name]}")]
+    calls = [
+        {"name": "read", "input": {"file_path": place}},
+        *({"name": "edit", "input": {"file_path": place, "old_string": a, "new_string": b}} for a, b in edits),
+    ]
+    script = program.base / "script.json"
+    replies = [{"calls": [call], "delay": 12} for call in calls]
+    script.write_text(json.dumps({"replies": [*replies, {"text": "Done.", "delay": 8}, {"text": "Seen."}]}))
+    return ("-m", f"script:{script}", "--mode", "yolo")
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_the_program_tells_the_model_of_the_new_error_alone(program: Program, name: str) -> None:
+    assert program.ask("-p", "go", *scripted(program, name)).code == 0
+    assert program.run("-c", "-p", "on", "-m", "script:echo").code == 0
+    told = [found for text in texts(program) for found in re.findall(rf"New findings of `{name}`:\n((?:.+\n?)+)", text)]
+    assert len(told) == 1, texts(program)
+    place = SOURCES[name][0]
+    line = (program.work / place).read_text().split("\n").index(NEW[name].strip()) + 1
+    assert re.fullmatch(rf"{place}:{line}:\d+: error: .*\n?(</system-reminder>)?", told[0]), told
+
+
+def texts(program: Program) -> list[str]:
+    """All that the model was told: outputs of calls, and reminders."""
+    parts = [record.get("parts", [record]) for record in program.records()]
+    return [part.get("output") or part.get("text") or "" for each in parts for part in each]
+
+
+def test_a_person_at_a_terminal_sees_the_new_error(program: Program) -> None:
+    with program.terminal(*scripted(program, "pyright")) as t:
+        t.until("? keys")
+        t.send("go\r")
+        t.until("Done.", seconds=120)
+        t.settle()
+        shown = "\n".join(t.history())
+        assert "New findings of `pyright`" in shown or "Findings came after the model's last edit" in shown, shown
+        assert shown.count("is not assignable to") <= 1

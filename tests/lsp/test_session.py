@@ -16,7 +16,7 @@ import pytest
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.config import load
-from agentcli.core.event import Event, Warned
+from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.tool import ToolOutput
 from agentcli.lsp.server import Patience
@@ -152,6 +152,19 @@ def test_reading_a_file_starts_its_server_so_that_the_first_edit_has_its_finding
     turn(session)
     _, edited = results(session)
     assert edited.output.endswith("New findings of `fake`:\na.txt:1:5: error: bad is not good [E1]")
+    session.close()
+
+
+def test_findings_that_come_before_the_turn_ends_let_the_model_continue(tmp_path: Path) -> None:
+    slow_reply = say("Done.", delay=4.0)
+    made = partial(session_feature, program(tmp_path, "slow"))
+    script = [say("", write("a.txt", "bad\n")), slow_reply, say("Mended.")]
+    session = open_session(tmp_path, script, mode="yolo", features=[made], off=())
+    noticed = [event.message for event in turn(session) if isinstance(event, Noticed)]
+    assert noticed == ["Findings came after the model's last edit: it is told of them."]
+    *_, told, last = (entry.body for entry in session.history.entries)
+    assert "a.txt:1:1: error: bad is not good [E1]" in str(told)
+    assert "Mended." in str(last)
     session.close()
 
 

@@ -15,7 +15,7 @@ from agentcli.agent.hooks import NOTHING, Outcome
 from agentcli.context.inject import wrap
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Event, PermissionDecided
-from agentcli.core.message import FOR_MODEL, Status, ToolCall, ToolResult
+from agentcli.core.message import FINDINGS, FOR_MODEL, Status, ToolCall, ToolResult
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolOutput, Traits
 from agentcli.permissions.decide import Decision
 
@@ -94,6 +94,16 @@ class Call:
             return call
         hint = why.removeprefix(decision.why) if decision.why and why != decision.why else ""
         return call.refused(why or decision.why, "denied", hint)
+
+    def with_findings(self, text: str) -> Call:
+        """Return the call of an edit with the text about findings that the edit brought, for the model and the person."""
+        if not text or self.output is None:
+            return self
+        told = "\n".join(filter(None, [self.output.metadata.get(FINDINGS, ""), text]))
+        output = f"{self.output.output.rstrip()}\n\n{text}"
+        return replace(
+            self, output=replace(self.output, output=output, metadata={**self.output.metadata, FINDINGS: told})
+        )
 
     def refused(self, why: str, status: Status, hint: str = "") -> Call:
         """Return the call with the end of its way: it does not run. `hint` is the part of `why` that only the model needs."""

@@ -88,7 +88,8 @@ def _called(piece: Called, look: Look) -> list[str]:
     lines = [f"{status}: {_title(piece.title, look)}" + (f", {short}" if short else "")]
     change = result.metadata.get("diff")
     if isinstance(change, str) and change:
-        return lines if piece.displayed and not result.failed else [*lines, *change.rstrip("\n").split("\n")]
+        shown = [] if piece.displayed and not result.failed else change.rstrip("\n").split("\n")
+        return [*lines, *shown, *piece.findings]
     if result.failed or result.name in look.for_people or "exit_code" in result.metadata or piece.answered:
         output = result.for_people.rstrip("\n").split("\n")
         first = OUTPUT_LINES if piece.answered else OUTPUT_LINES // HEAD_SHARE if result.failed else 0

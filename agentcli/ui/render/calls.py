@@ -36,7 +36,9 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
     if isinstance(change, str) and change:
         rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else []
         limit = len(rows) if whole else look.diff_lines
-        return [*above, head, *_fold(_indented(rows), limit, width, theme)]
+        found = [theme.paint("warn", row) for line in piece.findings for row in wrap(line, width - 2)]
+        few = _fold(_indented(found), len(found) if whole else look.output_lines, width, theme)
+        return [*above, head, *_fold(_indented(rows), limit, width, theme), *few]
     rows = _output(result, width, look, markdown, whole or piece.answered)
     if piece.answered or (result.name in look.for_people and not result.failed):
         most = look.output_lines if piece.answered else look.diff_lines

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import ToolResult
+from agentcli.core.message import FINDINGS, ToolResult
 from agentcli.core.record import TodoItem
+from agentcli.core.sanitise import safe
 from agentcli.ui.findings import Finding
 from agentcli.ui.render.markdown_blocks import Block
 
@@ -60,10 +62,16 @@ class Called:
     harmless: bool = False
 
     @property
+    def findings(self) -> Sequence[str]:
+        """The lines about findings that an edit brought."""
+        found = self.result.metadata.get(FINDINGS)
+        return safe(found).split("\n") if isinstance(found, str) and found else ()
+
+    @property
     def body(self) -> Literal["none", "line", "whole"]:
         """Lines below the call's own: none for reads and listings, `line` if they fit on the call's line."""
         result = self.result
-        if result.failed or (result.metadata.get("diff") and not self.displayed):
+        if result.failed or self.findings or (result.metadata.get("diff") and not self.displayed):
             return "whole"
         if result.name in FOLDED and not result.metadata.get("diff"):
             return "none"

@@ -11,6 +11,7 @@ from agentcli.core.message import FOR_MODEL, ToolResult, Usage
 from agentcli.core.record import TodoItem
 from agentcli.core.subagent_result import spending
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
+from agentcli.ui.plain.narration import narrate
 from agentcli.ui.render.cells import clip, fit, width, wrap
 from agentcli.ui.render.diff import lines as diff_lines
 from agentcli.ui.render.draw import draw, recent, tail
@@ -202,6 +203,16 @@ def test_a_diff_has_the_numbers_of_the_file() -> None:
     )
     assert any("   11 - old" in line for line in shown)
     assert any("   11 + new" in line for line in shown)
+
+
+@pytest.mark.parametrize("displayed", [False, True])
+def test_findings_that_an_edit_brought_are_below_it(displayed: bool) -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -1,1 +1,2 @@\n same\n+new\n"
+    found = "New findings of `ruff`:\nx.py:2:1: E1 \x1b[31mbad"
+    piece = Called("Edit x.py", ToolResult("c", "edit", "success", "", metadata={"diff": diff, "findings": found}))
+    rows = render([replace(piece, displayed=displayed)], 80, Look(MUTE), markdown)
+    assert rows[-2:] == ["  New findings of `ruff`:", "  x.py:2:1: E1 \\x1b[31mbad"]
+    assert narrate(replace(piece, displayed=displayed), Look())[-2:] == [row.strip() for row in rows[-2:]]
 
 
 def test_a_long_line_of_a_diff_is_shown_to_its_end() -> None:
