@@ -58,7 +58,7 @@ def events_of(
 def _text(answer: Answer) -> str:
     """Return the text of an answer: a report as preformatted text, an act as lines, Markdown as it is."""
     if answer.window:
-        return "\n".join(answer.lines or [*answer.notices, answer.window])
+        return "\n".join([*answer.notices, *(["", *answer.lines] if answer.lines else [answer.window])])
     report = "\n".join(answer.lines)
     if answer.markdown:
         return safe(report)

@@ -141,7 +141,7 @@ class EditorSession:
                 ended = event if isinstance(event, TurnEnded) else ended
         if ended.ending == "blocked" and ended.error is not None:
             await self._send(message_chunk(str(ended.error)))
-        if command is not None and ended.text:
+        if command is not None and ended.text and not ended.steps:  # the answer of a model was sent as it came
             await self._send(message_chunk(ended.text))
         return ended
 

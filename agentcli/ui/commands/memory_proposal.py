@@ -103,6 +103,7 @@ async def propose(context: Context) -> AsyncIterator[Output]:
     if found.unfit:
         yield Acted((Noticed(f"Left out: {plural(found.unfit, 'more line')} of the answer that can't be saved."),))
     if context.terminal is None:
+        yield Acted((Noticed(f"Nothing was written: only at the terminal are lines added to {LOCAL}."),))
         yield Said([f"- {line}" for line in found.lines], markdown=True)
         return
     yield Said([await _settled(context.terminal, file, before, found.lines)])
