@@ -106,6 +106,22 @@ def test_a_goal_survives_a_compaction(program: Program) -> None:
     assert (ran.code, ran.out) == (0, "Made it.\n")
 
 
+def test_what_a_compaction_in_the_middle_of_a_turn_took_is_still_evidence(program: Program) -> None:
+    proof, *long = ("printf '%s passed' 12", "seq 1 9000", "seq 2 9000")
+    calls = [{"calls": [{"name": "bash", "input": {"command": command}}]} for command in (proof, *long)]
+    asked = script(program, *calls, {"text": "All pass."})
+    judge(program, verdict="reached", evidence=[{"result": 5, "quote": "12 passed"}], reason="they pass")
+    window = "window = 20_000\n"
+    config = program.base / "config/agentcli/config.toml"
+    config.write_text(config.read_text() + window)
+    ran = program.ask("-p", "/goal the tests pass", *asked)
+    assert ran.of("compaction")[-1]["status"] == "compressed"
+    [compaction] = [record for record in program.records() if record["kind"] == "compaction" and record["covers"][0]]
+    assert compaction["covers"][1] >= 5
+    assert (ran.code, states(program)[-1]["status"]) == (0, "reached")
+    assert any("“12 passed” (record 5)" in line["message"] for line in ran.of("warning"))
+
+
 def terminal(program: Program, *replies: dict[str, Any]) -> Terminal:
     return program.terminal(*script(program, *replies))
 
