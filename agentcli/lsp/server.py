@@ -114,6 +114,9 @@ class Server:
             try:
                 await connection.request("initialize", self._greeting(), self._patience.start)
             except ToolError as error:
+                if connection.ended:
+                    self.off = f"it did not start ({connection.ended})"
+                    raise ToolError(f"The language server {self.defined.name} is off: {self.off}.") from error
                 connection.close(f"at its start: {error}")
                 raise
         connection.notify("initialized", {})

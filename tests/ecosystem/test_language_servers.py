@@ -8,7 +8,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,11 +66,11 @@ PROJECT = {
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """PATH with the servers that can be had."""
-    folder = tmp_path_factory.mktemp("servers")
-    node = npm_packages(folder, "pyright", "typescript-language-server", "typescript@5")
-    return f"{node}:{os.environ['PATH']}"
+def path() -> Iterator[str]:
+    """PATH with the servers that can be had. In bubblewrap /tmp is private: what is installed there cannot be started."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        node = npm_packages(Path(folder), "pyright", "typescript-language-server", "typescript@5")
+        yield f"{node}:{os.environ['PATH']}"
 
 
 def opened(folder: Path, path: str) -> AgentSession:
@@ -178,7 +179,7 @@ def scripted(program: Program, name: str) -> tuple[str, ...]:
         *({"name": "edit", "input": {"file_path": place, "old_string": a, "new_string": b}} for a, b in edits),
     ]
     script = program.base / "script.json"
-    replies = [{"calls": [call], "delay": 12} for call in calls]
+    replies = [{"calls": [call], "delay": 8} for call in calls]
     script.write_text(json.dumps({"replies": [*replies, {"text": "Done.", "delay": 8}, {"text": "Seen."}]}))
     return ("-m", f"script:{script}", "--mode", "yolo")
 

@@ -263,7 +263,8 @@ def test_a_server_that_misbehaves_is_named_once_and_the_edits_stand(tmp_path: Pa
         until(lambda: bool(servers.all[0].off))
         until(lambda: bool(warnings(events)) or bool(events.extend(session.core.printed.take())))
         assert len(warnings(events)) == 1
-        assert "The language server fake is off: it ended 3 times" in warnings(events)[0]
+        why = "it did not start (it breaks the protocol)" if how == "nonsense" else "it ended 3 times"
+        assert f"The language server fake is off: {why}" in warnings(events)[0]
     else:
         assert not warnings(events)
     assert [result.status for result in results(session)] == ["success"] * 5
