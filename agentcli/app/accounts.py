@@ -10,7 +10,7 @@ from agentcli.core.errors import CredentialsError, ModelError
 from agentcli.core.record import USUAL_ACCOUNT
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings, credentials, key_variables
-from agentcli.system.key_store import KeyStore, checked_account
+from agentcli.system.key_store import KeyStore, account_names
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -23,8 +23,8 @@ class RunAccounts:
         """Raise InputError for a name that cannot be an account's."""
         self._project = project
         self._store = KeyStore(project.dirs.config)
-        self._given = names_of(project.options.account)
-        self._here = names_of(by_folder(project.config.general.accounts, project.cwd, project.home))
+        self._given = account_names(project.options.account)
+        self._here = account_names(by_folder(project.config.general.accounts, project.cwd, project.home))
         self._names = self._given or self._here
         self._limited: set[str] = set()
         self.current = _plain(self._names[0]) if self._names else ""
@@ -38,7 +38,7 @@ class RunAccounts:
 
     def use(self, text: str) -> None:
         """Use these accounts, separated by commas, from the next request on. Raises InputError for a name that cannot be one."""
-        names = names_of(text)
+        names = account_names(text)
         self._names = self._given = names
         self.current = _plain(names[0]) if names else ""
         self._limited.clear()
@@ -92,12 +92,6 @@ def _lacking(name: str, provider: str, stored: Sequence[str]) -> CredentialsErro
     return CredentialsError(
         f"{provider} has no account {name}.{known} Store its key: agentcli auth set {provider} --name {name}"
     )
-
-
-def names_of(text: str) -> tuple[str, ...]:
-    """Split the names of accounts. Raises InputError for a name that cannot be one."""
-    named = [name for name in map(str.strip, text.split(",")) if name]
-    return tuple(dict.fromkeys(name if name == USUAL_ACCOUNT else checked_account(name) for name in named))
 
 
 def by_folder(accounts: Mapping[str, str], folder: Path, home: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.annexes import annex
-from agentcli.app.feature import CheckedProgram, Feature, later
+from agentcli.app.feature import CheckedProgram, Feature, Row, later
 from agentcli.core.event import Event, TurnEnded
 from agentcli.tools import registry
 
@@ -45,6 +45,13 @@ def _cost(_: CheckedProgram, core: SessionCore) -> SessionFeature:
         return found
 
     return SessionFeature("cost", ended=ended)
+
+
+def _if_accounts(program: CheckedProgram) -> Iterable[Row]:
+    """Report the accounts, if the configuration names any."""
+    folders = program.config.general.accounts
+    found: Iterable[Row] = later("accounts.report:rows")(program, folders) if folders else ()
+    return found
 
 
 def _mcp(_: CheckedProgram, core: SessionCore) -> SessionFeature:
@@ -85,7 +92,7 @@ def _web_search(program: CheckedProgram, core: SessionCore) -> SessionFeature:
 FEATURES: Sequence[Feature] = (
     Feature("conversation", commands=later("ui.commands.built_in:CONVERSATION")),
     Feature("cost", commands=later("costs.commands:COMMANDS"), session=_cost),
-    Feature("accounts", commands=later("accounts.commands:COMMANDS")),
+    Feature("accounts", commands=later("accounts.commands:COMMANDS"), checks=_if_accounts),
     Feature("files", registry.FILES),
     Feature("shell", registry.SHELL, commands=later("ui.commands.built_in:JOBS")),
     Feature("todo", registry.TODO, commands=later("ui.commands.built_in:TODO")),

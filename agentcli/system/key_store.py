@@ -29,6 +29,12 @@ def checked_account(name: str) -> str:
     return name
 
 
+def account_names(text: str) -> tuple[str, ...]:
+    """Split the names of accounts, separated by commas. Raises InputError for a name that cannot be one."""
+    named = [name for name in map(str.strip, text.split(",")) if name]
+    return tuple(dict.fromkeys(name if name == USUAL_ACCOUNT else checked_account(name) for name in named))
+
+
 def entry_of(provider: str, account: str = "") -> str:
     """Return the name under which a key is stored: `anthropic`, or `anthropic/work` for an account. No provider's name has a slash."""
     return f"{provider}/{account}" if account else provider

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.providers.scripted.model import Reply, say
+from agentcli.providers.scripted.model import Reply, call, say
 from tests.e2e.program import Program
 from tests.loopback import Asked, Idle, Loopback, Refuse
 from tests.sampling import sampled
@@ -119,6 +119,37 @@ def test_a_folder_has_the_account_that_the_persons_own_settings_give_it(tmp_path
         assert program.run("-p", "hi", "-m", MODEL).code == 0
         assert program.run("-p", "hi", "-m", MODEL, "-C", str(tmp_path)).code == 0
         assert [key_of(asked) for asked in server.requests] == [KEYS["work"], KEYS["private"]]
+
+
+def test_doctor_names_the_accounts_of_folders_and_the_ones_without_a_key(tmp_path: Path) -> None:
+    with Loopback([]) as server:
+        program = program_at(server, tmp_path, 'accounts = { "~" = "wrok,default", "~/work" = "work", "/x" = "a b" }')
+        told = program.run("doctor").out.splitlines()
+    assert [line for line in told if "account" in line.partition(":")[0]] == [
+        "warn  account wrok: for ~: no key is stored: agentcli auth set PROVIDER --name wrok",
+        "ok    account work: for ~/work; stored for anthropic",
+        "warn  account: /x in `accounts`: 'a b' cannot be the name of an account. Use up to 40 letters, digits, `-`, `_` and `.`.",
+    ]
+
+
+def test_an_account_chosen_during_a_turn_counts_from_the_next_one_and_says_so(tmp_path: Path) -> None:
+    wait = call("bash", command="echo begun; until [ -e go ]; do sleep 0.1; done; echo over")
+    with Loopback([say("", wait), say("First done."), say("Second done.")]) as server:
+        program = program_at(server, tmp_path)
+        with program.terminal("-m", MODEL, "--account", "work", "--mode", "yolo") as t:
+            t.until("? keys")
+            t.send("first\r")
+            t.until("  begun")
+            t.send("/account private\r")
+            t.until("/account will run after this turn.")
+            (program.work / "go").touch()
+            t.until("First done.")
+            t.until("Account: private")
+            t.settle()
+            t.send("second\r")
+            t.until("Second done.")
+        assert [key_of(asked) for asked in server.requests] == [KEYS["work"], KEYS["work"], KEYS["private"]]
+        assert accounts(program) == ["work", "private"]
 
 
 def test_no_project_chooses_an_account_not_even_a_trusted_one(tmp_path: Path) -> None:
