@@ -96,6 +96,9 @@ class Server:
         self._core, self._root = core, core.setup.workspace.cwd
         self._connection: Connection | None = None
         self._starts = 0
+        self._working: set[str | int] = set()
+        """The tokens of work that the server reports and has not ended."""
+        self._rested = 0.0
 
     async def connected(self) -> Connection:
         """Return the running server, started if need be. Raises ToolError if it cannot be."""
@@ -108,6 +111,7 @@ class Server:
             raise ToolError(f"The language server {self.defined.name} is off: it ended {STARTS} times: {self.off}.")
         self._starts += 1
         self.documents.clear()
+        self._working.clear()
         with tempfile.TemporaryDirectory(prefix="agentcli-") as folder:
             process = await asyncio.to_thread(self._start, Path(folder))
             self._connection = connection = Connection(process, self._answer, self._take)
@@ -148,25 +152,27 @@ class Server:
         connection.notify("textDocument/didSave", {"textDocument": {"uri": uri}, "text": text})
         return known
 
-    async def diagnosed(self, document: Document, since: float, unversioned: float) -> Sequence[Finding] | None:
+    async def diagnosed(self, document: Document, since: float, *, first: bool = False) -> Sequence[Finding] | None:
         """Return the diagnostics of the document's present content that came after a time, once they have settled.
 
-        None if none come, the content changes, or the server ends.
+        The `first` ones have settled once the server also reports no work any more, such as loading the project. None if
+        none come, the content changes, or the server ends.
         """
         text, deadline = document.text, document.told + self._patience.diagnostics
         while (now := time.monotonic()) < deadline and document.text == text:
             current = document.came > since and document.of_version in (None, document.version)
-            settled = SETTLED if document.of_version is not None else unversioned
-            if current and now - document.came >= settled:
+            settled = SETTLED if document.of_version is not None else FIRST if first else UNVERSIONED
+            at_work = first and bool(self._working)
+            if current and not at_work and now - max(document.came, self._rested if first else 0.0) >= settled:
                 return document.findings
             if self._connection is None or self._connection.ended:
                 return None
-            await self._connection.news(settled if current else deadline - now)
+            await self._connection.news(settled if current and not at_work else deadline - now)
         return None
 
     async def first_known(self, document: Document) -> Sequence[Finding] | None:
         """Return the diagnostics of a content that no edit left; None if none come."""
-        first = self.diagnosed(document, document.told, FIRST)
+        first = self.diagnosed(document, document.told, first=True)
         if not document.came:
             return await first
         with suppress(TimeoutError):
@@ -238,6 +244,14 @@ class Server:
         return found
 
     def _take(self, method: str, params: Any) -> None:
+        match method, params:
+            case "$/progress", {"token": str() | int() as token, "value": {"kind": "begin"}}:
+                self._working.add(token)
+            case "$/progress", {"token": str() | int() as token, "value": {"kind": "end"}}:
+                self._working.discard(token)
+                self._rested = time.monotonic()
+            case _:
+                pass
         if method != "textDocument/publishDiagnostics" or not isinstance(params, Mapping):
             return
         document = self.documents.get(_same(str(params.get("uri")), self.documents))

@@ -28,7 +28,7 @@ from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolOutput
 from agentcli.lsp.configured import Found, in_force
 from agentcli.lsp.edits import patch_of
-from agentcli.lsp.server import UNVERSIONED, Document, Patience, Server, path_of
+from agentcli.lsp.server import Document, Patience, Server, path_of
 from agentcli.permissions.denied.files import denial_of, reading_denials
 from agentcli.project.opened import OpenedProject
 from agentcli.tools.lib.findings import line_shift, new_findings, report
@@ -105,7 +105,7 @@ class SessionServers:
             document = await server.show(path, after)
             document.edited = after
         since = document.told
-        while (found := await server.diagnosed(document, since, UNVERSIONED)) is not None:
+        while (found := await server.diagnosed(document, since)) is not None:
             since, (text, had) = document.came, document.known or ("", ())
             document.known = (after, found)
             new = new_findings(had, found, line_shift(text.split("\n"), after.split("\n")))

@@ -67,8 +67,8 @@ PROJECT = {
 
 @pytest.fixture(scope="module")
 def path() -> Iterator[str]:
-    """PATH with the servers that can be had. In bubblewrap /tmp is private: what is installed there cannot be started."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+    """PATH with the servers that can be had. In bubblewrap /tmp and /var/tmp are private: what is installed there cannot be started."""
+    with tempfile.TemporaryDirectory(prefix=".language-servers-", dir=Path.home()) as folder:
         node = npm_packages(Path(folder), "pyright", "typescript-language-server", "typescript@5")
         yield f"{node}:{os.environ['PATH']}"
 

@@ -11,6 +11,7 @@ from typing import Any
 HOW = sys.argv[1] if len(sys.argv) > 1 else ""
 TEXTS: dict[str, str] = {}
 CLEAN: set[str] = set()
+LOADED: list[int] = []
 
 
 def send(message: dict[str, Any]) -> None:
@@ -45,6 +46,12 @@ def units(row: str, index: int) -> int:
 
 
 def diagnose(uri: str, version: int) -> None:
+    if HOW == "loading" and not LOADED:
+        send({"method": "$/progress", "params": {"token": "t", "value": {"kind": "begin", "title": "Loading"}}})
+        send({"method": "textDocument/publishDiagnostics", "params": {"uri": uri, "diagnostics": []}})
+        time.sleep(2.5)
+        send({"method": "$/progress", "params": {"token": "t", "value": {"kind": "end"}}})
+        LOADED.append(1)
     if HOW == "slow":
         time.sleep(1.5)
     if HOW == "dies":

@@ -142,6 +142,18 @@ def test_a_server_that_is_silent_about_clean_files_still_tells_what_a_later_edit
     session.close()
 
 
+def test_findings_of_a_server_that_still_loads_the_project_are_not_new(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("bad\nfine\n")
+    session = opened(tmp_path, "loading", [edit("a.txt", "fine", "good")], "Done.")
+    turn(session)
+    servers: Any = session.core.ctx.service(LanguageServers)
+    [document] = servers.all[0].documents.values()
+    until(lambda: document.known is not None and document.known[0] == "bad\ngood\n")
+    assert not servers.late
+    assert "E1" not in results(session)[0].output
+    session.close()
+
+
 def test_reading_a_file_starts_its_server_so_that_the_first_edit_has_its_findings_in_time(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("bad old\n")
