@@ -90,7 +90,7 @@ class RunAccounts:
 def _lacking(name: str, provider: str, stored: Sequence[str]) -> CredentialsError:
     known = f" Stored: {', '.join(stored)}." if stored else ""
     return CredentialsError(
-        f"{provider} has no account {name}.{known} Store its key: agentcli auth set {provider} --name {name}"
+        f"{provider} has no account {name}.{known} Store its key: agentcli auth set {provider} --name {name}, or use the usual one: --account {USUAL_ACCOUNT}"
     )
 
 

@@ -99,7 +99,10 @@ def _rows(check: Estimate, found: Estimate) -> list[list[str]]:
 def _compared(cost: float | None, charged: float | None) -> str:
     if cost is None or not charged:
         return ""
-    return f" ({(cost - charged) / charged:+.1%} of what was charged)"
+    share = f"{abs(cost - charged) / charged:.1%}"
+    if share == "0.0%":
+        return " (as charged)"
+    return f" ({share} {'more' if cost > charged else 'less'} than was charged)"
 
 
 def _json(found: Estimate) -> dict[str, Any]:
