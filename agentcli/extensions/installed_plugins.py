@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,16 +14,14 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.extensions.plugin_source import canonical, found_at
 from agentcli.extensions.plugins import DATA, Plugin, digest, read_plugin, remove_caches
 from agentcli.system.locked_file import update
 from agentcli.system.paths import AppDirs
-from agentcli.system.programs import find_program, hardened
 from agentcli.system.regular_file import Unusable
 
 FILE = "plugins.json"
 """The file in the state folder that lists the plugins with the hashes of their files."""
-_SCHEMES = ("https://", "http://", "ssh://", "git@", "file://")
-_CLONE_SECONDS = 120
 _Entries = dict[str, dict[str, Any]]
 
 
@@ -53,6 +50,15 @@ class Plugins:
         """All that were added, by name. Raises ConfigError if the list cannot be read."""
         return [self._installed(name, entry) for name, entry in sorted(self._entries().items())]
 
+    def chosen(self, name: str) -> list[Installed]:
+        """Return the plugin of this name, or without one all that are not used in place. Raises InputError for an unknown or linked one."""
+        if name:
+            self._known(name)
+        found = [one for one in self.installed() if not one.link and name in ("", one.name)]
+        if name and not found:
+            raise InputError(f"{name} is used in place, so it is up to date.")
+        return found
+
     def in_force(self) -> tuple[list[Plugin], list[str]]:
         """Return the plugins that are enabled and unchanged, and notes about the enabled ones that are not usable."""
         try:
@@ -64,24 +70,28 @@ class Plugins:
 
     @contextmanager
     def candidate(self, source: str) -> Iterator[Plugin]:
-        """Yield the plugin in a folder, or at a git address (`URL@REF`), to look at. Raises InputError if it cannot be used."""
+        """Yield the plugin at a source, as `found_at` reads it, to look at. Raises InputError if it cannot be used."""
         with tempfile.TemporaryDirectory(prefix="agentcli-") as place:
-            folder = _cloned(source, Path(place)) if source.startswith(_SCHEMES) else Path(source).expanduser()
-            if not folder.is_dir():
-                raise InputError(f"{source} is neither a folder nor a git address (https://…, ssh://…, git@…).")
-            folder = folder.resolve()
+            found = found_at(source, Path(place))
+            folder, entry = found.folder, found.entry or None
             try:
-                read_plugin(folder)
+                read_plugin(folder, entry)
             except Unusable as why:
                 raise InputError(f"{why}.") from why
             try:
                 self._looked_at[folder] = digest(folder)
-                plugin = read_plugin(folder)
+                plugin = read_plugin(folder, entry)
             except Unusable as why:
                 raise InputError(f"Can't add plugin {safe_line(folder.name)}: {why}.") from why
             yield plugin
 
-    def add(self, plugin: Plugin, source: str, link: bool) -> None:
+    def is_new(self, plugin: Plugin) -> bool:
+        """Return True if a plugin that was looked at differs from the installed one of its name, or none is installed."""
+        entry = self._entries().get(plugin.name, {})
+        manifest = dict(plugin.manifest) if plugin.from_marketplace else None
+        return (self._looked_at.get(plugin.folder), manifest) != (entry.get("digest"), entry.get("manifest"))
+
+    def add(self, plugin: Plugin, source: str, link: bool, enabled: bool = True) -> None:
         """Install a plugin that was looked at, in place of a former one of its name. Raises InputError, and StoreError."""
         found = self._looked_at.get(plugin.folder, "")
         try:
@@ -92,8 +102,12 @@ class Plugins:
                 self._copy(plugin, found)
         except Unusable as why:
             raise InputError(f"Can't add plugin {plugin.name}: {why}.") from why
-        given = source if source.startswith(_SCHEMES) else str(plugin.folder)
-        entry = {"source": given, "digest": found, "enabled": True, "link": link}
+        entry = {
+            "source": str(plugin.folder) if link else canonical(source),
+            "digest": found,
+            "enabled": enabled,
+            "link": link,
+        }
         if plugin.from_marketplace:
             entry["manifest"] = dict(plugin.manifest)  # the installed copy has no marketplace around it
         self._edit(lambda entries: entries | {plugin.name: entry})
@@ -169,33 +183,3 @@ class Plugins:
 
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         update(self._file, changed)
-
-
-def _cloned(source: str, place: Path) -> Path:
-    """Clone a git repository, at its newest state or at `@REF`, without running its hooks, submodules or credential programs."""
-    address, at, ref = source.rpartition("@")
-    if not at or "/" in ref or ":" in ref or "/" not in address:
-        address, ref = source, ""
-    program = find_program("git", [place])
-    if not program:
-        raise InputError("git is not installed, so a plugin can only be added from a folder.")
-    name = address.rstrip("/").rpartition("/")[2].removesuffix(".git") or "plugin"
-    target = place / name
-    options = ["-c", "protocol.ext.allow=never", "-c", "core.hooksPath=/dev/null", "clone", "-q", "--depth", "1"]
-    command = [program, *options, *(["--branch", ref] if ref else []), "--", address, str(target)]
-    environment = {**hardened(os.environ, [place]), "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        done = subprocess.run(
-            command,
-            cwd=place,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=_CLONE_SECONDS,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError(f"{address} could not be cloned: {error}") from error
-    if done.returncode:
-        raise InputError(f"{address} could not be cloned: {safe_line(done.stderr.strip()[-300:])}")
-    return target

@@ -7,16 +7,21 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.extensions.agents import FORM as AGENT_FORM
 from agentcli.extensions.commands import FORM as COMMAND_FORM
+from agentcli.extensions.discover import catalogue
+from agentcli.extensions.plugin_source import marketplace
+from agentcli.extensions.skills import FILE as SKILL
 from agentcli.extensions.skills import FORM as SKILL_FORM
 from agentcli.hooks.files import Dialect, HookFile, given_hooks, read_hooks
 from agentcli.mcp.config import Definitions, parsed
@@ -30,14 +35,16 @@ CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
 """Manifests of the two layouts; Claude Code's is optional."""
 FILES, BYTES = 5_000, 100_000_000
 """Largest number of files of a plugin, and their largest total size in bytes."""
+LISTED = 30
+"""Changed files that an update names."""
 DATA = ".data"
 """Folder in a plugin's copy for the data of its hooks and servers."""
-_MARKETPLACE = ".claude-plugin/marketplace.json"
 _LSP = ".lsp.json"
 _LEVELS = 3
 """Number of folders above a plugin in which to look for a marketplace that lists it."""
 _CACHE = "__pycache__"
 _PARTS = ("skills", "commands", "agents", "hooks")
+_RULE = Calibrated()
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -57,10 +64,20 @@ class Plugin:
     def places(self, kind: Kind) -> list[Place]:
         """Return the folders of its skills, commands or agents."""
         program = ".gemini" if self.gemini and kind != "skills" else ".claude"
-        paths = [kind, *self._named(kind)]
+        named = self._named(kind)
+        # The entry of a folder without a manifest is the whole definition: several plugins may share the folder.
+        paths = named if named and self.from_marketplace else [kind, *named]
         root = _real(self.folder)
-        folders = dict.fromkeys(_real(self.folder / path) for path in paths)
-        return [Place(folder, "plugin", program, root, self.name) for folder in folders if folder.is_relative_to(root)]
+        folders = [
+            path for path in dict.fromkeys(_real(self.folder / path) for path in paths) if path.is_relative_to(root)
+        ]
+        single = {path: path.is_file() or (kind == "skills" and (path / SKILL).is_file()) for path in folders}
+        return [
+            Place(path.parent, "plugin", program, root, self.name, path.name)
+            if single[path] and path != root
+            else Place(path, "plugin", program, root, self.name)
+            for path in folders
+        ]
 
     def _named(self, part: str) -> list[str]:
         """Return the paths that its manifest names for a part."""
@@ -177,13 +194,10 @@ def read_plugin(folder: Path, listed_as: Any = None) -> Plugin:
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise Unusable(f"{file.name} needs a name of letters, digits, - and _")
             return Plugin(name, folder, gemini, _text(manifest, "version"), _text(manifest, "description"), manifest)
-    if (folder / _MARKETPLACE).is_file() and not any((folder / part).is_dir() for part in _PARTS):
-        listed = _manifest(folder / _MARKETPLACE, folder).get("plugins")
-        entries = listed if isinstance(listed, list) else []
-        sources = [one.get("source") for one in entries if isinstance(one, Mapping)]
-        named = safe_line(", ".join(one.removeprefix("./") for one in sources if isinstance(one, str))) or "none"
-        about = "is a marketplace. Add the folder of one of its plugins (in a clone of it if this is a git address): "
-        raise Unusable(f"{safe_line(folder.name)} {about}{named}")
+    listed = {} if listed_as else marketplace(folder)
+    if listed and not any((folder / part).is_dir() for part in _PARTS):
+        about = "is a marketplace. Add one of its plugins, as SOURCE#NAME: "
+        raise Unusable(f"{safe_line(folder.name)} {about}{safe_line(', '.join(listed))}")
     listed_as = listed_as if isinstance(listed_as, dict) else _in_a_marketplace(folder)
     name = listed_as.get("name")
     if isinstance(name, str) and _NAME.fullmatch(name):
@@ -202,11 +216,8 @@ def _in_a_marketplace(folder: Path) -> Mapping[str, Any]:
     """Return the entry for a folder without a manifest in the marketplace above it; empty if there is none."""
     real = _real(folder)
     for top in islice(real.parents, _LEVELS):
-        if not (top / _MARKETPLACE).is_file():
-            continue
-        listed = _manifest(top / _MARKETPLACE, top).get("plugins")
-        for entry in listed if isinstance(listed, list) else []:
-            source = entry.get("source") if isinstance(entry, dict) else None
+        for entry in marketplace(top).values():
+            source = entry.get("source")
             if isinstance(source, str) and "\0" not in source and _real(top / source) == real:
                 return dict(entry)
     return {}
@@ -234,6 +245,11 @@ def contents(plugin: Plugin) -> Iterator[str]:
     brought = plugin.instructions(MAX_BYTES)
     for file in brought.files:
         yield f"instructions: {safe_line(file.path.name)}"
+    listed = catalogue(skills, agents, sys.maxsize)
+    text = "\n".join([listed, *(file.text for file in brought.files)])
+    tokens = round(_RULE.size(text) * _RULE.rate)
+    more = ", and the names of its servers' tools" if plugin.servers.servers else ""
+    yield f"{f'about {tokens:,}' if tokens else 'no'} tokens in each request{more}"
     if plugin.excluded:
         yield f"denied tools: {safe_line(', '.join(plugin.excluded))}"
     yield from (*plugin.astray, *notes, *plugin.hooks.notes, *plugin.servers.problems, *brought.notes)
@@ -255,6 +271,32 @@ def digest(folder: Path) -> str:
         result.update(f"{inner}\0{path.stat().st_mode & 0o111}\0".encode("utf-8", "surrogateescape"))
         result.update(hashlib.sha256(path.read_bytes()).digest())
     return result.hexdigest()
+
+
+def differences(former: Plugin | None, new: Plugin) -> Iterator[str]:
+    """Yield lines about what another version of a plugin changes: what it contains, with `+` and `-`, and its files."""
+    before = list(contents(former)) if former else []
+    after = list(contents(new))
+    versions = [former.version if former else "", new.version]
+    if versions[0] != versions[1]:
+        yield f"version: {versions[0] or 'none'} → {versions[1] or 'none'}"
+    root, fresh = str(former.folder if former else ""), str(new.folder)
+    known = {line.replace(root, "") if root else line for line in before}
+    yield from (
+        f"- {line}" for line in before if line.replace(root, "") not in {one.replace(fresh, "") for one in after}
+    )
+    yield from (f"+ {line}" for line in after if line.replace(fresh, "") not in known)
+    old, now = (_hashes(plugin.folder) if plugin else {} for plugin in (former, new))
+    names = sorted(name for name in {*old, *now} if old.get(name) != now.get(name))
+    marks = {name: "+" if name not in old else "-" if name not in now else "±" for name in names}
+    yield from (f"{marks[name]} file {safe_line(name)}" for name in names[:LISTED])
+    if len(names) > LISTED:
+        yield f"and {len(names) - LISTED:,} more files"
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    root = _real(folder)
+    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in _files(root)}
 
 
 def remove_caches(folder: Path) -> None:

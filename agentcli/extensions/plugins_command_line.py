@@ -1,4 +1,4 @@
-"""`agentcli plugins`: add, list, remove, enable and disable plugins."""
+"""`agentcli plugins`: add, update, list, remove, enable and disable plugins."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from agentcli.cli.confirming import confirmed
 from agentcli.cli.flags import Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
+from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
 
 if TYPE_CHECKING:
-    from agentcli.extensions.installed_plugins import Plugins
+    from agentcli.extensions.installed_plugins import Installed, Plugins
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -24,14 +25,18 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="the plugin's name")]
 @app.command("add")
 def add(
     source: Annotated[
-        str, typer.Argument(metavar="PATH|URL[@REF]", help="a folder, or the address of a git repository")
+        str,
+        typer.Argument(
+            metavar="PATH|URL[@REF][#NAME]",
+            help="a folder or the address of a git repository; NAME: a folder in it, or a plugin of its marketplace",
+        ),
     ],
     link: Annotated[bool, typer.Option("--link", help="use the folder in place instead of copying it")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
 ) -> int:
-    """Add or update a plugin.
+    """Add a plugin.
 
-    It lists what the plugin would start and allow, and asks. Plugins of Claude Code and extensions of Gemini CLI both work.
+    It lists what the plugin would start and allow, and its tokens in each request, and asks. Plugins of Claude Code and extensions of Gemini CLI both work.
     """
     from agentcli.extensions.plugins import contents
 
@@ -45,6 +50,51 @@ def add(
             return 1
         plugins.add(plugin, source, link)
     print_styled([(f"Added {plugin.name}. New sessions have it.", "")])
+    return 0
+
+
+@app.command("update")
+def update(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="only this plugin")] = "",
+    check: Annotated[
+        bool, typer.Option("--check", help="only list what would change; exit code 1 if anything")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
+) -> int:
+    """Update plugins from where they were added.
+
+    It lists what changes in each, and asks. Plugins that are used in place are up to date by themselves. A disabled plugin stays disabled.
+    """
+    plugins = _plugins()
+    code = 0
+    for one in plugins.chosen(name):
+        try:
+            code = max(code, _updated(plugins, one, check, yes))
+        except InputError as error:
+            print_styled([(f"{one.name}: ", "bold"), (str(error), "")])
+            code = 1
+    return code
+
+
+def _updated(plugins: Plugins, one: Installed, check: bool, yes: bool) -> int:
+    """Update one plugin; return 1 if it was not, though there is a newer one."""
+    from agentcli.extensions.plugins import differences
+
+    with plugins.candidate(one.source) as plugin:
+        if plugin.name != one.name:
+            raise InputError(
+                f"{safe_line(one.source)} is now the plugin {plugin.name}. Add that, and remove {one.name}."
+            )
+        if not plugins.is_new(plugin):
+            print_styled([(f"{one.name} is up to date.", "")])
+            return 0
+        print_styled([(one.name, "bold"), ("  changes:", "")])
+        for line in differences(one.plugin, plugin):
+            print_styled([(f"  {safe_line(line)}", "")])
+        if check or not (yes or confirmed(f"Update {one.name}?")):
+            return 1
+        plugins.add(plugin, one.source, link=False, enabled=one.enabled)
+    print_styled([(f"Updated {one.name}. New sessions have it.", "")])
     return 0
 
 

@@ -41,6 +41,8 @@ class Place:
     program: str
     within: Path | None = None
     plugin: str = ""
+    only: str = ""
+    """The only entry of the folder that counts; empty: all."""
 
     @property
     def label(self) -> str:
@@ -218,7 +220,7 @@ def _below(
 ) -> Iterator[Found]:
     for entry in _entries(folder, left, seen, notes):
         path, inner = folder / entry.name, f"{prefix}{entry.name}"
-        if not _inside(path, place, notes):
+        if (place.only and not prefix and entry.name != place.only) or not _inside(path, place, notes):
             continue
         if entry.name.endswith(ending) and not _is_folder(entry):
             yield Found(place, path, inner)

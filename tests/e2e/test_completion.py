@@ -25,7 +25,7 @@ def offered(program: Program, *words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["se"], ["sessions"]),
+        (["sess"], ["sessions"]),
         (["sessions", "ex"], ["export"]),
         (["sessions", "export", "-f", ""], ["json", "md", "html", "atif", "claude-code", "codex"]),
         (["resume", "--mod"], ["--mode", "--model"]),

@@ -182,7 +182,7 @@ MARKETPLACE = {
         (lambda folder: claude(folder, "../up"), "needs a name of letters"),
         (
             lambda folder: written(folder, {".claude-plugin/marketplace.json": json.dumps(MARKETPLACE)}),
-            "x is a marketplace. .* git address.: plugins/fmt\\.",
+            "x is a marketplace. Add one of its plugins, as SOURCE#NAME: fmt, far\\.",
         ),
     ],
 )
@@ -261,7 +261,10 @@ def test_a_plugin_that_holds_only_language_servers_is_added_and_says_so(home: Pa
     written(home / "other", {".lsp.json": json.dumps({"rust": {"command": "rust-analyzer"}})})
     for folder, name, server in (("market/plugins/gopls", "gopls", "go"), ("other", "other", "rust")):
         with Plugins(program().dirs).candidate(str(home / folder)) as plugin:
-            assert [*contents(plugin)] == [f"language servers, which run if you set lsp = true: {server}"]
+            assert [*contents(plugin)] == [
+                f"language servers, which run if you set lsp = true: {server}",
+                "no tokens in each request",
+            ]
         assert run(["plugins", "add", "--yes", str(home / folder)]) == 0
         assert {one.name: one.trouble for one in Plugins(program().dirs).installed()}[name] == ""
 
