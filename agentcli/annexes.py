@@ -18,7 +18,6 @@ ANNEXES: Mapping[str, str] = {
     "rules of claude": "importers.config.claude:restrictions",
     "rules of codex": "importers.config.codex:restrictions",
     "rules of gemini": "importers.config.gemini:restrictions",
-    "allow rules of claude": "importers.config.claude:allowing",
     "export atif": "atif.command_line:trajectory",
     "export to another agent": "exporters.command_line:exported",
     "policy gemini": "seeds.gemini",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence, Set
 from typing import TYPE_CHECKING, Literal
 
@@ -12,6 +13,7 @@ from agentcli.app.project import TRUSTED
 from agentcli.app.reports import ProgramReports
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
+from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import known_secrets
 from agentcli.project.trust import trust, what_it_would_load
 from agentcli.sessions.session import Session
@@ -142,13 +144,26 @@ class TerminalHost(ProgramReports):
     def unloaded(self, session: AgentSession) -> Sequence[str]:
         """Return the files that the session's folder would load once it is trusted; none if it is."""
         program = self._program
-        return [] if program.trusted else [str(found) for found in what_it_would_load(program.cwd)]
+        if program.trusted:
+            return []
+        here = f"{os.path.realpath(program.cwd)}{os.sep}"
+        return [str(found).removeprefix(here) for found in what_it_would_load(program.cwd)]
 
     def offered_rules(self) -> Sequence[str]:
         """Return the allow rules of the project's settings for other programs, which apply only if the user takes them over."""
         from agentcli.app.project_rules import offered_rules
 
         return offered_rules(self._program, self._program.traits)
+
+    def without_effect(self) -> str:
+        """Return a line about the settings of the project's files for other programs that have no effect here; empty if there are none."""
+        from agentcli.app.project_rules import entries_without_effect
+
+        if not (count := entries_without_effect(self._program)):
+            return ""
+        have, named = ("has", "names it") if count == 1 else ("have", "lists them")
+        which = f"{plural(count, 'entry')} of the project's settings for other programs"
+        return f"{which} {have} no effect here; `agentcli doctor` {named}."
 
     def trust(self, session: AgentSession, allow: Sequence[str] = ()) -> AgentSession:
         """Remember that the person trusts the folder, and these rules as saved answers; the same session with all of it loaded."""

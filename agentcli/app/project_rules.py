@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from agentcli.annexes import annex
 from agentcli.core.errors import AgentError
@@ -12,30 +13,36 @@ from agentcli.permissions.rules import Rules, in_own_names, literal, parse_rule
 from agentcli.project.files import project_files
 from agentcli.project.opened import OpenedProject
 
-_ALLOWING = "allow rules of claude"
 _READERS: Mapping[str, str] = {
     **dict.fromkeys(CLAUDE_FILES, "claude"),
     ".gemini/settings.json": "gemini",
     ".codex/config.toml": "codex",
 }
 """The files that are read, each with the program that it belongs to."""
+_OFFERED = (
+    "a project cannot allow; the question of trust offers its rules, and permissions.allow in your config takes any"
+)
 
 
 def project_rules(project: OpenedProject, known: Collection[str]) -> tuple[Rules, list[str]]:
     """Return the rules about these tools, and a line for each entry of the files that has no effect; nothing if the folder is not trusted."""
-    paths = project_files(project.cwd, [*_READERS]).paths if project.trusted else ()
     rules, unused = Rules(), []
-    for path in paths:
-        restrictions = annex(f"rules of {_READERS[f'{path.parent.name}/{path.name}']}")
-        found = restrictions(path, label(path, project.cwd), literal(str(path.parent.parent)))
+    for found in _found(project, [*_READERS]) if project.trusted else ():
         unused += found.skipped
         for item in found.items:
-            kind = item.key.partition(".")[2]
+            if (kind := _kind(item)) == "allow":
+                unused.append(f"{item.source}: {item.value}: {_OFFERED}")
+                continue
             try:
                 rules += in_own_names(Rules(**{kind: (parse_rule(item.value, "project"),)}), known)
             except AgentError as error:
                 unused.append(f"{item.source}: {error}")
     return rules, unused
+
+
+def entries_without_effect(project: OpenedProject) -> int:
+    """Return how many entries of the project's files for other programs have no effect, besides rules that allow."""
+    return sum(len(found.skipped) for found in _found(project, [*_READERS])) if project.trusted else 0
 
 
 def offered_rules(project: OpenedProject, known: Collection[str]) -> list[str]:
@@ -44,10 +51,21 @@ def offered_rules(project: OpenedProject, known: Collection[str]) -> list[str]:
     None of them applies: the user may copy them into the answers that are saved for the project.
     """
     offered: dict[str, None] = {}
-    for path in project_files(project.cwd, CLAUDE_FILES).paths:
-        found = annex(_ALLOWING)(path, label(path, project.cwd), literal(str(path.parent.parent)))
+    for found in _found(project, CLAUDE_FILES):
         for item in found.items:
-            with suppress(AgentError):
-                rules = in_own_names(Rules(allow=(parse_rule(item.value, "project"),)), known)
-                offered |= {str(rule): None for rule in rules.allow}
+            if _kind(item) == "allow":
+                with suppress(AgentError):
+                    rules = in_own_names(Rules(allow=(parse_rule(item.value, "project"),)), known)
+                    offered |= {str(rule): None for rule in rules.allow}
     return [*offered]
+
+
+def _found(project: OpenedProject, names: Sequence[str]) -> Iterator[Any]:
+    """Yield what each of these files of the project contains."""
+    for path in project_files(project.cwd, names).paths:
+        restrictions = annex(f"rules of {_READERS[f'{path.parent.name}/{path.name}']}")
+        yield restrictions(path, label(path, project.cwd), literal(str(path.parent.parent)))
+
+
+def _kind(item: Any) -> str:
+    return str(item.key).partition(".")[2]

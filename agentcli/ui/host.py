@@ -143,6 +143,10 @@ class Host(Reports, Protocol):
         """Return the allow rules of the folder's settings for other programs; the user may save them as answers for this project."""
         ...
 
+    def without_effect(self) -> str:
+        """Return a line about the settings of the project's files for other programs that have no effect here; empty if there are none."""
+        ...
+
     def trust(self, session: AgentSession, allow: Sequence[str] = ()) -> AgentSession:
         """Record the user's trust in the folder, and save `allow` for the project; returns the session with its files loaded."""
         ...

@@ -51,6 +51,8 @@ async def settle(
                 say(
                     f"Saved {_counted(rules)} for this project. `/permissions` lists them, `/permissions remove` takes one back."
                 )
+            if unused := host.without_effect():
+                say(unused)
         if undecided := host.undecided(session):
             settled = host.decide(session, await _together(undecided, confirm, select))
             if settled is not session:

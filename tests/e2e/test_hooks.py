@@ -184,16 +184,18 @@ def test_what_an_approved_hook_runs_is_not_rewritten_unasked(program: Program) -
 
 
 def test_allow_rules_of_a_project_are_taken_over_by_an_answer_of_its_own(program: Program) -> None:
-    allow = {"permissions": {"allow": ["Bash(touch made.txt)", "Bash(rm:*)"]}}
+    allow: dict[str, Any] = {"permissions": {"allow": ["Bash(touch made.txt)", "Bash(rm:*)"]}, "env": {"A": "b"}}
     file = program.work / ".claude/settings.json"
     file.parent.mkdir()
     file.write_text(json.dumps(allow))
     with program.terminal("-m", "script:echo", columns=100) as t:
+        t.until("  .claude/settings.json (hooks:")
         t.until("bash(touch made.txt), bash(rm:*)")
         t.until("2. Yes, also its 2 allow rules")
         t.until("❯ 3. No, start without them")
         t.send("2")
         t.until("Saved 2 allow rules for this project.")
+        t.until("1 entry of the project's settings for other programs has no effect here;")
         t.send("/quit\r")
         assert t.wait() == 0
     # Rules that are added later are not among them.

@@ -515,6 +515,9 @@ class ScriptedHost:
     def offered_rules(self) -> Sequence[str]:
         return []
 
+    def without_effect(self) -> str:
+        return ""
+
     def trust(self, session: Any, allow: Sequence[str] = ()) -> ScriptedSession:
         return self.new()
 

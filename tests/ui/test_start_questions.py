@@ -27,6 +27,9 @@ class Folder:
     def offered_rules(self) -> Sequence[str]:
         return self.allowing
 
+    def without_effect(self) -> str:
+        return ""
+
     def trust(self, _: Any, allow: Sequence[str] = ()) -> str:
         self.untrusted, self.saved = (), allow
         return "trusted"

@@ -10,9 +10,6 @@ from agentcli.hooks.files import EVENTS
 from agentcli.importers.config.found import NEVER_ASKS, Found, Item, hook_groups, read_json, table, texts
 
 _MODES = {"default": "ask", "acceptEdits": "auto-edit", "plan": "plan", "auto": "auto"}
-_OFFERED = (
-    "a project cannot allow; the question of trust offers its rules, and permissions.allow in your config takes any"
-)
 _FILE_TOOLS = ("Read", "Edit", "Write", "MultiEdit", "Grep", "Glob", "LS", "NotebookEdit")
 
 
@@ -34,25 +31,15 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
 
 
 def restrictions(path: Path, source: str, top: str) -> Found:
-    """Return a project's rules that deny or ask, and its settings without effect; `top` is the pattern of the project's folder."""
+    """Return a project's rules and its settings without effect; `top` is the pattern of the project's folder."""
     found = Found()
     raw = read_json(path, found)
     permissions = table(raw, "permissions")
-    for kind in ("ask", "deny"):
+    for kind in ("allow", "ask", "deny"):
         for rule in texts(permissions.get(kind)):
             _rule(kind, rule, source, found, top)
-    if allowing := texts(permissions.get("allow")):
-        found.skip(source, ", ".join(allowing), _OFFERED)
     found.skip_others(permissions, ("allow", "ask", "deny"), f"{source}: permissions")
     found.skip_others(raw, ("permissions", "hooks"), source)
-    return found
-
-
-def allowing(path: Path, source: str, top: str) -> Found:
-    """Return a project's rules that allow; `top` is the pattern of the project's folder."""
-    found = Found()
-    for rule in texts(table(read_json(path, found), "permissions").get("allow")):
-        _rule("allow", rule, source, found, top)
     return found
 
 
