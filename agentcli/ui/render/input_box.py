@@ -196,7 +196,7 @@ def _label_width(dialog: Dialog, columns: int) -> int:
     return min(longest + 2, columns - 4 - min(details, columns // 3))
 
 
-LABELS_ALONE = 36
+LABELS_ALONE = 48
 """Minimal cells of a list without numbers for details beside long labels: without the ends of their names models are all alike."""
 ROOMY = 20
 """Minimal rows of the terminal for a blank row above a dialog, one above its choices and one below them."""

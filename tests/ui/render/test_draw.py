@@ -139,6 +139,15 @@ def test_in_a_low_window_the_list_of_steps_leaves_room_for_the_running_command()
     ]
 
 
+def test_in_a_narrow_window_names_of_models_are_whole() -> None:
+    names = [*(f"anthropic/claude-sonnet-4-{n}" for n in range(3)), "google/gemini-4-flash-preview"]
+    dialog = Dialog(
+        "Which model?", (), tuple(Choice(name, "1M window · $2 in, $10 out") for name in names), numbered=False
+    )
+    lines, _ = dialog_lines(dialog, Edit(), Size(40, 20), MUTE)
+    assert [name for name in names if any(name in line for line in lines)] == names
+
+
 def test_the_list_of_steps_is_apart_from_the_text_above_it() -> None:
     state = State(todo=(TodoItem("one"), TodoItem("two")), work=Work("Working", 0.0))
     lines = [line.strip() for line in draw(state, Edit(), Size(40, 24), Look(MUTE), ["text"], 0.5).lines]
