@@ -14,6 +14,7 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.text.elapsed import ago
 from agentcli.system.paths import replace_file
 
 FOLDER = "models"
@@ -114,12 +115,7 @@ def names_in(folder: Path) -> Iterator[str]:
 
 def age(found: EndpointList, now: float | None = None) -> str:
     """Return the age of a list in words."""
-    seconds = max(0.0, (time.time() if now is None else now) - found.time)
-    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= size:
-            number = int(seconds // size)
-            return f"{number} {unit}{'s' if number > 1 else ''} ago"
-    return "just now"
+    return ago((time.time() if now is None else now) - found.time)
 
 
 def _is_stated(stated: Mapping[str, Any]) -> bool:

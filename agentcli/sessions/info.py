@@ -18,6 +18,7 @@ from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, FeatureState, Record, Settings, Title
 from agentcli.core.sanitise import harmful
 from agentcli.core.subagent_result import changed_files, spent
+from agentcli.core.text import elapsed
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"  # ascending in ASCII, so that ids sort as the numbers do
 
@@ -59,11 +60,7 @@ def ago(stamped: str, now: datetime | None = None) -> str:
         seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(stamped)).total_seconds()
     except (ValueError, TypeError):
         return local_minute(stamped)
-    for limit, size, unit in ((60, 0, ""), (3600, 60, "min"), (86_400, 3600, "h"), (8 * 86_400, 86_400, "day")):
-        if seconds < limit:
-            count = int(seconds // size) if size else 0
-            return f"{count} {unit}{'s' * (unit == 'day' and count > 1)} ago" if unit else "just now"
-    return local_day(stamped)
+    return elapsed.ago(seconds) if seconds < 8 * 86_400 else local_day(stamped)
 
 
 def local_day(stamped: str) -> str:

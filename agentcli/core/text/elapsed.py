@@ -1,0 +1,12 @@
+"""Times that have passed, in words."""
+
+from __future__ import annotations
+
+
+def ago(seconds: float) -> str:
+    """Return a time that has passed in words: `just now`, `5 min ago`, `3 h ago`, `2 days ago`."""
+    for size, unit in ((86_400, "day"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' * (unit == 'day' and count > 1)} ago"
+    return "just now"
