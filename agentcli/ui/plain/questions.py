@@ -152,7 +152,7 @@ class PlainAsking:
         offers = ["1 yes once"]
         session = "2 yes and all edits in this session" if ask.edits else "2 yes for this session"
         offers += [session] if (ask.session or ask.always) and not changed else []
-        offers += [f"3 always allow {proposal.covered(always)} in this project"] if always else []
+        offers += [f"3 a{proposal.always(ask)[1:]}"] if always else []
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
         wider = f"6 always allow {proposal.wider(ask.prefixes)} in this project"
         offers += [wider] if ask.prefixes and not changed else []

@@ -34,6 +34,12 @@ def test_a_wider_rule_is_offered_as_what_it_allows(rule: str, offered: str) -> N
     assert offered in gone.asked[0]
 
 
+def test_a_rule_for_edits_is_offered_as_what_it_allows() -> None:
+    gone = Person()
+    gone.approve(replace(EDIT, always="edit(./a.py)"))
+    assert "3 always allow edits of a.py in this project" in gone.asked[0]
+
+
 class Person:
     """Someone at a plain terminal, who types these lines; `said` is all that was printed."""
 
