@@ -73,7 +73,7 @@ def marketplace(folder: Path) -> dict[str, Mapping[str, Any]]:
     except Unusable as why:
         raise Unusable(f"{file.name}: {why}") from why
     except (ValueError, AttributeError, RecursionError) as error:
-        raise Unusable(f"{file.name} is no valid JSON of a marketplace ({safe_line(str(error))})") from error
+        raise Unusable(f"{file.name} is not the valid JSON of a marketplace ({safe_line(str(error))})") from error
     entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     return {one["name"]: one for one in entries if isinstance(one.get("name"), str)}
 
