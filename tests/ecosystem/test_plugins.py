@@ -88,3 +88,23 @@ def test_a_manifest_is_taken_where_claude_code_takes_it(
         [bin_ / "claude", "plugin", "validate", folder], env={**program.env}, capture_output=True, timeout=120
     )
     assert (program.run("plugins", "add", str(folder), "--yes").code == 0) == (theirs.returncode == 0)
+
+
+@pytest.mark.parametrize("market", ["anthropics/claude-plugins-official", "anthropics/skills", "wshobson/agents"])
+def test_every_plugin_that_lies_in_a_public_marketplace_is_added_by_its_name(
+    market: str, program: Program, tmp_path: Path
+) -> None:
+    folder = repository(market, tmp_path / "repositories")
+    listed = json.loads((folder / ".claude-plugin/marketplace.json").read_text())["plugins"]
+    inside = [entry["name"] for entry in listed if isinstance(entry["source"], str)]
+    assert len(inside) >= 3
+    for name in inside:
+        added = program.run("plugins", "add", f"{folder}#{name}", "--yes")
+        assert (added.code, "tokens in each request" in added.out) == (0, True), added.err
+    found = json.loads(program.run("plugins", "list", "--json").out)
+    assert {one["name"]: one["trouble"] for one in found} == dict.fromkeys(inside, "")
+    for entry in listed:
+        skills = entry.get("skills") if entry["source"] == "./" else None
+        if skills:
+            shown = program.run("doctor").out
+            assert all(f"skill {entry['name']}:{Path(skill).name}" in shown for skill in skills), entry["name"]
