@@ -101,7 +101,7 @@ def test_a_run_that_fails_has_a_result_with_its_exit_code(tmp_path: Path) -> Non
         ({"max_cost": float("nan")}, 2, "max_cost must be a number from 0 on, not nan"),
         ({"max_cost": -1}, 2, "max_cost must be a number"),
         ({"fork": True}, 2, "fork needs a session"),
-        ({"tools": [3]}, 2, "is no tool"),
+        ({"tools": [3]}, 2, "is not a tool"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_at_once(wrong: dict[str, object], code: int, message: str) -> None:

@@ -53,7 +53,7 @@ def test_models_that_solve_all_none_and_each_third_have_exact_rates_with_their_i
     assert ends == {"every": [0.439, 1.0], "never": [0.0, 0.561], "third": [0.061, 0.792]}
     assert found["variants"][2]["tasks"]["t00"]["passed"] == 1
     assert found["variants"][0]["mean"]["steps"] == 2
-    assert len(found["causes"]) == 10
+    assert len(found["causes"]) == 5
     [out] = runs_of(program)
     assert (out / "chart.svg").read_text().count("<rect") == 4
     assert "third" in (out / "bench.html").read_text()

@@ -134,7 +134,7 @@ def test_undo_leaves_alone_what_an_edit_would_be_asked_about(tmp_path: Path) -> 
         ran = program.ask("-p", "go", "-m", MODEL, "--allow", "bash(sh make.sh)", "--set", "agent.titles=false")
         assert (program.work / "b.txt").exists()
         undone = program.run("resume", ran.result["session_id"], "-p", "/undo")
-    assert ".envrc: .envrc is protected, so an edit of it asks first" in undone.out + undone.err
+    assert "Left .envrc alone: .envrc is protected, so an edit of it asks first" in undone.out + undone.err
     assert (program.work / ".envrc").read_text() == "export A=2\n"
     assert not (program.work / "b.txt").exists()
 

@@ -18,7 +18,7 @@ STRINGS = [f"{text}Zq" for text in dict.fromkeys((*HOSTILE, *SEQUENCES))]
 WRITABLE = [text for text in STRINGS if not re.search("[\ud800-\udfff]", text)]
 ARGUABLE = [text for text in WRITABLE if "\0" not in text]
 OURS = re.compile(
-    rb"\x1b\[[0-9;]*m|\x1b\[[0-9]*[ABCDKLM]|\x1b\[J|\x1b\[[0-9]+;[0-9]+H|\x1b\[\?(?:2026|25|7|2004|1049)[hl]|\x1b\]11;\?\x1b\\|\x1b\]9;agentcli[^\x00-\x1f\x7f]{0,800}\x07|\r|\n|\x07"
+    rb"\x1b\[[0-9;]*m|\x1b\[[0-9]*[ABCDKLM]|\x1b\[J|\x1b\[[0-9]+;[0-9]+H|\x1b\[\?(?:2026|25|7|2004|1049)[hl]|\x1b\[2[23];2t|\x1b\]0;[^\x00-\x1f\x7f]{0,70}\x07|\x1b\]11;\?\x1b\\|\x1b\]9;agentcli[^\x00-\x1f\x7f]{0,800}\x07|\r|\n|\x07"
 )
 """All control sequences that the program itself sends."""
 REFUSED = {*CONTROLS, *BIDI, *TAGS, *UNSEEN} - {"\r", "\n"}

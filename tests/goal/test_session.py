@@ -228,8 +228,8 @@ def test_a_goal_says_what_it_lacks(tmp_path: Path) -> None:
     session = opened(tmp_path, [])
     for argument, why in (
         ("--check true", "What is the goal"),
-        ("x" * 4_001, "at most 4,000"),
-        ("/undo it", "does not begin with /"),
+        ("x" * 4_001, "can have 4,000"),
+        ("/undo it", "A goal can.t begin with /"),
         ("resume --turns 3 now", "Use /goal"),
         ("--turns 0 x", "--turns takes"),
     ):

@@ -239,7 +239,7 @@ def test_no_value_of_a_wrong_type_is_more_than_a_named_problem() -> None:
     ("text", "why"),
     [
         ("[" * 100_000, "nested too deeply"),
-        (f'{{"mcpServers": {{"a": {"9" * 5_000}}}}}', "no usable JSON"),
+        (f'{{"mcpServers": {{"a": {"9" * 5_000}}}}}', "not usable JSON"),
         ('{"mcpServers": []}', '"mcpServers" must be an object'),
         ('{"mcpServers": {"a": {"command": "x"}', "line 1: "),
     ],
@@ -256,8 +256,8 @@ def test_a_hostile_file_is_one_named_problem(text: str, why: str) -> None:
         ("large", "larger than"),
         ("out", "leads out"),
         ("cycle", "leads out"),
-        ("pipe", "no regular file"),
-        ("folder", "no regular"),
+        ("pipe", "not a regular file"),
+        ("folder", "not a regular file"),
     ],
 )
 def test_a_hostile_entry_in_place_of_a_file_is_one_named_problem(tmp_path: Path, kind: str, why: str) -> None:

@@ -86,7 +86,7 @@ def test_a_watch_wakes_a_bounded_number_of_times() -> None:
 
 
 def test_a_pattern_that_is_none_is_refused() -> None:
-    with pytest.raises(ToolError, match="no regular expression"):
+    with pytest.raises(ToolError, match="not a regular expression"):
         Watch("job-1", "(", 5.0, 0.0, lambda: None)
 
 

@@ -81,7 +81,7 @@ _JQ = """
 --color-output --ascii-output --join-output --arg=pair --argjson=pair --tab --indent=number --stream --version
 """
 _PS = """
--eAaxfFljw -p:text -u:word -C:text -o:psfields --forest --no-headers --sort=text --ppid=number --pid=number
+-eAfFlj -p:text -u:word -C:text -o:psfields --forest --no-headers --sort=text --ppid=number --pid=number
 """
 _SUM = "-bt --binary --text --tag --zero -z"
 _VERSION = (Shape("--version", needs="--version"),)
@@ -229,7 +229,8 @@ READERS: dict[str, tuple[Shape, ...]] = {
         Shape("-u -I:=date|hours|minutes|seconds|ns"),
     ),
     "cal": (Shape("-13jmsy", "number? number?"),),
-    "ps": (Shape(_PS, "ps?"),),
+    # With -x its options are read as BSD's, where e shows the environment of each process.
+    "ps": (Shape(_PS, "ps?"), Shape("-axwo:psfields --no-headers --sort=text")),
     "pgrep": (Shape("-aflnoxcvi -u:word -P:number", "text"),),
     "printenv": (Shape("", "variable variable*"),),
     # Versions and package lists
