@@ -9,12 +9,15 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from agentcli.core.errors import AgentError
+from agentcli.core.streams import closing
 from agentcli.serve.registry import Registration
 
 PATIENCE = 5.0
 """Seconds for an answer."""
 _EVENT = 64_000_000
 """Bytes of an event."""
+_AHEAD = 65_536
+"""Bytes that are read ahead of a slow reader: the session keeps the rest, or tells it to reload."""
 
 
 class Gone(AgentError):
@@ -39,18 +42,32 @@ async def request(to: Registration, name: str, **asked: Any) -> Mapping[str, Any
 
 async def follow(to: Registration, name: str, after: str = "") -> AsyncIterator[Mapping[str, Any]]:
     """Yield `{"id": …, "event": …}` for each event after an id, until the session ends. Raises Gone if it cannot be reached."""
-    async with _connected(to, name) as (reader, writer):
+    async with _connected(to, name, _AHEAD) as (reader, writer):
         writer.write((json.dumps({"do": "follow", "after": after}) + "\n").encode())
         with contextlib.suppress(OSError, ValueError):
-            while line := await reader.readline():
-                yield json.loads(line)
+            async with closing(_lines(reader)) as lines:
+                async for line in lines:
+                    yield json.loads(line)
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream that buffers less than one of them may have. Raises ValueError for one that is too long."""
+    rest = b""
+    while data := await reader.read(_AHEAD):
+        *lines, rest = (rest + data).split(b"\n")
+        if len(rest) > _EVENT:
+            raise ValueError("the event is too large")
+        for line in lines:
+            yield line
 
 
 @contextlib.asynccontextmanager
-async def _connected(to: Registration, name: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def _connected(
+    to: Registration, name: str, limit: int = _EVENT
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     try:
         async with asyncio.timeout(PATIENCE):
-            reader, writer = await asyncio.open_unix_connection(to.socket, limit=_EVENT)
+            reader, writer = await asyncio.open_unix_connection(to.socket, limit=limit)
     except (OSError, TimeoutError):
         raise Gone from None
     try:

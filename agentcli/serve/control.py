@@ -49,6 +49,8 @@ class _Control:
                 await self._served(reader, writer)
         except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
             pass  # it has left, or does not speak the protocol
+        except asyncio.CancelledError:
+            pass  # the program ends; asyncio would report a connection whose task was cancelled as an error
         finally:
             self._clients -= 1
             writer.close()
