@@ -72,11 +72,11 @@ def export(
     for note in session.notes:
         aside(note)
     secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
+    redactor = None if keep_secrets else Redactor(secrets)
     if format in AGENTS:
-        _for_agent(context, session, None if keep_secrets else Redactor(secrets), format, output, install)
+        _for_agent(context, session, redactor, format, output, install)
     elif format == "atif":
-        trajectory = annex("export atif")(context, session, None if keep_secrets else Redactor(secrets), output)
-        _write(trajectory, output, keep_secrets)
+        _write(annex("export atif")(context, session, redactor, output), output, keep_secrets)
     else:
         _write(_whole(context, session, format, keep_secrets, secrets), output, keep_secrets)
 
@@ -92,7 +92,10 @@ def _for_agent(
             f"{exported.place} exists, and may have been continued there. Delete it, or write to another file with -o."
         )
     else:
-        exported.place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            exported.place.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"Can't write {exported.place}: {error.strerror}. Write to a file with -o.") from error
         _write(exported.lines, str(exported.place), True)
         say(f"Resume it in {session.info.directory}: {exported.resume}")
     for note in redactor.notes() if redactor else ():

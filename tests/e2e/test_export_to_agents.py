@@ -34,3 +34,11 @@ def test_a_session_is_placed_once_and_never_replaces_what_may_have_been_continue
 def test_only_formats_of_agents_can_be_installed_and_only_where_they_look(program: Program, more: list[str]) -> None:
     ran = program.run("sessions", "export", "x", "--install", *more)
     assert (ran.code, "--install needs -f claude-code or codex, and no -o." in ran.err) == (2, True)
+
+
+def test_a_folder_that_cannot_be_made_is_told(program: Program) -> None:
+    program.run("-p", "hi", "-m", "script:echo")
+    [record] = program.sessions.rglob("session.json")
+    (Path(program.env["HOME"]) / ".codex").write_text("a file")
+    ran = program.run("sessions", "export", record.parent.name, "-f", "codex", "--install")
+    assert (ran.code, "Can't write" in ran.err, "-o" in ran.err) == (42, True, True)
