@@ -50,8 +50,8 @@ def found_at(source: str, place: Path) -> Found:
         raise InputError(f"{why}.") from why
     if part in entries:
         return _entry(entries[part], folder, place)
-    inside = (folder / part).resolve() if "\0" not in part else folder
-    if inside.is_dir() and folder in inside.parents:
+    inside = _inside(folder, part)
+    if inside is not None and inside != folder:
         return Found(inside, {})
     more = did_you_mean(near_names(part, entries)) if entries else ""
     raise InputError(f"{address} has no folder and lists no plugin {safe_line(part)}.{more}")
@@ -81,9 +81,9 @@ def marketplace(folder: Path) -> dict[str, Mapping[str, Any]]:
 def _entry(entry: Mapping[str, Any], folder: Path, place: Path) -> Found:
     """Return the plugin of a marketplace's entry; one that lies in another repository is cloned at the commit that the entry names."""
     match entry.get("source"):
-        case str(path) if "\0" not in path:
-            inside = (folder / path).resolve()
-            if not inside.is_dir() or not (inside == folder or folder in inside.parents):
+        case str(path):
+            inside = _inside(folder, path)
+            if inside is None:
                 raise InputError(f"The marketplace names a folder that it does not have: {safe_line(path)}.")
             return Found(inside, entry)
         case {"source": "github", "repo": str(repository), **more}:
@@ -94,11 +94,17 @@ def _entry(entry: Mapping[str, Any], folder: Path, place: Path) -> Found:
             raise InputError(f"The marketplace names a source that is not supported: {safe_line(str(other))[:200]}.")
 
 
+def _inside(folder: Path, path: str) -> Path | None:
+    """Return the folder at a path in a resolved one, its links followed; None if there is none, or it leads out."""
+    inside = None if "\0" in path else (folder / path).resolve()
+    return inside if inside is not None and inside.is_dir() and inside.is_relative_to(folder) else None
+
+
 def _elsewhere(address: str, more: Mapping[Any, Any], entry: Mapping[str, Any], place: Path) -> Found:
     ref, commit, path = (str(more.get(name) or "") for name in ("ref", "sha", "path"))
     top = _cloned(address, place / "2", ref, commit).resolve()
-    inside = (top / path).resolve() if "\0" not in path else Path()
-    if not inside.is_dir() or not (inside == top or top in inside.parents):
+    inside = _inside(top, path)
+    if inside is None:
         raise InputError(f"{address} has no folder {safe_line(path)}, which the marketplace names.")
     return Found(inside, entry)
 
