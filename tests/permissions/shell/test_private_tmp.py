@@ -94,11 +94,11 @@ def test_a_command_that_reads_there_does_not_count_as_one_that_only_reads(worksp
 
 
 def test_the_workspace_and_other_folders_of_this_name_stay_where_they_are(workspace: Workspace) -> None:
-    below = replace(workspace, cwd=Path("/tmp/work"), roots=(Path("/tmp/work"),), tmp=Path("/tmp/agentcli-t"))
+    below = replace(workspace, cwd=Path("/tmp/shop"), roots=(Path("/tmp/shop"),), tmp=Path("/tmp/agentcli-t"))
     for text, seen in (
-        ("/tmp/work/a", "/tmp/work/a"),
-        ("/tmp/work", "/tmp/work"),
-        ("/tmp/worker", "/tmp/agentcli-t/worker"),
+        ("/tmp/shop/a", "/tmp/shop/a"),
+        ("/tmp/shop", "/tmp/shop"),
+        ("/tmp/shopper", "/tmp/agentcli-t/shopper"),
         ("a=/tmp/x", "a=/tmp/agentcli-t/x"),
         ("open('/tmp/x')", "open('/tmp/agentcli-t/x')"),
         ("sub/tmp/x", "sub/tmp/x"),
