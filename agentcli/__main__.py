@@ -48,7 +48,26 @@ def main(arguments: list[str] | None = None) -> int:
             cure = " Free some space there, make it writable, or choose another place."
         print(f"agentcli: {what}: {error.strerror}.{cure}", file=sys.stderr)
         return 1
+    except EOFError as error:
+        if not _in_import(error):
+            raise
+        where = sys.pycache_prefix or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        print(f"agentcli: {_CUT_OFF} Delete the __pycache__ folders in {where}, and try again.", file=sys.stderr)
+        return 1
     return code
+
+
+_CUT_OFF = (
+    "a compiled Python file is incomplete: the disk was full, or the size of files limited, when Python wrote it."
+)
+
+
+def _in_import(error: EOFError) -> bool:
+    """Return True if Python's import system raised the error: Python before 3.12.9 keeps a compiled file of which it could write a part."""
+    step = error.__traceback__
+    while step and step.tb_next:
+        step = step.tb_next
+    return step is not None and step.tb_frame.f_code.co_filename.startswith("<frozen importlib")
 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -43,7 +44,8 @@ def test_a_clock_that_jumps_loses_nothing(program: Program) -> None:
 def test_files_that_may_not_grow_are_told_and_what_was_saved_stays(program: Program) -> None:
     assert program.run("-p", "first", "-m", "script:echo").code == 0
     before = {path: path.read_bytes() for path in program.sessions.glob("*/*/records/*")}
-    command = f"ulimit -f 1; exec {sys.executable} -m agentcli resume --last -p {'x' * 3_000} -m script:echo"
+    # Python keeps the part of a compiled file that it could write: every later run would fail at it.
+    command = f"ulimit -f 1; exec {sys.executable} -B -m agentcli resume --last -p {'x' * 3_000} -m script:echo"
     ran = subprocess.run(
         ["bash", "-c", command], env=program.env, cwd=program.work, capture_output=True, text=True, timeout=60
     )
@@ -53,6 +55,20 @@ def test_files_that_may_not_grow_are_told_and_what_was_saved_stays(program: Prog
     assert {path: path.read_bytes() for path in before} == before
     assert program.run("resume", "--last", "-p", "second", "-m", "script:echo").out == "second\n"
     assert prompts(program)[0] == "first"
+
+
+def test_a_compiled_file_that_a_full_disk_cut_off_is_named_with_its_cure(program: Program) -> None:
+    compiled = program.base / "compiled"
+    program.more = {"PYTHONPYCACHEPREFIX": str(compiled)}
+    assert program.run("help").code == 0
+    [cut] = compiled.glob("**/agentcli/cli/__init__.*.pyc")
+    cut.write_bytes(cut.read_bytes()[:1_024])
+    ran = program.run("help")
+    assert (ran.code, ran.out) == (1, "")
+    assert "Traceback" not in ran.err
+    assert f"Delete the __pycache__ folders in {compiled}" in ran.err
+    shutil.rmtree(compiled)
+    assert program.run("help").code == 0
 
 
 def test_of_four_programs_on_one_session_each_is_served_or_told(program: Program) -> None:
