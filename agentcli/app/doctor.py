@@ -125,6 +125,8 @@ def _keys(program: Program) -> Iterator[Finding]:
 
 
 def _model(program: Program) -> Iterator[Finding]:
+    for fault in program.models.alias_faults():
+        yield Finding("alias of a model", False, fault)
     try:
         detail, ok = program.selection.model_name(), True
     except AgentError as error:

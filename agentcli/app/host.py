@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Literal
 
 from agentcli.agent.session import AgentSession
@@ -79,6 +79,10 @@ class TerminalHost(ProgramReports):
         from agentcli.providers.catalog import models
 
         return [*models(), *specs(self._program.models)]
+
+    def model_aliases(self) -> Mapping[str, str]:
+        """Return the user's own names of models, with what they stand for."""
+        return self._program.config.aliases
 
     async def refresh_models(self) -> Sequence[str]:
         """Ask endpoints for their models if their lists are old; return warnings. What takes long is not waited for."""

@@ -101,6 +101,14 @@ class Models:
             return None
         return None if prices is None else prices.cost(usage)
 
+    def alias_faults(self) -> Iterator[str]:
+        """Yield what is wrong with each alias of the user's that means no model."""
+        for alias in self.config.aliases:
+            try:
+                self._listed(alias)
+            except (InputError, ConfigError) as error:
+                yield str(error)
+
     def connect(self, name: str, *, brief: bool = False) -> Model:
         """Connect the model with this name; with `brief` an outage is not waited out.
 
@@ -160,10 +168,17 @@ class Models:
     def _has_fallback(self, spec: ModelSpec) -> bool:
         """Return whether another model takes over from this one."""
         name = self.config.agent.fallback_model
-        return bool(name) and catalog.full_name(name) not in (spec.id, spec.name)
+        other = self.known_spec(name) if name else None
+        return bool(name) and (other is None or other.name != spec.name)
 
     def _listed(self, name: str, today: str = "") -> ModelSpec:
-        found = catalog.spec(name, self._overrides, self.providers, today)
+        model = catalog.meaning(name, self.config.aliases)
+        try:
+            found = catalog.spec(model, self._overrides, self.providers, today)
+        except InputError as error:
+            if model == name:
+                raise
+            raise InputError(f"The alias {name!r} means {model!r} (models.aliases in config.toml). {error}") from error
         return found if found.known else self.listed_by(found.provider).over(found)
 
     def listed_by(self, provider: str) -> EndpointList:

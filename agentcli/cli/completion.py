@@ -153,8 +153,8 @@ def _values(table: Any, kind: str, typed: str, given: Sequence[str], env: Mappin
                 return [f"{key}={each}" for each in settings.get(key, ()) if each.startswith(value)]
             return [f"{each}=" for each in settings if each.startswith(typed)]
         case "MODEL":
-            static = [each for each in table["values"]["MODEL"] if each.startswith(typed)]
-            return [*static, *_listed(typed, env)]
+            known = dict.fromkeys((*_own_aliases(env), *table["values"]["MODEL"]))
+            return [*(each for each in known if each.startswith(typed)), *_listed(typed, env)]
         case "KEY":
             return [each for each in settings if each.startswith(typed)]
         case "VALUE" if given:
@@ -172,6 +172,16 @@ def _listed(typed: str, env: Mapping[str, str]) -> Iterator[str]:
         from agentcli.providers.endpoint_lists import names_in
 
         yield from islice((each for each in names_in(folder) if each.startswith(typed)), _LISTED)
+
+
+def _own_aliases(env: Mapping[str, str]) -> Sequence[str]:
+    """Return the names in the `[models.aliases]` of the user's config.toml; none if the file is not in order."""
+    import tomllib
+
+    try:
+        return [*tomllib.loads(app_dirs(env).config_file.read_text(encoding="utf-8"))["models"]["aliases"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ()
 
 
 def _sessions(env: Mapping[str, str]) -> Iterator[str]:

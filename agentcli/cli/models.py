@@ -99,7 +99,10 @@ def _list(program: Program, json: bool) -> None:
         say(
             f"Windows and prices of {plural(len(figures.models), 'model')} are from {figures.source}, read on {figures.day}."
         )
-    say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in catalog.ALIASES.items()))
+    aliases = {**catalog.ALIASES, **program.config.aliases}
+    say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in aliases.items()))
+    for line in program.models.alias_faults():
+        say(line)
 
 
 def _list_local(program: Program, json: bool) -> None:

@@ -16,7 +16,7 @@ from agentcli.config.coerce import Layer, coerce, near
 from agentcli.config.general import General
 from agentcli.config.retired import RETIRED
 from agentcli.config.retired import warning as retired_warning
-from agentcli.config.tables import TABLES, Tables, put, split
+from agentcli.config.tables import ALIASES, TABLES, Tables, put, split
 from agentcli.config.toml_text import toml_value
 from agentcli.context.settings import PRESETS, BudgetSettings, ContextSettings
 from agentcli.core.annotation import Choice, Kind, Scalar, Table, fields_of
@@ -37,7 +37,7 @@ FLAG = "--set"
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings. `providers` and `models` are free tables; `origins` says which place set each value."""
+    """All settings. `providers`, `models` and `aliases` are free tables; `origins` says which place set each value."""
 
     general: General = field(default_factory=General)
     agent: AgentSettings = field(default_factory=AgentSettings)
@@ -53,6 +53,8 @@ class Config:
     ui: UiSettings = field(default_factory=UiSettings)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """The user's own names of models: `[models.aliases]`."""
     origins: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -78,6 +80,8 @@ class Config:
             for name, values in getattr(self, table).items():
                 for inner, value in values.items():
                     yield f"{table}.{name}.{inner}", value
+        for name, model in self.aliases.items():
+            yield f"models.{ALIASES}.{name}", model
 
 
 SECTIONS = (
@@ -152,7 +156,7 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
                 if warning := put(tables, key, raw, layer):
                     _report_unknown(warning, layer, warnings)
                     continue
-                key = ".".join((table, *split(name)[:2]))
+                key = ".".join((table, *split(table, name)[:2]))
             elif key in known:
                 value = coerce(key, _kind(key), raw, layer)
                 if isinstance(value, Mapping):
@@ -176,8 +180,14 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
             origins[key] = layer.origins.get(key, layer.origin)
     if retired:
         warnings.append(retired_warning(retired))
+    aliases = tables["models"].pop(ALIASES, {})
     return dataclasses.replace(
-        config, providers=tables["providers"], models=tables["models"], origins=origins, warnings=tuple(warnings)
+        config,
+        providers=tables["providers"],
+        models=tables["models"],
+        aliases=aliases,
+        origins=origins,
+        warnings=tuple(warnings),
     )
 
 
@@ -203,7 +213,7 @@ def steps(key: str) -> tuple[str, ...]:
     if table:
         return (*table.split("."), name)
     first, _, rest = _full(key).partition(".")
-    return (first, *split(rest)) if first in TABLES else tuple(_full(key).split("."))
+    return (first, *split(first, rest)) if first in TABLES else tuple(_full(key).split("."))
 
 
 def _with_entry(config: Config, key: str, raw: Any, layer: Layer) -> Config:
@@ -392,7 +402,7 @@ def _full(key: str) -> str:
     """Return the key in full, without quotes: a short beginning such as `prune.` becomes `context.prune.`."""
     key = key.removeprefix("general.")
     table, _, rest = key.partition(".")
-    if table in TABLES and split(rest)[0]:
-        return ".".join((table, *split(rest)))
+    if table in TABLES and split(table, rest)[0]:
+        return ".".join((table, *split(table, rest)))
     short = next((short for short in SHORT if key.startswith(short + ".")), "")
     return SHORT[short] + key.removeprefix(short) if short else key

@@ -1,4 +1,4 @@
-"""Tables with free names, `[providers.<name>]` and `[models.<id>]`, whose settings are checked like all others."""
+"""Tables with free names, `[providers.<name>]`, `[models.<id>]` and `[models.aliases]`, checked like all other settings."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from agentcli.providers.registry import SERVERS
 from agentcli.providers.settings import ProviderSettings
 
 TABLES = ("providers", "models")
+ALIASES = "aliases"
+"""The table below `models` that holds no model but the user's own names of models."""
 Tables = dict[str, dict[str, dict[str, Any]]]
 """Table, name in it, setting: value."""
 
 
-def split(rest: str) -> tuple[str, ...]:
-    """Split a key into name, setting and, in a setting that is a table, its key: `x.headers.a` is `("x", "headers", "a")`.
+def split(table: str, rest: str) -> tuple[str, ...]:
+    """Split a key below a table into name, setting and, in a setting that is a table, its key: `x.headers.a` is `("x", "headers", "a")`.
 
     A name may contain dots, and quotes as in TOML.
     """
+    if table == "models" and rest.startswith(f"{ALIASES}."):
+        return (ALIASES, rest.removeprefix(f"{ALIASES}.").strip("\"'"))
     owner, _, last = rest.rpartition(".")
     above, _, field = owner.rpartition(".")
     path = (above, field, last) if above and field in _INNER else (owner, last)
@@ -34,9 +38,12 @@ def split(rest: str) -> tuple[str, ...]:
 def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
     """Set one of these settings, and return a warning if it is unknown. Raise ConfigError for a value of the wrong type."""
     table, _, rest = key.partition(".")
-    owner, field, *inner = split(rest)
+    owner, field, *inner = split(table, rest)
     if not owner:
         raise ConfigError(f"{key}{layer.place(key)} must be a table.")
+    if (table, owner) == ("models", ALIASES):
+        tables[table].setdefault(owner, {})[field] = _alias(key, field, raw, layer)
+        return ""
     known = _settings(table)
     if field not in known or (field == "prices" and inner and inner[0] not in _PRICES):
         names = [f"{table}.{owner}.{name}" for name in known]
@@ -54,6 +61,17 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
         )
     there[field] = coerce(key, known[field], raw, layer)
     return ""
+
+
+def _alias(key: str, name: str, raw: Any, layer: Layer) -> str:
+    """Check an alias and return the model that it stands for. Raise ConfigError for a name that could be a model's full name."""
+    if not name or any(mark in "/:" or mark.isspace() for mark in name):
+        raise ConfigError(
+            f"{key}{layer.place(key)}: an alias is one word without / and :, such as models.{ALIASES}.fast."
+        )
+    if not (model := str(coerce(key, Scalar.TEXT, raw, layer)).strip()):
+        raise ConfigError(f"{key}{layer.place(key)} must be the name of a model.")
+    return model
 
 
 def _dated_prices(key: str, table: Any, layer: Layer) -> Mapping[str, Any]:

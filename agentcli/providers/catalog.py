@@ -73,6 +73,21 @@ def full_name(name: str) -> str:
     return ALIASES.get(name, name)
 
 
+def meaning(name: str, own: Mapping[str, str]) -> str:
+    """Return the name that an alias of the user's stands for, also through other aliases; return any other name unchanged.
+
+    Raises InputError for an alias that leads back to itself.
+    """
+    steps = [name]
+    while (target := own.get(steps[-1])) is not None:
+        steps.append(target)
+        if target in steps[:-1]:
+            raise InputError(
+                f"The alias {name!r} names no model: {' → '.join(steps)}. Change [models.aliases] in config.toml."
+            )
+    return steps[-1]
+
+
 @lru_cache(maxsize=64)
 def short_name(name: str) -> str:
     """Return the name to show for `provider/id`: the shortest that `spec` accepts for it; for a script, its file's name."""

@@ -90,6 +90,10 @@ class Host(Reports, Protocol):
         """Return the known models: of the table, and of the lists of endpoints as they were last read."""
         ...
 
+    def model_aliases(self) -> Mapping[str, str]:
+        """Return the user's own names of models, with what they stand for."""
+        ...
+
     async def refresh_models(self) -> Sequence[str]:
         """Ask endpoints for their models if their lists are old; return warnings. What takes long is not waited for."""
         ...

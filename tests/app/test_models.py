@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from agentcli.agent.settings import AgentSettings
 from agentcli.app.models import Models, no_key
 from agentcli.config import Config
 from agentcli.config.general import General
+from agentcli.core.errors import InputError
 
 CLAUDE = "anthropic/claude-sonnet-5"
 
@@ -38,3 +44,44 @@ def test_a_script_begins_anew_each_time_that_it_is_connected(tmp_path: Path) -> 
 
 def test_the_advice_for_a_start_without_a_key_fits_in_80_columns() -> None:
     assert all(len(line) < 80 for line in no_key().splitlines())
+
+
+def own(**aliases: str) -> Models:
+    return models({"GEMINI_API_KEY": "one"}, Config(aliases=aliases))
+
+
+def test_an_alias_of_the_users_means_its_model_wherever_a_model_is_named_and_comes_before_a_built_in_one() -> None:
+    run = own(fast="google/gemini-3.8-flash", cheap="fast", sonnet="flash")
+    assert [run.spec(name).name for name in ("fast", "cheap", "sonnet")] == ["google/gemini-3.8-flash"] * 3
+    assert run.connect("cheap").spec.name == "google/gemini-3.8-flash"
+    assert run.spec("opus").name == models({}).spec("opus").name
+    assert [*run.alias_faults()] == []
+
+
+@pytest.mark.parametrize(
+    ("aliases", "says"),
+    [
+        ({"fast": "fast"}, "The alias 'fast' names no model: fast → fast. Change"),
+        ({"fast": "a", "a": "b", "b": "a"}, "The alias 'fast' names no model: fast → a → b → a."),
+        ({"fast": "nowhere/x"}, "The alias 'fast' means 'nowhere/x' (models.aliases in config.toml). Unknown provider"),
+        ({"fast": "gemini-what"}, None),
+        ({"fast": "a", "a": "sonet"}, "The alias 'fast' means 'sonet' (models.aliases in config.toml). Unknown model"),
+    ],
+)
+def test_an_alias_that_means_no_model_says_so(aliases: Mapping[str, str], says: str | None) -> None:
+    run = own(**aliases)
+    if says is None:
+        assert run.spec("fast").name == "google/gemini-what"
+        return
+    with pytest.raises(InputError, match=re.escape(says)):
+        run.spec("fast")
+    assert next(run.alias_faults()).startswith(says)
+    assert run.known_spec("fast") is None
+
+
+def test_a_model_is_not_its_own_fallback_under_an_alias() -> None:
+    run = own(fast="google/gemini-3.8-flash")
+    patient = replace(run, config=replace(run.config, agent=AgentSettings(fallback_model="fast")))
+    other = replace(run, config=replace(run.config, agent=AgentSettings(fallback_model="opus")))
+    patience = [each.connect("fast") and each.connected[-1].retry for each in (patient, other)]
+    assert patience == [run.config.retry, run.config.retry.short]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.config import load, parsed
+from agentcli.config import load, parsed, steps
 from agentcli.config.edit import add_to_list, set_key
 from agentcli.config.retired import RETIRED
 from agentcli.context.settings import SlidingSettings
@@ -97,6 +97,9 @@ def test_a_pipe_in_a_project_is_refused_and_not_waited_for(tmp_path: Path) -> No
         "[providers.x]\nkind = 'google'\nbase_url = 3",
         "[models.x]\nwindow = 'wide'",
         "[models.x.prices]\ninput = 'cheap'",
+        "[models.aliases]\nfast = 3",
+        "[models.aliases]\nfast = ''",
+        "[models.aliases]\n'google/x' = 'flash'",
         "[ui.keys]\nx = 3",
         "[context]\nsoft = nan",
     ],
@@ -241,6 +244,21 @@ def test_a_setting_that_does_not_exist_is_an_error_on_the_command_line_and_a_war
         load(env={}, flags=[flag])
     [warning] = load(env={f"AGENTCLI_{key.upper().replace('.', '__')}": value}).warnings
     assert "is ignored" in warning
+
+
+def test_aliases_of_models_are_entries_of_their_own_that_a_project_cannot_set(tmp_path: Path) -> None:
+    user = written(tmp_path / "c.toml", "[models.aliases]\nfast = 'flash'\n\"gpt-5.2\" = 'azure/gpt-5.2'")
+    (tmp_path / "there").mkdir()
+    project = written(tmp_path / "there" / "config.toml", "[models.aliases]\nfast = 'opus'")
+    config = load(user, project, {}, ["models.aliases.best=opus"])
+    assert config.aliases == {"fast": "flash", "gpt-5.2": "azure/gpt-5.2", "best": "opus"}
+    assert not config.models
+    assert config.get("models.aliases.gpt-5.2") == "azure/gpt-5.2"
+    assert config.origins["models.aliases.gpt-5.2"] == str(user)
+    assert config.origins["models.aliases.best"] == "--set"
+    assert steps('models.aliases."gpt-5.2"') == ("models", "aliases", "gpt-5.2")
+    [warning] = config.warnings
+    assert "'models.aliases.fast'" in warning
 
 
 def test_there_are_at_most_120_settings_and_none_that_is_gone_comes_back() -> None:

@@ -66,6 +66,13 @@ def test_sessions_of_this_project_are_offered_by_name_and_id(program: Program, t
     assert offered(elsewhere, "resume", "") == []
 
 
+def test_own_aliases_of_models_are_completed_and_used(program: Program) -> None:
+    assert program.run("config", "set", "models.aliases.fast", "script:echo").code == 0
+    assert offered(program, "-m", "fast") == ["fast"]
+    assert program.run("-p", "hello", "-m", "fast").out == program.run("-p", "hello", "-m", "script:echo").out != ""
+    assert "fast = script:echo" in program.run("models").out
+
+
 @pytest.mark.parametrize("arguments", [[], ["tcsh"], ["bash", "zsh"]], ids=str)
 def test_a_shell_that_there_is_no_script_for_is_a_usage_error(program: Program, arguments: list[str]) -> None:
     ran = program.run("completion", *arguments)

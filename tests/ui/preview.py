@@ -484,6 +484,9 @@ class ScriptedHost:
     def models(self) -> Sequence[ModelSpec]:
         return MODELS
 
+    def model_aliases(self) -> Mapping[str, str]:
+        return {}
+
     def report(self, topic: str, session: Any) -> Sequence[str]:
         return [f"All is well with {topic}."]
 

@@ -20,7 +20,11 @@ IN_USE, NO_KEY = " · in use", " · no key"
 
 def models(context: CommandContext) -> Sequence[Item]:
     """Return the models as completions."""
-    return [Item(one.name, _about(one)) for one in context.host.models()]
+    own = context.host.model_aliases()
+    return [
+        *(Item(alias, f"= {name}") for alias, name in own.items()),
+        *(Item(one.name, _about(one)) for one in context.host.models()),
+    ]
 
 
 def modes(context: CommandContext) -> Sequence[Item]:
