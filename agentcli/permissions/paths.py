@@ -182,6 +182,15 @@ def judge_path(text: str, workspace: Workspace, *, write: bool, cwd: Path | None
     return replace(max((first, *others), key=lambda verdict: _SEVERITY[verdict.verdict]), path=first.path)
 
 
+def judge_entry(text: str, workspace: Workspace, *, cwd: Path | None = None) -> PathVerdict:
+    """Judge showing a file's name, size and times: a folder that may be listed shows those of all its files."""
+    verdict = judge_path(text, workspace, write=False, cwd=cwd)
+    if verdict.verdict != "protected" or not verdict.path or any(map(invisible, text)):
+        return verdict
+    folder = judge_path(str(verdict.path.parent), workspace, write=False)
+    return replace(folder, path=verdict.path) if folder.verdict == "free" else verdict
+
+
 def installed_in(text: str, target: Path, workspace: Workspace) -> str:
     """Return the folder of installed programs that a path leads into (a virtual environment, `node_modules/.bin`), or the empty string.
 

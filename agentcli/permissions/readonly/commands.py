@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected, resolved
+from agentcli.permissions.paths import (
+    Workspace,
+    could_name_protected,
+    judge_entry,
+    judge_path,
+    names_protected,
+    resolved,
+)
 from agentcli.permissions.readonly.fed import fed_command, fed_files
 from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
 from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
@@ -20,7 +27,7 @@ from agentcli.permissions.shell.parse import Command
 from agentcli.system.programs import lies_in, located, trusted_path, untrusted
 
 _BRACKETS = {"[": "]", "[[": "]]"}
-_PATHS = frozenset({"path", "rev", "range", "archive", "object"})
+_PATHS = frozenset({"path", "entry", "rev", "range", "archive", "object"})
 _STREAMS = frozenset({"-", os.devnull})
 
 
@@ -133,7 +140,7 @@ def _meant(command: Command, folders: tuple[Path, ...], workspace: Workspace) ->
     """Return the verdict on a command with file names in place of patterns, for every round of its loop."""
     worst: list[Reading] = []
     patterns = (*command.words, *command.loop.words) if command.loop else command.words
-    if named := next(filter(None, map(could_name_protected, patterns)), ""):
+    if not shows_no_content(command.words) and (named := next(filter(None, map(could_name_protected, patterns)), "")):
         return Reading(f"{named} may match a protected file", protected=True)
     rounds = meanings(command, folders, workspace)
     if isinstance(rounds, str):
@@ -141,6 +148,16 @@ def _meant(command: Command, folders: tuple[Path, ...], workspace: Workspace) ->
     for words in rounds:
         worst.append(_read_only(Command(words, command.joint, command.bare), folders, workspace))
     return _together(worst)
+
+
+def shows_no_content(words: Sequence[str]) -> bool:
+    """Return True if a command is known to show only names, sizes and times of the files that it is given."""
+    name, *arguments = words
+    if name in _BRACKETS:
+        name, arguments = "test", arguments[:-1]
+    fitting = fit(READERS[name], arguments) if READERS.get(name) else ""
+    kinds = {kind for kind, _ in fitting[1]} if not isinstance(fitting, str) else set()
+    return "entry" in kinds and kinds.isdisjoint(_PATHS - {"entry"})
 
 
 def _together(readings: Sequence[Reading]) -> Reading:
@@ -211,7 +228,10 @@ def _glob_names_protected(glob: str) -> str:
 def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading:
     if kind == "range":
         value = value.rpartition(":")[2]
-    verdict = judge_path(value, workspace, write=False, cwd=folder)
+    if kind == "entry":
+        verdict = judge_entry(value, workspace, cwd=folder)
+    else:
+        verdict = judge_path(value, workspace, write=False, cwd=folder)
     if verdict.verdict != "free":
         outside = (verdict.path,) if verdict.verdict == "outside" and verdict.path else ()
         return Reading(verdict.why, verdict.verdict == "protected", path=True, outside=outside)
@@ -307,7 +327,7 @@ Looks = Literal["", "only", "also"]
 
 _ON_THE_MACHINE = word_set("ps pgrep pidof lsof ss netstat ip ifconfig hostname who w users last df")
 """Programs that show processes, the network, people or mounts."""
-_FILES = frozenset({"path", "archive", "object"})
+_FILES = frozenset({"path", "entry", "archive", "object"})
 
 
 def looks_at_machine(commands: Sequence[Command]) -> Looks:

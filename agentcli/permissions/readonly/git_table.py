@@ -124,7 +124,7 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
     "grep": (Shape(_GIT_GREP, "text rev*"), Shape(_GIT_GREP + " -e:text --and --or --not", "rev*", needs="-e")),
     "worktree": (Shape("-v --porcelain", "=list"),),
     "count-objects": (Shape("-vH --verbose --human-readable"),),
-    "check-ignore": (Shape("-qvn --quiet --verbose --non-matching --no-index", "rev rev*"),),
+    "check-ignore": (Shape("-qvn --quiet --verbose --non-matching --no-index", "entry entry*"),),
     "config": (
         Shape("--get --get-all --show-origin --show-scope --local --global --type=word", "key"),
         Shape("--local --show-origin --get", "key"),

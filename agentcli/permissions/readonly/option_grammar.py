@@ -6,7 +6,7 @@ The notation of `options`, separated by blanks:
     --color[=word]  takes a value after `=` only    --all            takes none
     --arg=pair      takes a name and a value
 `operands` are kinds in order; `*` after the last repeats it any number of times, `?` makes it optional.
-Kinds: `path` obeys the path policy, `text` is anything, `number`, `word`, `size`, and the others in `_KINDS`; `=a|b` is one of these words.
+Kinds: `path` obeys the path policy, `entry` too, but only its name, size and times are shown, not its content, `text` is anything, `number`, `word`, `size`, and the others in `_KINDS`; `=a|b` is one of these words.
 An abbreviated long option is not in the table and therefore asks.
 """
 
@@ -109,6 +109,7 @@ def _like(pattern: str) -> Kind:
 _KINDS: dict[str, Kind] = {
     "text": _like(r".*"),
     "path": _like(r".+"),
+    "entry": _like(r".+"),
     "rev": _like(r"[^-].*"),
     "seconds": _like(r"\d*\.?\d+[smhd]?"),
     "name": _like(r"[a-z0-9][a-z0-9_.+-]*"),

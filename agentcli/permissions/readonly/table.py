@@ -93,8 +93,8 @@ bash zsh make gcc g++ cc c++ clang cmake ninja uv ruff mypy black curl ghc swift
 
 READERS: dict[str, tuple[Shape, ...]] = {
     # Files and folders
-    "ls": (Shape(_LS, "path*"),),
-    "dir": (Shape(_LS, "path*"),),
+    "ls": (Shape(_LS, "entry*"),),
+    "dir": (Shape(_LS, "entry*"),),
     "cat": (
         Shape("-AbeEnstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs", "path*"),
     ),
@@ -104,12 +104,12 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "tail": (Shape("-qvz -NUM -n:size -c:size --lines=size --bytes=size --quiet --verbose", "path*"),),
     "wc": (Shape("-lwcmL --lines --words --bytes --chars --max-line-length", "path*"),),
     "file": (Shape("-bihLN0 -F:text --brief --mime --mime-type --mime-encoding --dereference --no-pad", "path*"),),
-    "stat": (Shape("-Lft -c:text --format=text --printf=text --dereference --file-system --terse", "path*"),),
-    "du": (Shape(_DU, "path*"),),
+    "stat": (Shape("-Lft -c:text --format=text --printf=text --dereference --file-system --terse", "entry*"),),
+    "du": (Shape(_DU, "entry*"),),
     "df": (Shape("-ahHiklPTx -t:word -B:size --all --human-readable --inodes --print-type --total --si", "path*"),),
-    "tree": (Shape(_TREE, "path*", manner="apart"),),
-    "realpath": (Shape(_REALPATH, "path path*"),),
-    "readlink": (Shape("-femnqsvz --canonicalize --canonicalize-existing --canonicalize-missing", "path path*"),),
+    "tree": (Shape(_TREE, "entry*", manner="apart"),),
+    "realpath": (Shape(_REALPATH, "entry entry*"),),
+    "readlink": (Shape("-femnqsvz --canonicalize --canonicalize-existing --canonicalize-missing", "entry entry*"),),
     "basename": (Shape("-az -s:text --suffix=text --multiple", "text text*"),),
     "dirname": (Shape("-z", "text text*"),),
     "pwd": (Shape("-LP"),),
@@ -171,10 +171,10 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "true": (Shape(ANYTHING),),
     "false": (Shape(ANYTHING),),
     "test": (
-        Shape("-fdersxLhw", "path"),
+        Shape("-fdersxLhw", "entry"),
         Shape("-nz", "text"),
         Shape("", "text ==|==|!= text"),
-        Shape("-fdersxLhw", "=! path"),
+        Shape("-fdersxLhw", "=! entry"),
     ),
     "umask": (Shape("-S"),),
     "ulimit": (Shape("-a", needs="-a"),),

@@ -9,8 +9,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, could_name_protected, impossible, judge_path, names_protected
-from agentcli.permissions.readonly.commands import Looks, Reading, looks_at_machine, read_in_turn, read_only
+from agentcli.permissions.paths import (
+    Workspace,
+    could_name_protected,
+    impossible,
+    judge_entry,
+    judge_path,
+    names_protected,
+)
+from agentcli.permissions.readonly.commands import (
+    Looks,
+    Reading,
+    looks_at_machine,
+    read_in_turn,
+    read_only,
+    shows_no_content,
+)
 from agentcli.permissions.readonly.fed import fed_files
 from agentcli.permissions.readonly.option_grammar import fit
 from agentcli.permissions.readonly.searches import find_reads
@@ -273,7 +287,7 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
         for command, (_, folders) in zip(commands, in_turn, strict=True)
     )
     meant = _meant(commands, in_turn, workspace)
-    protected = _why_protected(readings, parts, workspace)
+    protected = _why_protected(text, readings, parts, workspace)
     destroys = "" if workspace.destroys else destruction(text, parts, workspace)
     ran_in = tuple(folders for _, folders in in_turn)
     line = CommandLine(
@@ -316,7 +330,7 @@ _IN_SCRIPTS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+]+")
 _PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|cwd|fd)(?:/|\Z)")
 
 
-def _why_protected(readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace) -> str:
+def _why_protected(text: str, readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace) -> str:
     """Return the reason why the line must ask in every mode, or the empty string. `readings` is empty if the line is not understood."""
     if readings and not any(reading.why for reading in readings):
         return ""
@@ -325,9 +339,19 @@ def _why_protected(readings: Sequence[Reading], parts: Sequence[Part], workspace
             return reading.why
     folders = _folders(parts, workspace)
     for part in parts:
-        if why := _part_protected(part, folders, workspace):
+        if why := _part_protected(part, folders, workspace, feeds=_feeds(text, parts)):
             return why
     return ""
+
+
+def _feeds(text: str, parts: Sequence[Part]) -> bool:
+    """Return True if a command may take the names that another one prints, and read those files."""
+    if not all(piece.known for part in parts for piece in part.words):
+        return True
+    if "|" not in text.replace("||", ""):
+        return False
+    commands = ([piece.text for piece in part.words] for part in parts)
+    return not all(words and (_fits(words[0], words) or shows_no_content(words)) for words in commands)
 
 
 def _folders(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
@@ -342,24 +366,36 @@ def _folders(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
     return list(dict.fromkeys(folders))[:_FOLDERS]
 
 
-def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -> str:
+def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, *, feeds: bool) -> str:
     values = [piece.text for piece in part.words]
-    for piece in (*part.words[1:], *part.reads, *part.writes):
+    entries = bool(values) and shows_no_content(values)
+    words = () if entries and not feeds else part.words[1:]
+    for piece in (*words, *part.reads, *part.writes):
         if piece.loose and _could_stand_for_protected(piece.text):
             return f"{piece.text} may match a protected file"
-    if values and len(folders) == 1 and not part.writes and not part.reads and all(piece.known for piece in part.words):
+    alone = len(folders) == 1 and not part.writes and not part.reads
+    if values and not entries and alone and all(piece.known for piece in part.words):
         (reading,) = read_only((Command(tuple(values), "", True),), workspace)
         if not reading.why or reading.protected:
             return reading.why
     name = os.path.basename(values[0]) if values else ""
     reads = name in _READING or (name == "git" and values[1:2] and values[1] in _READING_GIT) or _fits(name, values)
-    targets = [(word, not reads) for word in values[1:]] + [(piece.text, True) for piece in part.writes]
+    targets = [(piece.text, not reads) for piece in words] + [(piece.text, True) for piece in part.writes]
+    if entries and not feeds and (why := _entry_protected(values, folders, workspace)):
+        return why
     for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
         for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
             for folder in folders:
                 if why := _word_protected(candidate, write, folder, workspace):
                     return why
     return ""
+
+
+def _entry_protected(values: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why a command that shows no content must ask for a name that it shows."""
+    named = (word for word in values[1:] if not word.startswith("-"))
+    shown = (judge_entry(word, workspace, cwd=folder) for word in named for folder in folders)
+    return next((verdict.why for verdict in shown if verdict.verdict == "protected"), "")
 
 
 def _fits(name: str, values: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ trees, overwritten disks and fork bombs.
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import itertools
 import os
@@ -53,7 +54,10 @@ def _expanded(
             expanded.append(word)
             continue
         # In older shells `.?` and `..*` match the parent folder as well.
-        if any(part.startswith(".") and {"*", "?"} & set(part) for part in word.split("/")):
+        if any(
+            part.startswith(".") and {"*", "?", "["} & set(part) and fnmatch.fnmatchcase("..", part)
+            for part in word.split("/")
+        ):
             return "uses a wildcard for hidden names"
         top = _folder_before(word)
         if top and any(judge_path(top, workspace, write=False, cwd=folder).verdict != "free" for folder in folders):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agentcli.core.message import ToolCall
+from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.readonly.commands import looks_at_machine
@@ -126,3 +128,54 @@ def test_what_a_line_looks_at(line: str, expected: str) -> None:
     commands = read_plain(line)
     assert not isinstance(commands, NotPlain)
     assert looks_at_machine(commands) == expected
+
+
+SHOWN = (
+    *(
+        "ls -la .env*",
+        "ls -ld .env sub/.env.local 2>/dev/null",
+        "[ -f .env ] && echo yes",
+        "test ! -s .env",
+    ),
+    *("stat .env", "stat -c '%n %s' .env*", "du -ab .env", "realpath .env", "readlink -f .env", "tree -a .env"),
+    *("git check-ignore -v .env", "cd sub; ls -l .env.local", "ls .??*"),
+)
+READ = (
+    *("cat .env", "wc -c .env", "file .env", "head .env*", "cut -c1 .env", "ls -R .env | xargs cat", "cat $(ls .env)"),
+    *("ls .env* | while read f; do cat $f; done", "realpath .env | xargs -n1 cat"),
+    *(
+        "ls .env | python3 -c 'import sys; print(open(input()).read())'",
+        "ls < .env",
+        "ls > .env",
+        "x=$(ls .env); cat $x",
+    ),
+    *("du --files0-from=.env", "tree --fromfile .env", "ls ~/.ssh", "ls ~/.ssh/id*; true", "stat ~/.aws/credentials"),
+)
+
+
+def test_names_sizes_and_times_of_protected_files_are_shown_unasked(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    (workspace.cwd / "sub").mkdir()
+    for name in (".env", "sub/.env.local"):
+        (workspace.cwd / name).write_text("KEY=kept-unread\n")
+    for command in SHOWN:
+        assert decided(command, workspace).decision == "allow", command
+        ran = subprocess.run(["bash", "-c", command], cwd=workspace.cwd, capture_output=True, text=True)
+        assert "kept-unread" not in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto", "yolo"])
+def test_the_content_of_protected_files_asks_even_if_another_command_names_them(tmp_path: Path, mode: Mode) -> None:
+    workspace = make_workspace(tmp_path)
+    (workspace.cwd / ".env").write_text("KEY=kept-unread\n")
+    calls = {command: ToolCall("c", "bash", {"command": command}) for command in READ}
+    assert [
+        command for command, call in calls.items() if explain(call, Rules(), mode, workspace).decision != "ask"
+    ] == []
+
+
+def test_a_link_shows_nothing_of_a_private_folder_that_it_leads_to(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    (workspace.home / ".ssh").mkdir(parents=True, exist_ok=True)
+    (workspace.cwd / ".env").symlink_to(workspace.home / ".ssh")
+    assert decided("ls .env", workspace).decision == "ask"
