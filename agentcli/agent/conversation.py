@@ -14,6 +14,7 @@ from agentcli.agent.feature import FeatureList, Unfinished
 from agentcli.agent.hooks import Source, TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
+from agentcli.agent.spending import tier_unpriced
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
@@ -86,6 +87,7 @@ class Conversation:
         self.reminders = Reminders(self.journal)
         self._steering: list[Prompt] = []
         self._trouble = ""
+        self._told: set[str] = set()
 
     @property
     def model(self) -> Model:
@@ -296,6 +298,9 @@ class Conversation:
             self.builder.recount()
             self.builder.cache.note_usage(reply.usage)
             yield UsageReported(reply.usage, spec.cost(reply.usage), reply.usage.total)
+            if (unpriced := tier_unpriced(spec, reply.usage.tier)) and unpriced not in self._told:
+                self._told.add(unpriced)
+                yield Warned(unpriced)
             health = self.builder.cache.health
             if health.in_a_row == health.thrash:
                 yield Warned(health.warning())

@@ -16,6 +16,7 @@ from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, Usage
+from agentcli.core.model import ModelSpec
 
 Scope = Literal["session", "task", "agent"]
 Mode = Literal["hard", "soft", "approval"]
@@ -315,3 +316,13 @@ class RunLimits:
     def left(self) -> float | None:
         """Return the seconds left, never below 0; None if time is not limited."""
         return None if self.seconds is None else max(0.0, self.seconds - (self.clock() - self.started))
+
+
+def tier_unpriced(model: ModelSpec, tier: str) -> str:
+    """Return a warning that costs are only estimated, since the price of the tier that served a request is not known; empty if it is."""
+    if not tier or tier in model.tiers or model.prices is None:
+        return ""
+    return (
+        f"{model.provider} served this in the tier {tier}, whose price is not known: its cost is estimated at the standard price. Set "
+        f'its multiple of that price in config: [models."{model.name}"] tiers = {{ {tier} = … }}.'
+    )

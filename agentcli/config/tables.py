@@ -112,7 +112,7 @@ _OWNERS: Mapping[str, tuple[type, Mapping[str, Kind], Sequence[str]]] = {
     ),
 }
 """Class of a table's settings, kinds that differ from the kinds of its fields, and fields that are no settings."""
-_INNER = ("headers", "extra_body", "prices")
+_INNER = ("headers", "extra_body", "prices", "tiers")
 _OTHERWISE = {"api_version": "version", "api_base": "base_url", "endpoint": "base_url", "max_tokens": "max_output"}
 """Other programs' names for a setting, too different from ours for the spelling to suggest it."""
 _PRICES = {field.name for field in fields(Prices)}

@@ -352,8 +352,10 @@ def _add(total: float | None, more: float | None) -> float | None:
 
 def _no_less(usage: Usage) -> Usage:
     """Return the usage without counts below zero, for the same reason."""
-    counts = (usage.input, usage.output, usage.reasoning, usage.cache_read, usage.cache_write)
-    return usage if min(counts) >= 0 else Usage(*(max(0, count) for count in counts))
+    if min(usage.counts) >= 0:
+        return usage
+    fresh, output, reasoning, read, written = (max(0, count) for count in usage.counts)
+    return Usage(fresh, output, reasoning, read, written, usage.tier)
 
 
 def common(first: Sequence[object], second: Sequence[object]) -> int:

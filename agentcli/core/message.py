@@ -180,13 +180,22 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request. `input` counts tokens neither read from nor written to the cache; `output` includes `reasoning`."""
+    """Tokens of one request. `input` counts tokens neither read from nor written to the cache; `output` includes `reasoning`.
+
+    `tier` is the service tier that served it, as the provider reports it; empty for the standard one, and for sums.
+    """
 
     input: int = 0
     output: int = 0
     reasoning: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    tier: str = ""
+
+    @property
+    def counts(self) -> tuple[int, int, int, int, int]:
+        """The numbers, in the order of their fields."""
+        return self.input, self.output, self.reasoning, self.cache_read, self.cache_write
 
     @property
     def prompt(self) -> int:
@@ -215,6 +224,10 @@ class Usage:
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
         )
+
+
+COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
+"""Fields of a usage that are numbers of tokens, in their order."""
 
 
 @dataclass(frozen=True, slots=True)

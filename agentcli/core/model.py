@@ -56,7 +56,7 @@ class ModelSpec:
 
     `prices` apply today, `price_changes` from later days on. On the day `retires`, an ISO date, the vendor switches it off;
     `successor` is the model to take instead. `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model in
-    no table: the numbers are then a stated default.
+    no table: the numbers are then a stated default. `tiers` are the prices of service tiers as multiples of `prices`.
     """
 
     provider: str
@@ -66,6 +66,7 @@ class ModelSpec:
     max_output: int = REPLY_TOKENS
     prices: Prices | None = None
     price_changes: tuple[PriceChange, ...] = ()
+    tiers: Mapping[str, float] = field(default_factory=dict)
     retires: str = ""
     successor: str = ""
     cache_minimum: int = 1024
@@ -115,9 +116,9 @@ class ModelSpec:
         return bool(self.family.freeform and re.search(self.family.freeform, self.id, re.IGNORECASE))
 
     def cost(self, usage: Usage) -> float | None:
-        """USD at the prices of today, or None if they are unknown."""
+        """USD at the prices of today, or None if they are unknown. A service tier without a price costs what the standard one does."""
         prices = self.on(date.today().isoformat()).prices if self.price_changes else self.prices
-        return None if prices is None else prices.cost(usage)
+        return None if prices is None else prices.cost(usage) * self.tiers.get(usage.tier, 1.0)
 
     def on(self, day: str) -> ModelSpec:
         """Return the spec with the prices of a day (an ISO date) and the price changes after it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentcli.core.message import ToolResult, Usage
+from agentcli.core.message import COUNTS, ToolResult, Usage
 
 SPENT = "spent"
 """The key of a result's metadata for `model`, `usage`, `cost` and the purpose."""
@@ -17,7 +17,7 @@ CALLS = "calls"
 
 def spending(model: str, usage: Usage, cost: float | None, purpose: str = "subagents") -> Mapping[str, Any]:
     """Return the metadata of a usage; `cost` in USD, None if no price is known."""
-    tokens = {name: getattr(usage, name) for name in Usage.__dataclass_fields__}
+    tokens = {name: getattr(usage, name) for name in COUNTS}
     return {SPENT: {"model": model, "usage": tokens, "cost": cost, "purpose": purpose}}
 
 
@@ -28,7 +28,8 @@ def spent(result: ToolResult) -> tuple[str, Usage, float | None]:
         return "", Usage(), None
     tokens, cost = raw.get("usage"), raw.get("cost")
     tokens = tokens if isinstance(tokens, Mapping) else {}
-    usage = Usage(*(_count(tokens.get(name)) for name in Usage.__dataclass_fields__))
+    fresh, output, reasoning, read, written = (_count(tokens.get(name)) for name in COUNTS)
+    usage = Usage(fresh, output, reasoning, read, written)
     return str(raw.get("model") or ""), usage, float(cost) if isinstance(cost, int | float) else None
 
 

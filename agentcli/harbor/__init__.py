@@ -34,7 +34,7 @@ from agentcli import __version__
 from agentcli.app.options import flags
 from agentcli.atif.document import ImageFolder, subagents_in, to_atif
 from agentcli.core.errors import ConfigError, ContextError, CredentialsError, InputError, LimitReached
-from agentcli.core.message import Usage
+from agentcli.core.message import COUNTS, Usage
 from agentcli.providers.registry import PROVIDERS, kind_of, variables_of
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.info import SessionInfo
@@ -171,7 +171,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
         if (result := _result(lines)) is None:
             return info.usage, info.cost
         counts = result.get("usage") or {}
-        return Usage(*(counts.get(name, 0) for name in Usage.__dataclass_fields__)), result.get("cost")
+        return Usage(**{name: counts.get(name, 0) for name in COUNTS}), result.get("cost")
 
     @property
     def _provider(self) -> str:

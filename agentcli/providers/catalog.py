@@ -169,7 +169,14 @@ def _renamed(candidate: ModelSpec, provider: str) -> ModelSpec:
     if provider == candidate.provider:
         return candidate
     return replace(
-        candidate, provider=provider, prices=None, price_changes=(), retires="", successor="", summary_model=""
+        candidate,
+        provider=provider,
+        prices=None,
+        price_changes=(),
+        tiers={},
+        retires="",
+        successor="",
+        summary_model="",
     )
 
 
@@ -218,6 +225,8 @@ def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
         found = replace(found, price_changes=later)
     for key, value in values.items():
         _check_kind(found, key, value)
+    if "tiers" in values:
+        values["tiers"] = {**found.tiers, **values["tiers"]}
     return replace(found, **values, known=True)
 
 

@@ -171,6 +171,15 @@ def tokens(value: Any) -> int:
     return int(value) if isinstance(value, int | float) and 0 < value <= MOST else 0
 
 
+def tier(*values: Any) -> str:
+    """Return the service tier among values from a provider, the first that is a name; empty for the standard one."""
+    named = next((value.strip().lower() for value in values if isinstance(value, str) and value.strip()), "")
+    return "" if named in _STANDARD else sendable(named)[:_LONGEST_TIER]
+
+
+_STANDARD = ("standard", "default", "auto", "on_demand", "unspecified")
+"""Names of the standard tier: of Anthropic and Google, of OpenAI, of gateways to OpenAI that do not choose, of Groq."""
+_LONGEST_TIER = 40
 BUDGETS: Mapping[str, int] = MappingProxyType(
     {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
 )

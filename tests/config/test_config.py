@@ -97,6 +97,7 @@ def test_a_pipe_in_a_project_is_refused_and_not_waited_for(tmp_path: Path) -> No
         "[providers.x]\nkind = 'google'\nbase_url = 3",
         "[models.x]\nwindow = 'wide'",
         "[models.x.prices]\ninput = 'cheap'",
+        "[models.x]\ntiers = {flex = 'half'}",
         "[models.aliases]\nfast = 3",
         "[models.aliases]\nfast = ''",
         "[models.aliases]\n'google/x' = 'flash'",

@@ -88,3 +88,21 @@ def test_wrong_questions_are_usage_errors(program: Program) -> None:
 def test_without_anything_spent_it_says_so(program: Program) -> None:
     assert program.run("stats", "--by", "day").out == "Nothing spent yet.\n"
     assert program.run("stats").out == "No sessions yet.\n"
+
+
+def test_the_tier_of_a_reply_decides_its_cost_and_one_without_a_price_is_named_once(program: Program) -> None:
+    flex = {**HIT, "tier": "flex"}
+    steps = [{"calls": [{"name": "bash", "input": {"command": f"echo {n}"}}], "usage": flex} for n in range(2)]
+    work = script(program, *steps, {"text": "Done.", "usage": HIT})
+    price = 0.02028
+    told = program.run("-p", "count", "-o", "json", *work)
+    assert json.loads(told.out)["cost"] == pytest.approx(3 * price)
+    assert told.err.count("in the tier flex, whose price is not known") == 1
+    table = f"models.script/{program.base}/script.json.tiers.flex=0.5"
+    told = program.run("-p", "count", "-o", "json", "--set", table, *work)
+    assert json.loads(told.out)["cost"] == pytest.approx(2 * price)
+    assert "price is not known" not in told.err
+    (record,) = {
+        json.loads(file.read_text())["usage"]["tier"] for file in program.sessions.glob("*/*/records/*3-message.json")
+    }
+    assert record == "flex"

@@ -116,7 +116,7 @@ def _cut(text: str) -> Iterator[str]:
     yield from (text[start : start + PIECE] for start in range(0, len(text), PIECE))
 
 
-def _usage(asked: Asked, reply: Reply, server: Loopback, body: dict[str, Any]) -> dict[str, int]:
+def _usage(asked: Asked, reply: Reply, server: Loopback, body: dict[str, Any]) -> dict[str, Any]:
     spec = anthropic_rules.spec_of(asked.model)
     blocks, breakpoints = anthropic_rules.cache_blocks(body)
     rules = CacheRules(spec.cache_minimum, spec.cache_lookback, spec.cache_lifetime)
@@ -132,4 +132,5 @@ def _usage(asked: Asked, reply: Reply, server: Loopback, body: dict[str, Any]) -
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": read,
         "output_tokens": output,
+        **({"service_tier": reply.usage.tier or "standard"} if reply.usage else {}),
     }

@@ -47,7 +47,8 @@ def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
     usage = _usage(asked, reply, server)
     asked.usage = usage
     if (asked.json.get("stream_options") or {}).get("include_usage"):
-        chunks.append({**head, "choices": [], "usage": usage})
+        tier = {"service_tier": reply.usage.tier or "default"} if reply.usage else {}
+        chunks.append({**head, "choices": [], "usage": usage, **tier})
     return [*map(line, chunks), LAST]
 
 

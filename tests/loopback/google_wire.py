@@ -79,7 +79,7 @@ def _cut(text: str) -> Iterator[str]:
     yield from (text[start : start + size] for start in range(0, len(text), size))
 
 
-def _usage(asked: Asked, reply: Reply, server: Loopback) -> dict[str, int]:
+def _usage(asked: Asked, reply: Reply, server: Loopback) -> dict[str, Any]:
     spec = google_rules.spec_of(asked.model)
     blocks = google_rules.cache_blocks(asked.json)
     rules = CacheRules(spec.cache_minimum, lifetime=spec.cache_lifetime, explicit=False)
@@ -90,9 +90,13 @@ def _usage(asked: Asked, reply: Reply, server: Loopback) -> dict[str, int]:
     if reply.usage is not None:
         given = reply.usage
         whole, read, thoughts, output = given.prompt, given.cache_read, given.reasoning, given.output - given.reasoning
-    usage = {"promptTokenCount": whole, "candidatesTokenCount": output, "totalTokenCount": whole + output + thoughts}
+    usage: dict[str, Any] = {
+        "promptTokenCount": whole,
+        "candidatesTokenCount": output,
+        "totalTokenCount": whole + output + thoughts,
+    }
     if thoughts:
         usage["thoughtsTokenCount"] = thoughts
     if read:
         usage["cachedContentTokenCount"] = read
-    return usage
+    return usage | ({"serviceTier": reply.usage.tier or "standard"} if reply.usage else {})

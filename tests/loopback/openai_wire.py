@@ -43,6 +43,7 @@ def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
     usage = _usage(asked, reply, server)
     asked.usage = usage
     reason = INCOMPLETE.get(reply.ending)
+    response |= {"service_tier": reply.usage.tier or "default"} if reply.usage else {}
     ending: Json = {"status": "incomplete" if reason else "completed"}
     if reason:
         ending["incomplete_details"] = {"reason": reason}

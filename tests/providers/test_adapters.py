@@ -14,6 +14,7 @@ from agentcli.core.codec.encode import part_from_json, part_to_json
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Image, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import Breakpoint, PartDone, RequestMessage, Stopped
+from agentcli.providers.anthropic.reply import to_usage
 from agentcli.providers.catalog import spec
 from agentcli.providers.google.reply import Reply
 from agentcli.providers.scripted.model import call, say
@@ -532,3 +533,24 @@ def test_a_request_for_a_summary_gets_a_snapshot() -> None:
         heard, _ = ask(name, [], "First, reason in your scratchpad. Then, generate the <state_snapshot>.")
         assert "<overall_goal>" in heard.text
         assert PartDone(Text(heard.text)) in heard.steps
+
+
+@all_wires
+def test_the_tier_that_served_a_request_is_told_on_every_wire_and_the_standard_one_is_none(name: str) -> None:
+    heard = [ask(name, [say("hi", usage=Usage(input=9, output=1, tier=tier))])[0] for tier in ("", "flex")]
+    assert [one.usage.tier for one in heard if one.usage] == ["", "flex"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "tier"),
+    [
+        ({"speed": "fast", "service_tier": "standard"}, "fast"),
+        ({"speed": "standard", "service_tier": "priority"}, "priority"),
+        ({"speed": "standard", "service_tier": "standard"}, ""),
+        ({"speed": None, "service_tier": None}, ""),
+        ({"speed": 3, "service_tier": ["x"]}, ""),
+        ({"service_tier": "x" * 900}, "x" * 40),
+    ],
+)
+def test_the_fast_mode_of_claude_is_a_tier_and_nonsense_is_none(raw: dict[str, Any], tier: str) -> None:
+    assert to_usage({"input_tokens": 5, "output_tokens": 2, **raw}) == Usage(5, 2, tier=tier)

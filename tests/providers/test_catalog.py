@@ -199,6 +199,16 @@ def test_a_cost_follows_a_change_that_comes_while_the_program_runs() -> None:
     assert running.cost(Usage(input=1_000_000)) == 2
 
 
+def test_a_tier_costs_its_multiple_and_one_without_a_price_the_standard_price() -> None:
+    used = Usage(input=100_000, output=180_000)
+    tiers = {"priority": 4.0, "flex": 1.0, "scale": 2.0, "": 2.0}
+    assert {tier: spec("openai/gpt-6-sol").cost(replace(used, tier=tier)) for tier in tiers} == tiers
+    own = {"openai/gpt-6-sol": {"tiers": {"flex": 0.25}}}
+    assert [spec("openai/gpt-6-sol", own).cost(replace(used, tier=tier)) for tier in ("flex", "priority")] == [0.5, 4.0]
+    gateway = ProviderSettings("mine", "openai", base_url="https://example.org")
+    assert spec("mine/gpt-6-sol", providers={"mine": gateway}).tiers == {}, "prices elsewhere may differ"
+
+
 def test_prices_of_the_configuration_may_be_dated() -> None:
     dated = [{"input": 1.0, "output": 5.0}, {"since": "2027-01-01", "input": 2.0}]
     assert spec("argon", {"google/gemini-4-argon": {"prices": dated}}, today="2026-12-31").cost(Usage(input=10**6)) == 1

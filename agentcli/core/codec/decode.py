@@ -129,6 +129,7 @@ def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
         whole(raw, "reasoning"),
         whole(raw, "cache_read"),
         whole(raw, "cache_write"),
+        text(raw, "tier"),
     )
 
 

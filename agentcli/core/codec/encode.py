@@ -162,13 +162,14 @@ def part_to_json(part: Part) -> Json:
 
 def usage_to_json(usage: Usage) -> Json:
     """Usage as the contract names its fields."""
-    return {
+    counts: Json = {
         "input": usage.input,
         "output": usage.output,
         "reasoning": usage.reasoning,
         "cache_read": usage.cache_read,
         "cache_write": usage.cache_write,
     }
+    return {**counts, "tier": usage.tier} if usage.tier else counts
 
 
 def _spent(usage: Usage, cost: float | None) -> Json:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import EditsApplied, PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.arguments import call_of
-from agentcli.providers.wire import Ids, sendable, tokens
+from agentcli.providers.wire import Ids, sendable, tier, tokens
 
 Json = dict[str, Any]
 
@@ -318,7 +318,9 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
     rounds = iterations if isinstance(iterations, list) else ()
     # The sums above lack what the provider's own summary took.
     compacted = (each for each in rounds if isinstance(each, dict) and each.get("type") == "compaction")
-    return sum((to_usage({**each, "iterations": None}) for each in compacted), start=reported)
+    whole = sum((to_usage({**each, "iterations": None}) for each in compacted), start=reported)
+    speed = raw.get("speed")  # the fast mode has a price of its own in any tier
+    return replace(whole, tier=tier(None if speed == "standard" else speed, raw.get("service_tier")))
 
 
 def _call(block: Json, text: str) -> ToolCall | None:

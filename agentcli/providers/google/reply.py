@@ -14,7 +14,7 @@ from agentcli.core.message import SIGNATURE, Meta, Part, Stop, Text, Thinking, T
 from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.arguments import call_of
 from agentcli.providers.google.models import KIND
-from agentcli.providers.wire import Ids, sendable, tokens
+from agentcli.providers.wire import Ids, sendable, tier, tokens
 
 STOPS: Mapping[str, Stop] = {
     "STOP": "end_turn",
@@ -180,7 +180,8 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
     """Convert the reported usage; this API counts cached tokens inside the prompt, and thoughts outside the candidates."""
     cached, thoughts = tokens(raw.get("cachedContentTokenCount")), tokens(raw.get("thoughtsTokenCount"))
     prompt = tokens(raw.get("promptTokenCount")) + tokens(raw.get("toolUsePromptTokenCount"))
-    return Usage(max(0, prompt - cached), tokens(raw.get("candidatesTokenCount")) + thoughts, thoughts, cached)
+    output = tokens(raw.get("candidatesTokenCount")) + thoughts
+    return Usage(max(0, prompt - cached), output, thoughts, cached, tier=tier(raw.get("serviceTier")))
 
 
 def _meta(part: Mapping[str, Any]) -> Meta | None:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Meta, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.arguments import call_of
 from agentcli.providers.openai.models import KIND
-from agentcli.providers.wire import Ids, sendable, sendable_json, tokens
+from agentcli.providers.wire import Ids, sendable, sendable_json, tier, tokens
 
 OPENED, CLOSED = "<think>", "</think>"
 
@@ -140,7 +140,7 @@ class Reply:
         usage = chunk.get("usage")
         if isinstance(usage, dict) and usage != self._usage and _counted(usage):
             self._usage = usage
-            yield UsageSeen(to_usage(usage))
+            yield UsageSeen(replace(to_usage(usage), tier=tier(chunk.get("service_tier"), usage.get("service_tier"))))
 
     def close(self) -> None:
         """Note that the server has sent its last line."""

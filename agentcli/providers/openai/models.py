@@ -25,6 +25,8 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 _LONG = 272_000
 """Prompt tokens beyond which the whole request costs twice the input and one and a half times the output."""
 
+_DOUBLE_OR_HALF: Mapping[str, float] = {"priority": 2.0, "flex": 0.5}
+
 
 def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -> ModelSpec:
     """Make a GPT's spec with its prices: input, output, cache read.
@@ -57,19 +59,21 @@ def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -
 # Prices in USD per million tokens and limits as on the vendor's pages, or in reports about them, on 2026-11-18; the
 # prompt (at most 922,000) and the reply share the window. Not confirmed: the cache reads of 6.2 Sol (taken from 6.1
 # Sol), the long-prompt prices of the 6.1 and 6.2 models (the family's usual factors), and the lower price of 5.6 Sol
-# after 2026-11-21.
+# after 2026-11-21. Tiers: of 5.4 and 5.5 from the vendor's page on priority processing, of the 6 and 6.1 models from reports
+# about its prices, read on 2026-11-27; a model without them has none that was confirmed.
 MODELS: tuple[ModelSpec, ...] = (
     _gpt("gpt-6.2-astra", 8, 40, 0.4),
     _gpt("gpt-6.2-sol", 2, 10, 0.1),
-    _gpt("gpt-6.1-sol", 2, 10, 0.1),
+    _gpt("gpt-6.1-sol", 2, 10, 0.1, tiers=_DOUBLE_OR_HALF),
     _gpt("gpt-6.1-terra", 1, 5, 0.05),
     _gpt("gpt-6-astra", 10, 50, 1.0),
-    _gpt("gpt-6-sol", 2, 10, 0.2),
-    _gpt("gpt-6-luna", 0.1, 0.5, 0.01),
+    _gpt("gpt-6-sol", 2, 10, 0.2, tiers=_DOUBLE_OR_HALF),
+    _gpt("gpt-6-luna", 0.1, 0.5, 0.01, tiers=_DOUBLE_OR_HALF),
     _gpt("gpt-5.6-sol", 4, 20, 0.4),
     _gpt("gpt-5.6-terra", 2, 12, 0.2),
     _gpt("gpt-5.6-luna", 0.2, 1.2, 0.02),
-    _gpt("gpt-5.5", 5, 30, 0.5, write=5, cache_lifetime=300.0),
-    _gpt("gpt-5.4", 2.5, 15, 0.25, write=2.5, cache_lifetime=300.0),
-    _gpt("gpt-5.4-mini", 0.75, 4.5, 0.075, write=0.75, cache_lifetime=300.0, window=400_000, long=False),
+    _gpt("gpt-5.5", 5, 30, 0.5, write=5, cache_lifetime=300.0, tiers={"priority": 2.5}),
+    _gpt("gpt-5.4", 2.5, 15, 0.25, write=2.5, cache_lifetime=300.0, tiers={"priority": 2.0}),
+    _gpt("gpt-5.4-mini", 0.75, 4.5, 0.075, write=0.75, cache_lifetime=300.0, window=400_000, long=False,
+         tiers={"priority": 2.0}),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import SIZE, TYPED, Part, Stop, Text, Thinking, ToolCall, Usage
@@ -15,7 +15,7 @@ from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent
 from agentcli.providers.arguments import BARE, call_of
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.openai.responses_request import COMPACTED
-from agentcli.providers.wire import Ids, sendable, sendable_json, tokens
+from agentcli.providers.wire import Ids, sendable, sendable_json, tier, tokens
 
 Json = dict[str, Any]
 
@@ -184,7 +184,7 @@ class Reply:
         details = response.get("incomplete_details")
         self._reason = sendable(str(details.get("reason") or ""))[:_LONGEST_REASON] if isinstance(details, dict) else ""
         if isinstance(response.get("usage"), dict):
-            yield UsageSeen(to_usage(response["usage"]))
+            yield UsageSeen(replace(to_usage(response["usage"]), tier=tier(response.get("service_tier"))))
 
 
 def _text(value: Any) -> str:
@@ -255,7 +255,7 @@ def compacted(answer: Any, model: str) -> Iterator[StreamEvent]:
     items = answer["output"]
     if not any(item["type"] == "compaction" and item["encrypted_content"] for item in items):
         raise ValueError("the answer has no summary")
-    usage = to_usage(_table(answer.get("usage")))
+    usage = replace(to_usage(_table(answer.get("usage"))), tier=tier(answer.get("service_tier")))
     said = sum(len(json.dumps(item.get("content") or "", ensure_ascii=False)) for item in items)
     own = {KIND: {COMPACTED: sendable_json(items)}, TYPED: {SIZE: usage.output + said // _CHARACTERS}}
     yield PartDone(Text(UNREADABLE.format(model), synthetic=True, source="compactor", meta=own))

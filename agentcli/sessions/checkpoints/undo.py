@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,10 +116,12 @@ def lasting(before: History, after: History) -> Iterator[Body]:
 
 def paid(undo: Undo, before: History, after: History) -> Undo:
     """Return the undo with the usage and cost of all that it takes back, so that it refills no budget."""
-    missing = (max(0, was - now) for was, now in zip(astuple(before.usage), astuple(after.usage), strict=True))
+    fresh, output, reasoning, read, written = (
+        max(0, was - now) for was, now in zip(before.usage.counts, after.usage.counts, strict=True)
+    )
     known = before.cost is not None and before.cost != after.cost
     cost = max(0.0, (before.cost or 0.0) - (after.cost or 0.0)) if known else None
-    return replace(undo, usage=Usage(*missing), cost=cost)
+    return replace(undo, usage=Usage(fresh, output, reasoning, read, written), cost=cost)
 
 
 def rewind_to_redo(newest_first: Iterable[Record]) -> int:
