@@ -39,6 +39,7 @@ from acp.schema import (
 
 from agentcli import __version__
 from agentcli.acp import options
+from agentcli.acp.attached import CHOSEN_THERE, AttachedSession
 from agentcli.acp.buffers import Offers
 from agentcli.acp.errors import INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, answered
 from agentcli.acp.host import Host, Project, ProjectRequest
@@ -65,7 +66,7 @@ class EditorAgent:
         self._host, self._most = host, most
         self._client: Client | None = None
         self._offers = Offers()
-        self._open: dict[str, EditorSession] = {}
+        self._open: dict[str, EditorSession | AttachedSession] = {}
 
     def on_connect(self, conn: Client) -> None:
         """Store the client."""
@@ -102,7 +103,15 @@ class EditorAgent:
         mcp_servers: Sequence[Server] | None = None,
         **_: Any,
     ) -> NewSessionResponse:
-        """Begin a session in a folder."""
+        """Begin a session in a folder, or attach to the one that the command line names."""
+        if self._host.attach:
+            attached = await self._attached(self._host.attach)
+            if attached is None:
+                raise RequestError(
+                    NOT_FOUND, f"Session {self._host.attach} is not shared. `/remote on` in its terminal shares it."
+                )
+            run_beside(attached.announce(replays=True))
+            return NewSessionResponse(session_id=attached.id)
         opened = await self._opened(cwd, additional_directories, mcp_servers, lambda project: project.new())
         return NewSessionResponse(session_id=opened.id, modes=opened.modes, config_options=opened.config_options)
 
@@ -114,7 +123,11 @@ class EditorAgent:
         additional_directories: list[str] | None = None,
         **_: Any,
     ) -> LoadSessionResponse:
-        """Open a stored session and replay it."""
+        """Open a stored session, or attach to it if another program has it open and shares it; replay it."""
+        if attached := await self._attached(session_id):
+            await attached.replay()
+            run_beside(attached.announce())
+            return LoadSessionResponse()
         opened = await self._reopened(session_id, cwd, additional_directories, mcp_servers)
         await opened.replay()
         return LoadSessionResponse(modes=opened.modes, config_options=opened.config_options)
@@ -127,7 +140,10 @@ class EditorAgent:
         mcp_servers: Sequence[Server] | None = None,
         **_: Any,
     ) -> ResumeSessionResponse:
-        """Open a stored session without a replay: the client has its messages already."""
+        """Do the same without a replay: the client has its messages already."""
+        if attached := await self._attached(session_id):
+            run_beside(attached.announce())
+            return ResumeSessionResponse()
         opened = await self._reopened(session_id, cwd, additional_directories, mcp_servers)
         return ResumeSessionResponse(modes=opened.modes, config_options=opened.config_options)
 
@@ -176,15 +192,16 @@ class EditorAgent:
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
         """Switch the mode."""
-        await self._switch(session_id, options.MODE, mode_id)
+        await self._switch(self._own(session_id), options.MODE, mode_id)
         return SetSessionModeResponse()
 
     async def set_config_option(
         self, config_id: str, session_id: str, value: str | bool, **_: Any
     ) -> SetSessionConfigOptionResponse:
         """Change a setting."""
-        await self._switch(session_id, config_id, str(value))
-        return SetSessionConfigOptionResponse(config_options=self._session(session_id).config_options)
+        session = self._own(session_id)
+        await self._switch(session, config_id, str(value))
+        return SetSessionConfigOptionResponse(config_options=session.config_options)
 
     async def prompt(self, session_id: str, prompt: Sequence[Block], **_: Any) -> PromptResponse:
         """Run a turn."""
@@ -204,8 +221,7 @@ class EditorAgent:
             await session.close()
         self._open.clear()
 
-    async def _switch(self, session_id: str, setting: str, value: str) -> None:
-        session = self._session(session_id)
+    async def _switch(self, session: EditorSession, setting: str, value: str) -> None:
         offered = {
             option.id: [each.value for each in option.options if hasattr(each, "value")]
             for option in session.config_options
@@ -219,11 +235,33 @@ class EditorAgent:
             raise RequestError(INVALID_PARAMS, f"There is no {setting} {value!r}. There are: {known}.")
         await session.switch(setting, value)
 
-    def _session(self, session_id: str) -> EditorSession:
+    def _own(self, session_id: str) -> EditorSession:
+        session = self._session(session_id)
+        if isinstance(session, AttachedSession):
+            raise RequestError(INVALID_REQUEST, CHOSEN_THERE)
+        return session
+
+    def _session(self, session_id: str) -> EditorSession | AttachedSession:
         opened = self._open.get(session_id)
         if opened is None:
             raise RequestError(NOT_FOUND, f"Session {session_id} is not open here. Load or resume it first.")
         return opened
+
+    async def _attached(self, session_id: str) -> AttachedSession | None:
+        """Attach to a session that another program has open and shares; return None if there is none."""
+        found = self._host.elsewhere(session_id)
+        if found is None:
+            return None
+        if session_id in self._open:
+            await self.close_session(session_id)
+        self._leave_room()
+        assert self._client is not None
+        attached = self._open[session_id] = await AttachedSession.attach(self._client, self._offers, found)
+        return attached
+
+    def _leave_room(self) -> None:
+        if len(self._open) >= self._most:
+            raise RequestError(INVALID_REQUEST, f"{self._most} sessions are open: close one first.")
 
     async def _reopened(
         self, session_id: str, cwd: str, directories: list[str] | None, servers: Sequence[Server] | None
@@ -235,8 +273,7 @@ class EditorAgent:
     async def _opened(
         self, cwd: str, directories: list[str] | None, servers: Sequence[Server] | None, opens: Open
     ) -> EditorSession:
-        if len(self._open) >= self._most:
-            raise RequestError(INVALID_REQUEST, f"{self._most} sessions are open: close one first.")
+        self._leave_room()
         request = ProjectRequest(folder(cwd), tuple(map(folder, directories or ())), servers_by_name(servers or ()))
 
         def opened(approve: Approve, ask: AskUser, editor: TextEditor | None) -> tuple[Project, AgentSession]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +12,7 @@ from agentcli.ui.host import Reports
 if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser, TextEditor
     from agentcli.agent.session import AgentSession
+    from agentcli.core.history import History
     from agentcli.sessions.info import SessionInfo
     from agentcli.ui.commands.registry import SlashCommands
 
@@ -63,8 +64,42 @@ class Project(Reports, Protocol):
         ...
 
 
+class Elsewhere(Protocol):
+    """A session that is open in another program and shared."""
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        ...
+
+    def history(self, known: History | None = None) -> History:
+        """Return the state of the session as it is stored; `known` is what was read before."""
+        ...
+
+    def events(self, after: int) -> AsyncIterator[Mapping[str, Any]]:
+        """Yield the events after a record without an end, as other programs get them, each once and in order; see `agentcli.serve.following`."""
+        ...
+
+    async def request(self, **asked: Any) -> Mapping[str, Any]:
+        """Send a request. Raise AgentError if the session is no longer shared, or does not answer."""
+        ...
+
+    def clean(self, text: str) -> str:
+        """Return a text without secrets."""
+        ...
+
+
 class Host(Protocol):
     """The program around all sessions of a connection."""
+
+    @property
+    def attach(self) -> str:
+        """The shared session to which new sessions of this connection lead; empty for none."""
+        ...
+
+    def elsewhere(self, session_id: str) -> Elsewhere | None:
+        """Return a session that another program has open and shares; None if there is none."""
+        ...
 
     def project(
         self, request: ProjectRequest, approve: Approve, ask: AskUser, editor: TextEditor | None = None

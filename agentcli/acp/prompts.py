@@ -50,6 +50,24 @@ async def prompt_of(blocks: Sequence[Block], cwd: Path, buffers: UnsavedBuffers)
     return with_attachments(text, cwd, attached, await buffers.contents(mentioned(text, cwd)))
 
 
+def only_text(blocks: Sequence[Block]) -> str:
+    """Return a prompt for a session of another program, which takes text and mentions of files. Raise InputError for other content."""
+    text = ""
+    for block in blocks:
+        match block:
+            case EmbeddedResourceContentBlock(resource=TextResourceContents() as resource) if path := _path(
+                resource.uri
+            ):
+                text += f" {mention(path)} "
+            case TextContentBlock() | ResourceContentBlock():
+                text += typed_text([block])
+            case _:
+                raise InputError(
+                    "This session is open in another program, which takes only text and files by their path."
+                )
+    return text.strip()
+
+
 def _text(block: Block) -> str:
     match block:
         case TextContentBlock():

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 from acp.schema import ImageContentBlock, TextContentBlock, UserMessageChunk
 
-from agentcli.acp.updates import Update, Updates, new_id, thought_chunk, unstreamed
-from agentcli.agent.session import AgentSession
+from agentcli.acp.updates import Shown, Update, Updates, new_id, thought_chunk, unstreamed
 from agentcli.core.message import File, Image, Message, Text, ToolResult
 from agentcli.core.record import Compaction
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.ui.input.attachments import mention
 
 
-def replay(session: AgentSession, updates: Updates) -> Iterator[Update]:
+def replay(session: Shown, updates: Updates) -> Iterator[Update]:
     """Yield the messages of the view as whole chunks, and its calls as finished ones; a summary comes first, as a thought."""
     history = session.history
     if history.compaction is not None and isinstance(history.compaction.body, Compaction):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -11,47 +10,37 @@ from typing import Any, cast
 from acp import RequestError
 from acp.interfaces import Client
 from acp.schema import (
-    AcceptElicitationResponse,
-    AllowedOutcome,
     AvailableCommandsUpdate,
     ConfigOptionUpdate,
     CurrentModeUpdate,
-    ElicitationFormSessionMode,
-    PermissionOption,
     PromptResponse,
     SessionModeState,
-    StopReason,
     ToolCallProgress,
-    ToolCallUpdate,
     Usage,
 )
 
 from agentcli.acp import options
 from agentcli.acp.buffers import ClientBuffers, Offers
 from agentcli.acp.commands import available, command_in, events_of
-from agentcli.acp.errors import INVALID_REQUEST, UNANSWERED, answered, request_error
+from agentcli.acp.dialogs import Dialogs
+from agentcli.acp.endings import stop_reason
+from agentcli.acp.errors import INVALID_REQUEST, answered
 from agentcli.acp.host import Project
 from agentcli.acp.progress import OutputTails
 from agentcli.acp.prompts import Block, prompt_of, typed_text
-from agentcli.acp.questions import NO, answer_options, answers_in, approval_options, form_of
+from agentcli.acp.questions import NO, approval_options
 from agentcli.acp.replay import replay
 from agentcli.acp.tool_calls import text_content
-from agentcli.acp.updates import Update, Updates, message_chunk, new_id, thought_chunk
+from agentcli.acp.updates import Update, Updates, message_chunk, thought_chunk
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
-from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
-from agentcli.core.message import Message, ToolResult
+from agentcli.core.message import ToolResult
 from agentcli.core.message import Usage as Tokens
 from agentcli.core.streams import closing
 from agentcli.core.text.slash import no_command, unknown_command
-from agentcli.core.tool import Question
 
 BUSY = "A turn is running; cancel it first."
-_GRACE = 1.0
-"""Time in seconds for an interrupted turn to withdraw its question."""
-
-_log = logging.getLogger(__name__)
 
 Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[Project, AgentSession]]
 """Opens the session, given its functions for approvals and questions and, if its buffers can be read, its editor."""
@@ -61,10 +50,11 @@ class EditorSession:
     """A session that is open for an editor; `roots` are its folders as the editor names them."""
 
     def __init__(self, client: Client, offers: Offers, roots: Sequence[Path], opened: Opened) -> None:
-        self._client, self._form = client, offers.form
+        self._client = client
+        self._dialogs = Dialogs(client, offers.form, self.cancel)
         self._buffers = ClientBuffers(client, offers.saves, roots)
-        self.project, self.session = opened(self._approve, self._ask, self._buffers if offers.reads else None)
-        self.id = self._buffers.session_id = self.session.journal.id
+        self.project, self.session = opened(self._approve, self._dialogs.ask, self._buffers if offers.reads else None)
+        self.id = self._buffers.session_id = self._dialogs.session_id = self.session.journal.id
         self._models = self.project.models()
         self._updates = Updates(self.session)
         self._tails = OutputTails(self._send_tail)
@@ -121,7 +111,9 @@ class EditorSession:
             await self._tails.end_all()
             self._interrupt = None
             self._idle.set()
-        return PromptResponse(stop_reason=self._stop_reason(ended), usage=_usage(self.session.history.usage - before))
+        return PromptResponse(
+            stop_reason=stop_reason(ended, self.session.history), usage=_usage(self.session.history.usage - before)
+        )
 
     async def _turn(self, blocks: Sequence[Block], interrupt: asyncio.Event) -> TurnEnded:
         text = typed_text(blocks)
@@ -213,7 +205,7 @@ class EditorSession:
         start, shown = self._updates.asking(request)
         if start is not None:
             await self._send(start)
-        chosen = await self._choose(shown, approval_options(request))
+        chosen = await self._dialogs.choose(shown, approval_options(request))
         if not own:
             status = "failed" if chosen in (None, NO) else "completed"
             await self._send(
@@ -224,60 +216,6 @@ class EditorSession:
                 )
             )
         return None if chosen is None else ApprovalResponse(cast("Any", chosen))
-
-    async def _choose(self, shown: ToolCallUpdate, choices: list[PermissionOption]) -> str | None:
-        """Return the id of the person's choice; None without an answer. A cancelled question interrupts the turn."""
-        try:
-            response = await self._client.request_permission(self.id, shown, choices)
-        except UNANSWERED as error:
-            _log.warning("the editor did not answer a permission request: %s", error)
-            return None
-        if isinstance(response.outcome, AllowedOutcome):
-            known = {choice.option_id for choice in choices}
-            return response.outcome.option_id if response.outcome.option_id in known else None
-        self.cancel()
-        await asyncio.sleep(_GRACE)  # time for the interrupt to withdraw the question
-        return None
-
-    async def _ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Ask the person the model's questions: in a form if the editor has forms, else one by one, only questions with choices."""
-        if self._form:
-            return await self._ask_form(questions)
-        if not any(question.choices for question in questions):
-            return None
-        answers = []
-        for question in questions:
-            answer = await self._ask_choice(question) if question.choices else ""
-            if answer is None:
-                return ()
-            answers.append(answer)
-        return answers
-
-    async def _ask_form(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        message = "\n\n".join(question.question for question in questions)
-        mode = ElicitationFormSessionMode(session_id=self.id, requested_schema=form_of(questions))
-        try:
-            response = await self._client.create_elicitation(message, mode)
-        except UNANSWERED as error:
-            _log.warning("the editor did not answer a form: %s", error)
-            return None
-        return answers_in(response.content or {}, questions) if isinstance(response, AcceptElicitationResponse) else ()
-
-    async def _ask_choice(self, question: Question) -> str | None:
-        shown = ToolCallUpdate(
-            tool_call_id=f"question-{new_id()}",
-            title=question.question,
-            kind="other",
-            status="pending",
-            content=[
-                text_content(f"{choice.label}: {choice.description}")
-                for choice in question.choices
-                if choice.description
-            ]
-            or None,
-        )
-        chosen = await self._choose(shown, answer_options(question))
-        return None if chosen in (None, NO) else question.choices[int(chosen)].label
 
     async def _send_tail(self, call_id: str, tail: str) -> None:
         await self._send(
@@ -304,27 +242,6 @@ class EditorSession:
             text = f"This folder is not trusted, so this is not loaded:\n\n{listed}\n\nTo load it, have the editor start `agentcli acp --trust`.\n\n"
             return [message_chunk(text), *notes]
         return notes
-
-    def _stop_reason(self, ended: TurnEnded) -> StopReason:
-        """Return the protocol's reason for the end of a turn. Raise RequestError for a failed one."""
-        match ended.ending:
-            case "done":
-                return "end_turn"
-            case "interrupted":
-                return "cancelled"
-            case "limit":
-                return "max_turn_requests"
-            case "refused" | "blocked":  # refused by the model, or stopped by a hook
-                return "refusal"
-            case "incomplete" if self._cut_off():
-                return "max_tokens"
-            case _:
-                raise request_error(ended.error or AgentError("The turn failed."))
-
-    def _cut_off(self) -> bool:
-        messages = (entry.body for entry in reversed(self.session.history.entries))
-        newest = next((body for body in messages if isinstance(body, Message) and body.role == "assistant"), None)
-        return newest is not None and newest.stop == "max_tokens"
 
 
 def _usage(tokens: Tokens) -> Usage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from acp.schema import (
     ContentToolCallContent,
@@ -20,13 +20,27 @@ from acp.schema import (
 from agentcli.acp.diffs import FileText, patched
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.tool import Effect, Tool, Traits
+from agentcli.core.tool import Effect, Traits
 from agentcli.system.resolve import spelled
 
 Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 _KINDS: Mapping[Effect, ToolKind] = {"read": "read", "write": "edit", "run": "execute", "network": "fetch"}
 _VERBATIM: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
 """Kinds whose output is not Markdown: it is sent in a fence."""
+
+
+class Named(Protocol):
+    """A tool as far as its calls show it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def traits(self) -> Traits:
+        """Its traits."""
+        ...
 
 
 def kind_of(traits: Traits) -> ToolKind:
@@ -42,7 +56,7 @@ def kind_of(traits: Traits) -> ToolKind:
     return _KINDS.get(traits.effect, "other")
 
 
-def traits_of(call: ToolCall, tools: Sequence[Tool]) -> Traits:
+def traits_of(call: ToolCall, tools: Sequence[Named]) -> Traits:
     """Return the traits of the called tool; empty traits for a tool of a subagent or of the program itself."""
     return next((tool.traits for tool in tools if tool.name == call.name), Traits("none"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
 from acp.schema import (
@@ -29,6 +30,7 @@ from acp.schema import (
 from agentcli.acp.diffs import FileText, text_of, usable
 from agentcli.acp.tool_calls import (
     Content,
+    Named,
     diff_content,
     fenced,
     kind_of,
@@ -41,7 +43,6 @@ from agentcli.acp.tool_calls import (
     traits_of,
 )
 from agentcli.agent.ports import ApprovalRequest
-from agentcli.agent.session import AgentSession
 from agentcli.core.event import (
     CompactionEnded,
     Event,
@@ -57,6 +58,7 @@ from agentcli.core.event import (
     Waiting,
     Warned,
 )
+from agentcli.core.history import History
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Record, Title, TodoItem
 from agentcli.core.sanitise import replace_surrogates
@@ -76,10 +78,57 @@ Update = (
 )
 
 
+class Windowed(Protocol):
+    """A model."""
+
+    @property
+    def window(self) -> int:
+        """The size of its window in tokens."""
+        ...
+
+
+class Edits(Protocol):
+    """The buffers of an editor."""
+
+    @property
+    def edited(self) -> dict[Path, bytes]:
+        """Unsaved texts that edits started from."""
+        ...
+
+
+class Shown(Protocol):
+    """A session as far as its updates show it: an AgentSession, or one that is open in another program."""
+
+    @property
+    def history(self) -> History:
+        """The state in force now."""
+        ...
+
+    @property
+    def cwd(self) -> Path:
+        """The folder."""
+        ...
+
+    @property
+    def model(self) -> Windowed:
+        """The model."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[Named]:
+        """The tools."""
+        ...
+
+    @property
+    def buffers(self) -> Edits:
+        """The buffers of the editor."""
+        ...
+
+
 class Updates:
     """Updates of one session. It tracks which unfinished calls the editor knows, and which parts of a reply were streamed."""
 
-    def __init__(self, session: AgentSession) -> None:
+    def __init__(self, session: Shown) -> None:
         self._session = session
         self._calls: dict[str, ToolCall] = {}
         self._started: set[str] = set()
@@ -284,6 +333,12 @@ def thought_chunk(text: str, message_id: str = "") -> AgentThoughtChunk:
     """Return a piece of the reasoning, or a notice of the program; without an id it is a separate thought."""
     block = TextContentBlock(type="text", text=replace_surrogates(text))
     return AgentThoughtChunk(session_update="agent_thought_chunk", content=block, message_id=message_id or new_id())
+
+
+def user_chunk(text: str) -> UserMessageChunk:
+    """Return a message of the user."""
+    block = TextContentBlock(type="text", text=replace_surrogates(text))
+    return UserMessageChunk(session_update="user_message_chunk", content=block, message_id=new_id())
 
 
 def new_id() -> str:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from threading import Timer
 
-from agentcli.acp.host import ProjectRequest
+from agentcli.acp.host import Elsewhere, ProjectRequest
 from agentcli.agent.buffers import EditorFiles
 from agentcli.agent.ports import Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
@@ -33,22 +33,27 @@ LISTED = 100
 """Maximum models of an endpoint's list: an editor shows them all in one menu."""
 
 
-def serve(options: Options) -> int:
-    """Serve an editor on stdin and stdout; returns the exit code."""
+def serve(options: Options, attach: str = "") -> int:
+    """Serve an editor on stdin and stdout; returns the exit code. `attach` is the shared session in which it works, if any."""
     from agentcli.acp.serve import serve
 
     program = Program(options)
     log_to(program.dirs, program.env, enabled=not options.no_session)
     if not options.no_session:
         sweep_later(program)
-    return serve(EditorHost(options))
+    if attach:
+        from agentcli.app.attaching import machine_of
+
+        attach = machine_of(program.store, program.dirs.state, program.env).named(attach).id
+    return serve(EditorHost(options, attach=attach))
 
 
 class EditorHost:
     """The program around all sessions of an editor. See `agentcli.acp.host.Host`."""
 
-    def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
-        self._options, self._env = options, env
+    def __init__(self, options: Options, env: Mapping[str, str] | None = None, attach: str = "") -> None:
+        self._options, self.attach = options, attach
+        self._env = os.environ if env is None else env
 
     def project(
         self, request: ProjectRequest, approve: Approve, ask: AskUser, editor: TextEditor | None = None
@@ -64,10 +69,17 @@ class EditorHost:
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
         """Return the stored sessions, last written first, without the sessions of subagents."""
-        store = Store(app_dirs(os.environ if self._env is None else self._env).sessions)
+        store = Store(app_dirs(self._env).sessions)
         infos = store.list(store.project_id(cwd) if cwd else None)
         here = str(cwd.resolve()) if cwd else ""
         return [info for info in infos if not is_subagent(info) and (not here or info.directory == here)]
+
+    def elsewhere(self, session_id: str) -> Elsewhere | None:
+        """Return a session that another program has open and shares."""
+        from agentcli.app.attaching import machine_of, shared_elsewhere
+
+        dirs = app_dirs(self._env)
+        return shared_elsewhere(machine_of(Store(dirs.sessions), dirs.state, self._env), session_id)
 
 
 class EditorProject(ProgramReports):

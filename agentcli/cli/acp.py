@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from agentcli.app.options import Options
 from agentcli.cli.flags import taking_flags
 
 
 @taking_flags("acp")
-def acp(given: dict[str, Any]) -> int:
+def acp(
+    given: dict[str, Any],
+    attach: Annotated[
+        str, typer.Option("--attach", metavar="SESSION", help="work in this session, which another program shares")
+    ] = "",
+) -> int:
     """Serve an editor over the Agent Client Protocol.
 
     The editor starts this command and talks to it on stdin and stdout: JSON-RPC, one message a line. See `agentcli help
@@ -17,4 +24,4 @@ def acp(given: dict[str, Any]) -> int:
     """
     from agentcli.app.editors import serve
 
-    return serve(Options(**given))
+    return serve(Options(**given), attach)

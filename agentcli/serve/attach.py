@@ -14,43 +14,40 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
-from agentcli.serve.machine import Machine, newest_info, records_after
-from agentcli.sessions.exporting.transcript import cleaned
+from agentcli.serve.following import Following
+from agentcli.serve.machine import Machine
 from agentcli.sessions.info import SessionInfo
 from agentcli.ui.plain.lines import Lines
-from agentcli.ui.run_events import to_json
-from agentcli.ui.run_results import record_events
 
-SHOWN = 30
-"""Newest records that are printed at first."""
 OUTPUT = 12
 """Lines of a tool's output that are printed."""
 READING = 0.5
 """Seconds after a question in which a line is no answer to it: it was typed for something else."""
 TWICE = 1.5
 """Seconds within which a second Ctrl-C detaches."""
-AGAIN = 1.0
-"""Seconds between two attempts to reach a session whose program has ended."""
 
 
 class Attached:
     """A terminal that follows a session. With `read_only`, it sends nothing."""
 
     def __init__(self, machine: Machine, info: SessionInfo, *, read_only: bool = False) -> None:
-        self._machine, self._info, self._read_only = machine, info, read_only
+        self._machine, self._read_only = machine, read_only
+        self._following = Following(machine, info)
         self._lines = Lines(sys.stdin.fileno())
         self._questions: dict[str, Mapping[str, Any]] = {}
         self._shown_at = 0.0
-        self._printed = 0
-        """The newest record that was printed."""
-        self._cursor = ""
         self._streaming = ""
         self._pressed_at = -TWICE
         self._left = asyncio.Event()
 
+    @property
+    def _info(self) -> SessionInfo:
+        return self._following.info
+
     async def run(self) -> int:
         """Follow until the person detaches; return the exit code."""
-        self._say(f"Attached to {self._info.id} in {self._info.directory}.")
+        where = f" in {self._info.directory}" if self._info.directory else ""
+        self._say(f"Attached to {self._info.id}{where}.")
         if self._read_only:
             self._say("Ctrl-D detaches.")
         else:
@@ -73,62 +70,34 @@ class Attached:
         return 0
 
     async def _follow(self) -> None:
-        """Print what the session has said, then what it says; begin again if its program is started again."""
-        while True:
-            await self._reload()
-            async with closing(self._machine.follow(self._info, self._cursor)) as items:
-                async for item in items:
-                    event = item["event"]
-                    if event["type"] == "moved":
-                        self._move(str(event["session"]))
-                    if event["type"] in ("moved", "reload", "ended"):
-                        break
-                    self._cursor = str(item["id"])
-                    self._show(event)
-            if event["type"] == "ended":
-                self._ended()
-                await self._comes_back()
+        """Print what the session has said, then what it says; go on if its program is started again."""
+        async with closing(self._following.events()) as events:
+            async for event in events:
+                match event["type"]:
+                    case "reloaded":
+                        self._reloaded(event)
+                    case "ended":
+                        self._questions.clear()
+                        self._say("The session has ended. Waiting until it is resumed.")
+                    case "moved":
+                        self._say(f"This is session {event['session']}.")
+                    case _:
+                        self._show(event)
 
-    async def _comes_back(self) -> None:
-        while self._machine.shared(self._info.id) is None and not self._machine.store.is_open(self._info):  # noqa: ASYNC110 - nothing tells of another process
-            await asyncio.sleep(AGAIN)
-
-    def _ended(self) -> None:
-        self._questions.clear()
-        self._say("The session has ended. Waiting until it is resumed.")
-
-    def _move(self, session: str) -> None:
-        self._info, self._printed = self._machine.found(session), 0
-        self._say(f"This is session {session}.")
-
-    async def _reload(self) -> None:
-        """Print the records that were not printed yet, and the open questions; continue from there."""
-        state: Mapping[str, Any] = {}
-        if self._machine.shared(self._info.id) is not None:
-            with contextlib.suppress(AgentError):
-                state = await self._machine.request(self._info.id, do="state")
-        self._info = self._machine.found(self._info.id)
-        fresh = newest_info(self._machine.store, self._info)
-        until = int(state.get("records", fresh.records))
-        start = self._printed or max(0, until - SHOWN)
-        for record in records_after(self._machine.store, fresh, start):
-            if record.seq > until:
-                break
-            for event in record_events(record, record.time):
-                self._show({**cleaned(to_json(event), self._machine.clean), "seq": record.seq})
-            self._printed = record.seq
-        self._cursor = str(state.get("cursor", "")) or f"disk-{until}-1000000"
-        self._streaming = ""
-        if text := state.get("partial", {}).get("text", ""):
-            self._delta(text)
-        self._questions.clear()
+    def _reloaded(self, state: Mapping[str, Any]) -> None:
+        """Print the rest of the reply that is arriving, and the open questions."""
+        text = str(state.get("partial", {}).get("text", ""))
+        if not text.startswith(self._streaming):
+            self._streaming = ""
+        if len(text) > len(self._streaming):
+            self._delta(text[len(self._streaming) :])
+        known = self._questions
+        self._questions = {each["hash"]: known.get(each["hash"], {}) for each in state.get("questions", ())}
         for question in state.get("questions", ()):
-            self._ask(question)
+            if not self._questions[question["hash"]]:
+                self._ask(question)
 
     def _show(self, event: Mapping[str, Any]) -> None:
-        seq = int(event.get("seq", 0))
-        if seq and seq <= self._printed and event["type"] != "record":
-            return
         match event["type"]:
             case "message" if event.get("delta"):
                 self._delta(event["text"])
@@ -150,6 +119,8 @@ class Attached:
                 self._ask(event)
             case "answered":
                 self._answered(event)
+            case "turn_ended" if event["error"]:
+                self._say(f"Error: {event['error']}")
             case "state":
                 self._say({"idle": "The session is idle.", "waits": "", "works": ""}.get(event["state"], ""))
             case _:

@@ -73,7 +73,7 @@ def attach(
     from agentcli.serve.attach import Attached
 
     machine = machine_here("agentcli attach")
-    info = machine.store.find(session)
+    info = machine.named(session)
     return asyncio.run(Attached(machine, info, read_only=read_only).run())
 
 

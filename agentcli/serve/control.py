@@ -76,6 +76,8 @@ class _Control:
             match asked.get("do"):
                 case "state":
                     return {"ok": True, **shared.snapshot()}
+                case "tools":
+                    return {"ok": True, **shared.tools()}
                 case "answer":
                     texts = asked.get("answers")
                     answers = tuple(map(str, texts)) if isinstance(texts, list) else ()
@@ -83,7 +85,7 @@ class _Control:
                     shared.answer(str(asked.get("hash")), Answer(choice, reason[:10_000], answers, by))
                     return {"ok": True}
                 case "say":
-                    return {"ok": True, "how": shared.say(str(asked.get("text") or ""), by)}
+                    return {"ok": True, **shared.say(str(asked.get("text") or ""), by)}
                 case "stop":
                     shared.stop(by)
                     return {"ok": True}

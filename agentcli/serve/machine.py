@@ -63,14 +63,18 @@ class Machine:
         """Return how to reach a session; None if it is not shared."""
         return registration(self._state, session)
 
-    def found(self, session: str) -> SessionInfo:
-        """Return a session by its whole id, also one that is shared and in which nothing was said yet. Raises InputError."""
+    def named(self, selector: str) -> SessionInfo:
+        """Return a session by id, unique prefix or name; one that is shared and in which nothing was said yet, by its id. Raises InputError."""
         try:
-            info = self.store.find(session)
+            return self.store.find(selector)
         except InputError:
-            if self.shared(session) is None:
+            if self.shared(selector) is None:
                 raise
-            return SessionInfo(session, "", "")
+            return SessionInfo(selector, "", "")
+
+    def found(self, session: str) -> SessionInfo:
+        """Return a session by its whole id. Raises InputError."""
+        info = self.named(session)
         if info.id != session:
             raise InputError("This is not the id of a session.")
         return info
@@ -147,7 +151,7 @@ class Machine:
         seq, number = place_of(after, self._newest(info))
         while self.shared(info.id) is None:
             for record in self.records(info, seq):
-                for item in _items(record, self.clean):
+                for item in items_of(record, self.clean):
                     if (record.seq, item["number"]) > (seq, number):
                         yield {"id": f"disk-{record.seq}-{item['number']}", "event": item["event"]}
                 seq, number = record.seq, 1_000_000
@@ -218,7 +222,8 @@ def place_of(cursor: str, newest: int) -> tuple[int, int]:
     return newest, 1_000_000
 
 
-def _items(record: Record, clean: Callable[[str], str]) -> Iterator[dict[str, Any]]:
+def items_of(record: Record, clean: Callable[[str], str]) -> Iterator[Mapping[str, Any]]:
+    """Yield `{"number": …, "event": …}` for each event of a record, as its program tells them."""
     number = 0
     for number, event in enumerate(record_events(record, record.time), 1):
         yield {"number": number, "event": {**cleaned(to_json(event), clean), "seq": record.seq}}

@@ -11,7 +11,7 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Ask
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Recorded, ReplyRestarted, TextDelta, ThinkingDelta, ToolStarted, TurnEnded
 from agentcli.core.message import Message
-from agentcli.core.tool import Question
+from agentcli.core.tool import Question, Traits
 from agentcli.serve.feed import Feed
 from agentcli.serve.live_text import LiveText
 from agentcli.serve.questions import Answer, Questions, digest
@@ -44,6 +44,8 @@ class SharedSession:
         self._state = self.state
         self._text, self._thought = LiveText(clean), LiveText(clean)
         self._doing = ""
+        self._turns, self._told_end = 0, True
+        """The number of turns that have ended, and if the end of the newest was told."""
 
     @property
     def id(self) -> str:
@@ -69,10 +71,25 @@ class SharedSession:
             "mode": session.mode,
             "cost": history.cost,
             "records": history.last_seq,
+            "turns": self._turns,
             "cursor": self.feed.cursor,
             "partial": {"text": self._text.whole, "thinking": self._thought.whole},
             "questions": self.questions.open,
         }
+
+    def tools(self) -> Mapping[str, Any]:
+        """Return the window of the model and the traits of each tool, by which an editor shows calls."""
+        session = self._front.session
+        usual = Traits()
+        traits = {
+            tool.name: {
+                name: value
+                for name in Traits.__slots__
+                if (value := getattr(tool.traits, name)) != getattr(usual, name)
+            }
+            for tool in session.tools
+        }
+        return {"window": session.model.window, "tools": traits}
 
     def show(self, event: Event) -> None:
         """Take an event of the front end."""
@@ -88,8 +105,10 @@ class SharedSession:
                 self._publish({"type": "restarted"})
             case ToolStarted(title=title):
                 self._doing = self._clean(title)
-            case TurnEnded():
+                self._publish({"type": "started", "id": event.call.call_id, "title": self._doing})
+            case TurnEnded(ending, error=error):
                 self._forget_reply()
+                self._end_turn(ending, "" if error is None else self._clean(str(error)))
                 self.turned()
             case _:
                 pass
@@ -108,7 +127,7 @@ class SharedSession:
     def turned(self) -> None:
         """Publish the state, now and once the front end has noticed the end of its turn."""
         self._publish_state()
-        asyncio.get_running_loop().call_later(SETTLES, self._publish_state)
+        asyncio.get_running_loop().call_later(SETTLES, self._settled)
 
     async def moved(self) -> None:
         """Continue as another session: its readers find it under its own id."""
@@ -159,8 +178,8 @@ class SharedSession:
         """Answer an open question. Raises TooLate, InputError."""
         self.questions.answer(key, answer)
 
-    def say(self, text: str, by: str) -> str:
-        """Send a message to the turn, or begin one. Raises AgentError for a command: commands belong to the terminal."""
+    def say(self, text: str, by: str) -> Mapping[str, Any]:
+        """Send a message to the turn, or begin one; return how, and the number of the turn. Raises AgentError for a command: commands belong to the terminal."""
         if not text.strip():
             raise InputError("The message is empty.")
         if len(text) > LONGEST:
@@ -169,7 +188,7 @@ class SharedSession:
             raise InputError("Commands that begin with / or ! work only in the session's own terminal.")
         how = self._front.take(text)
         self._front.tell(f"Message from {by}.")
-        return how
+        return {"how": how, "turn": self._turns + 1}
 
     def stop(self, by: str) -> None:
         """Interrupt the turn."""
@@ -205,8 +224,19 @@ class SharedSession:
         self._text.clear()
         self._thought.clear()
 
+    def _settled(self) -> None:
+        if not self._front.working and not self._told_end:  # it failed before it began
+            self._end_turn("done", "")
+        self._publish_state()
+
+    def _end_turn(self, ending: str, error: str) -> None:
+        self._turns, self._told_end = self._turns + 1, True
+        self._publish({"type": "turn_ended", "turn": self._turns, "ending": ending, "error": error})
+
     def _publish_state(self) -> None:
         if self.state != self._state:
+            if self._state == "idle":
+                self._told_end = False
             self._state = self.state
             self._publish({"type": "state", "state": self._state, "cost": self._front.session.history.cost})
 

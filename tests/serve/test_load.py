@@ -1,4 +1,4 @@
-"""A thousand events a second for a minute, read at once over the server and a socket: nothing lost, nothing twice, in order, memory flat."""
+"""A thousand events a second for a minute, read at once over the server, a socket and ACP: nothing lost, nothing twice, in order, memory flat."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,13 +19,14 @@ from agentcli.serve import client
 from agentcli.serve.control import share
 from agentcli.serve.registry import Registration, registration
 from tests.e2e.program import Program
+from tests.serve.editor import Editor
 from tests.serve.front import ScriptedFront
 from tests.serve.server import Serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 RATE, SECONDS = 1000, 60
-READERS = 3
+READERS = 2
 
 
 def resident(pid: int | str = "self") -> int:
@@ -94,10 +96,28 @@ async def followed(to: Registration, after: str) -> list[int]:
     return found
 
 
+class Numbers:
+    """The numbers that an editor is sent, and the memory of its agent at first and at last."""
+
+    def __init__(self) -> None:
+        self.found: list[int] = []
+        self.all = threading.Event()
+
+    def take(self, message: dict[str, Any]) -> bool:
+        update = message.get("params", {}).get("update", {})
+        if update.get("sessionUpdate") != "agent_thought_chunk" or not update["content"]["text"].isdecimal():
+            return False
+        self.found.append(int(update["content"]["text"]))
+        if len(self.found) == RATE * SECONDS:
+            self.all.set()
+        return True
+
+
 def test_nothing_is_lost_nothing_comes_twice_and_memory_stays_flat(tmp_path: Path) -> None:
     program = Program(tmp_path)
     state = tmp_path / "state" / "agentcli"
-    with Serving(program) as server:
+    edited = Numbers()
+    with Serving(program) as server, Editor(program, takes=edited.take) as editor:
         server.log_in()
         producer = Producer(tmp_path / "work", state)
         session = producer.start()
@@ -112,20 +132,24 @@ def test_nothing_is_lost_nothing_comes_twice_and_memory_stays_flat(tmp_path: Pat
         def terminal() -> None:
             found.append(asyncio.run(followed(to, cursor)))
 
+        editor.load(session)
         readers = [threading.Thread(target=read) for _ in range(READERS)] + [threading.Thread(target=terminal)]
         for reader in readers:
             reader.start()
         time.sleep(1)
-        before = resident(server.process.pid)
+        before = resident(server.process.pid), resident(editor.process.pid)
         producer.go()
         for reader in readers:
             reader.join()
-        after = resident(server.process.pid)
+        edited.all.wait(20)
+        after = resident(server.process.pid), resident(editor.process.pid)
         producer.join()
-    for each in found:
+    print(f"read {[len(each) for each in found]}, by the editor {len(edited.found)}")
+    for each in (*found, edited.found):
         assert each == list(range(RATE * SECONDS))
-    print(f"server {before} -> {after} kB, session {producer.memory} kB")
-    assert after - before < 20_000
+    print(f"server and editor's agent {before} -> {after} kB, session {producer.memory} kB")
+    assert after[0] - before[0] < 20_000
+    assert after[1] - before[1] < 20_000
     settled = producer.memory[3:]  # the kept events have their size by then; the lists of this test grow
     assert max(settled) - min(settled) < 40_000
 
