@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import agentcli
@@ -34,15 +35,49 @@ SAYING = frozenset(
 """Calls whose texts are printed."""
 
 
-def texts() -> Iterator[tuple[str, int, str]]:
-    """File, line and text: of errors, of what is printed, of help; `…` stands for values."""
+Text = tuple[str, int, str]
+"""File, line and text."""
+
+
+def texts() -> tuple[Text, ...]:
+    """Texts of errors, of what is printed, of help; `…` stands for values."""
+    return _read()[0]
+
+
+def literals() -> tuple[Text, ...]:
+    """All string literals of the packages that speak to people; no docstrings, patterns or lists of words.
+
+    `…` stands for the values of a text: what is between them may be a single word.
+    """
+    return _read()[1]
+
+
+@cache
+def _read() -> tuple[tuple[Text, ...], tuple[Text, ...]]:
+    """Texts and literals of the package, each file parsed once."""
+    printed: list[Text] = []
+    written: list[Text] = []
     for path in sorted(PACKAGE.rglob("*.py")):
         name = str(path.relative_to(PACKAGE))
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            for text in _spoken(node):
-                if " " in text.strip():
-                    yield name, getattr(node, "lineno", 0), text
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        spoken = ((getattr(node, "lineno", 0), text) for node in nodes for text in _spoken(node))
+        printed += ((name, line, text) for line, text in spoken if " " in text.strip())
+        if not name.startswith(FOR_THE_MODEL):
+            written += ((name, line, text) for line, text in _literals(nodes))
+    return tuple(printed), tuple(written)
+
+
+def _literals(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
+    silent = set(_silent(nodes))
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(_strings(node))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+            text = node.value
+        else:
+            continue
+        if " " in text.strip() and "\\" not in text and ".*" not in text:
+            yield getattr(node, "lineno", 0), text
 
 
 def _spoken(node: ast.AST) -> Iterator[str]:
@@ -89,37 +124,16 @@ FOR_THE_MODEL = (
 """Paths whose texts go to the model unless they are errors or printed."""
 
 
-def literals() -> Iterator[tuple[str, int, str]]:
-    """File, line and text of all string literals of the packages that speak to people; no docstrings, patterns or lists of words.
-
-    `…` stands for the values of a text: what is between them may be a single word.
-    """
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = str(path.relative_to(PACKAGE))
-        if name.startswith(FOR_THE_MODEL):
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        silent = set(_silent(tree))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.JoinedStr):
-                text = "".join(_strings(node))
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
-                text = node.value
-            else:
-                continue
-            if " " in text.strip() and "\\" not in text and ".*" not in text:
-                yield name, getattr(node, "lineno", 0), text
-
-
-def _silent(tree: ast.Module) -> Iterator[int]:
+def _silent(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """Identities of strings that nobody is shown: docstrings of all but commands, and lists of words to look up."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "word_set":
             yield from map(id, node.args)
-        command = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_command(node)
-        for n, child in enumerate(getattr(node, "body", ()) if not isinstance(node, ast.Lambda | ast.IfExp) else ()):
-            if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant) and not (command and n == 0):
-                yield id(child.value)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            command = not isinstance(node, ast.ClassDef | ast.Module) and _is_command(node)
+            for n, child in enumerate(node.body):
+                if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant) and not (command and n == 0):
+                    yield id(child.value)
 
 
 def pages() -> Iterator[tuple[str, int, str]]:

@@ -78,6 +78,7 @@ def test_a_later_run_is_compared_with_the_last_one_and_says_where_flipped_tasks_
     assert kept["against"][0]["differences"][0]["verdict"] == "no difference shown"
 
 
+@pytest.mark.slow
 def test_a_bench_that_is_killed_goes_on_and_runs_nothing_twice(program: Program) -> None:
     folder = tasks(program.base / "set", 4)
     name = model(program.base, "m", "true", before="sleep 0.3")

@@ -7,24 +7,16 @@ import pytest
 
 from agentcli.core.record import Mode
 from tests.permissions.answers import answered, read, workspace_of
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="folders of the system are other ones elsewhere")
 
 
-def check(mode: Mode, top: Path) -> None:
-    workspace = workspace_of(top.resolve())
-    expected = {command: answer for each, answer, command in read() if each == mode}
-    assert len(expected) > 300
+@pytest.mark.parametrize(
+    ("part", "mode"), sampled([(part, mode) for part in range(3) for mode in ("ask", "auto", "yolo")], 4)
+)
+def test_commands_are_answered_as_before(part: int, mode: Mode, tmp_path: Path) -> None:
+    workspace = workspace_of(tmp_path.resolve())
+    expected = dict([(command, answer) for each, answer, command in read() if each == mode][part::3])
+    assert len(expected) > 100
     assert {command: answered(command, mode, workspace) for command in expected} == expected
-
-
-def test_commands_are_answered_as_before_in_mode_ask(tmp_path: Path) -> None:
-    check("ask", tmp_path)
-
-
-def test_commands_are_answered_as_before_in_mode_auto(tmp_path: Path) -> None:
-    check("auto", tmp_path)
-
-
-def test_commands_are_answered_as_before_in_mode_yolo(tmp_path: Path) -> None:
-    check("yolo", tmp_path)

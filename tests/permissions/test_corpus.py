@@ -13,6 +13,7 @@ from agentcli.permissions.rules import Rules
 from agentcli.permissions.shell.parse import parse
 from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
+from tests.sampling import sampled
 
 SAFE = commands("safe.txt") + commands("everyday.txt")
 HOSTILE = commands("hostile.txt") + commands("traps.txt")
@@ -41,10 +42,12 @@ def test_no_ordinary_reading_command_asks(workspace: Workspace) -> None:
     assert [command for command in SAFE if decided(command, workspace) != "allow"] == []
 
 
-def test_no_hostile_command_runs_unasked(workspace: Workspace) -> None:
-    assert len(HOSTILE) > 2_500
-    assert [command for command in HOSTILE if decided(command, workspace) == "allow"] == []
-    assert [command for command in HOSTILE[::5] if decided(command, workspace, "plan") == "allow"] == []
+@pytest.mark.parametrize("part", sampled(range(3), 3))
+def test_no_hostile_command_runs_unasked(workspace: Workspace, part: int) -> None:
+    hostile = HOSTILE[part::3]
+    assert len(hostile) > 800
+    assert [command for command in hostile if decided(command, workspace) == "allow"] == []
+    assert [command for command in hostile[::5] if decided(command, workspace, "plan") == "allow"] == []
 
 
 def test_no_search_reads_a_secret_unasked(tmp_path: Path) -> None:

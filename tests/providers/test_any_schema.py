@@ -56,7 +56,7 @@ def deep(levels: int) -> dict[str, Any]:
     return found
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @example(NULL)
 @example({"type": "object", "properties": {"a": {"type": "number", "default": float("nan")}}})
 @given(ROOTS)
