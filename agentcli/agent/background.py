@@ -10,6 +10,7 @@ from agentcli.agent.ports import Prompt
 from agentcli.agent.tool_context import offer
 from agentcli.core.event import Event, Noticed
 from agentcli.core.message import reminder
+from agentcli.core.sanitise import safe_line
 from agentcli.tools.jobs import Jobs
 
 
@@ -17,9 +18,9 @@ def jobs_of(jobs: Jobs) -> SessionFeature:
     """Return the feature of a session's background commands."""
 
     async def due(_: asyncio.Event) -> AsyncIterator[Event | str | Prompt]:
-        waking = ", ".join(jobs.waking())
+        waking = "; ".join(jobs.waking())
         if texts := jobs.news():
-            yield Noticed(f"Woken by {waking}.")
+            yield Noticed(safe_line(f"Woken by {waking}"))
             yield Prompt("", tuple(map(reminder, texts)), typed=False)
 
     return SessionFeature(

@@ -135,8 +135,8 @@ class Jobs:
         return [*lines, *ended]
 
     def waking(self) -> Sequence[str]:
-        """Return the ids of the jobs with news that the model wants to be woken for."""
-        return [job.id for job in self._jobs.values() if _wakes(job)]
+        """Return the jobs with news that the model wants to be woken for: the id of each with the first of its lines, or its end."""
+        return [_why(job) for job in self._jobs.values() if _wakes(job)]
 
     async def woken(self) -> bool:
         """Wait until a job has such news; False at once if none can have any."""
@@ -257,6 +257,15 @@ class Fresh:
 
 def _wakes(job: Job) -> bool:
     return job.watch is not None and (job.watch.has_news or (job.ended is not None and not job.reported))
+
+
+def _why(job: Job) -> str:
+    line = job.watch.first if job.watch is not None else ""
+    return f"{job.id}: {line[:_SHOWN]}" if line else f"{job.id}, which has ended"
+
+
+_SHOWN = 80
+"""Characters of a line that a person is shown as the reason of a wake."""
 
 
 async def _run(job: Job, prepared: Command, limit: int) -> None:

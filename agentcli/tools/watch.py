@@ -55,6 +55,11 @@ class Watch:
         return bool(self._lines) and now >= self._not_before
 
     @property
+    def first(self) -> str:
+        """The first line that waits for the model; empty if there is none."""
+        return self._lines[0].strip() if self._lines else ""
+
+    @property
     def waits(self) -> bool:
         """True if lines wait for the model, or may come."""
         return bool(self._lines) or not self.over
