@@ -26,6 +26,7 @@ HEAVY = (
     "uvicorn",
     "yaml",
     "jsonschema",
+    "opentelemetry",
 )
 
 

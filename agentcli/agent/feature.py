@@ -57,6 +57,10 @@ Follow = Callable[[TurnEnded, asyncio.Event], AsyncIterator[Event | Prompt]]
 """Continues the work after a turn: yields events, and last a prompt for one more turn, if any. A TurnEnded replaces the turn's own."""
 
 
+Watch = Callable[[AsyncIterator[Event]], AsyncIterator[Event]]
+"""Passes the events of a turn on unchanged, and sees them, its beginning and its end."""
+
+
 Due = Callable[[asyncio.Event], AsyncIterator[Event | str | Prompt]]
 """Yields events, and last what begins a turn by itself, if anything: a text as a person types it, or a prompt for the model."""
 
@@ -104,6 +108,8 @@ class SessionFeature:
     """Notes for the person when a session is opened that has a state of the feature on record."""
     notices: Callable[[], Iterable[Event]] = tuple
     """Notices for the person before a turn."""
+    watch: Watch | None = None
+    """Sees the events of each turn before the front end does."""
     closed: Callable[[], None] = nothing
     """Stops the feature's processes and tasks when the session is closed."""
 
@@ -153,6 +159,12 @@ class FeatureList:
         """Return the first objection to the end of a turn with this reply."""
         said = (one.before_end(reply) for one in self.all)
         return next((objection for objection in said if objection != Unfinished()), Unfinished())
+
+    def watched(self, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+        """Return the events of a turn, seen by the features that watch it."""
+        for one in self.all:
+            events = one.watch(events) if one.watch is not None else events
+        return events
 
     def ended(self, ended: TurnEnded) -> Iterator[Event]:
         """Return events for the person after a turn."""

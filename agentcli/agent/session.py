@@ -111,11 +111,14 @@ class AgentSession:
         """Drop an allow rule that an answer of the person has added or saved."""
         self._approval.forget(rule)
 
-    async def turn(self, prompt: Prompt, interrupt: asyncio.Event, *, continues: bool = False) -> AsyncIterator[Event]:
+    def turn(self, prompt: Prompt, interrupt: asyncio.Event, *, continues: bool = False) -> AsyncIterator[Event]:
         """Answer a prompt as `loop.turn` does, then the prompts with which features continue the work.
 
         If it `continues` the former turn, that one's limits count for both. Ends with exactly one TurnEnded; raises AgentError if it cannot begin.
         """
+        return self._features.watched(self._turn(prompt, interrupt, continues))
+
+    async def _turn(self, prompt: Prompt, interrupt: asyncio.Event, continues: bool) -> AsyncIterator[Event]:
         spending = self.core.spending
         rest = spending.limits.rest(spending.steps, *spending.spent()) if continues else None
         spending.limits = rest or self._setup.run.limits()

@@ -178,6 +178,10 @@ class Parent:
     """The identity that hooks get, for a subagent."""
     above: Callable[[], tuple[Spent, Spent]] | None = None
     """Spending of the parent's session and task."""
+    session: str = ""
+    """The id of the parent's session."""
+    agent: str = ""
+    """The name of the subagent's definition."""
     checkpointer: Checkpointer | None = None
     """The parent's checkpointer: the changes of a subagent are undone in the parent's session."""
 

@@ -79,6 +79,16 @@ def _lsp(program: CheckedProgram, core: SessionCore) -> SessionFeature:
     return made or SessionFeature("language servers")
 
 
+def _if_otel(place: str) -> Callable[..., Any]:
+    """Return what calls a function of the telemetry, if the environment asks for it."""
+    return lambda program, *more: later(place)(program, *more) if program.given_env.get("AGENTCLI_OTEL") else ()
+
+
+def _otel(program: CheckedProgram, core: SessionCore) -> SessionFeature:
+    made: SessionFeature | tuple[()] = _if_otel("otel.session:session_feature")(program, core)
+    return made or SessionFeature("opentelemetry")
+
+
 def _if_search(place: str) -> Callable[..., Any]:
     """Return what calls a function of the web search, if it is on."""
     return lambda program, *more: later(place)(program, *more) if program.config.tools.web_search != "off" else ()
@@ -156,6 +166,7 @@ FEATURES: Sequence[Feature] = (
         started=_if_lsp("lsp.configured:started"),
         offers=lambda program: program.config.general.lsp,
     ),
+    Feature("opentelemetry", checks=_if_otel("otel.report:rows"), session=_otel),
     Feature("remote", commands=later("serve.commands:COMMANDS")),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),

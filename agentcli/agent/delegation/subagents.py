@@ -245,6 +245,8 @@ class Subagents:
                 setup.parent.depth + 1,
                 self._core.hooks.identity(kind.name, journal),
                 partial(self._besides, journal),
+                self._core.journal.id,
+                kind.name,
                 self._core.checkpointer,
             ),
         )

@@ -1,0 +1,45 @@
+"""The switch of OpenTelemetry. The variables `OTEL_*` are not enough: many machines set them for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+SWITCH = "AGENTCLI_OTEL"
+CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The variable of the conventions that adds prompts, arguments and outputs."""
+_OFF = ("", "0", "false", "no", "off")
+
+
+def is_on(env: Mapping[str, str]) -> bool:
+    """Return True if the environment asks for telemetry. `OTEL_SDK_DISABLED` overrides the switch, as it does everywhere."""
+    return _set(env, SWITCH) and not _set(env, "OTEL_SDK_DISABLED")
+
+
+def captures_content(env: Mapping[str, str]) -> bool:
+    """Return True if prompts, arguments and outputs may leave the machine."""
+    return _set(env, CONTENT)
+
+
+def missing() -> bool:
+    """Return True if the packages of the extra are not installed."""
+    try:
+        return not (find_spec("opentelemetry.sdk") and find_spec("opentelemetry.exporter.otlp.proto.http"))
+    except ImportError:
+        return True
+
+
+def fault(env: Mapping[str, str]) -> str:
+    """Return the reason why nothing can be sent although the environment asks for it; empty if there is none."""
+    if missing():
+        from agentcli.system.installing import install_extra
+
+        return f"{SWITCH} is set, but the packages of OpenTelemetry are not installed: {install_extra('otel')}"
+    protocol = env.get("OTEL_EXPORTER_OTLP_PROTOCOL", "").strip() or "http/protobuf"
+    if protocol != "http/protobuf":
+        return f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol}, but agentcli sends http/protobuf only: set that, and the address of the HTTP port"
+    return ""
+
+
+def _set(env: Mapping[str, str], name: str) -> bool:
+    return env.get(name, "").strip().lower() not in _OFF
