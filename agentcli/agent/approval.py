@@ -12,6 +12,7 @@ from agentcli.agent.calls.call import Call, beginning
 from agentcli.agent.hooks import NOTHING as NOTHING_SAID
 from agentcli.agent.hooks import Outcome
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
+from agentcli.agent.timed_rules import Judge, Term, TimedRule, TimedRules, timed
 from agentcli.agent.working_folder import replace_cwd
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ToolError
@@ -21,7 +22,7 @@ from agentcli.core.schema import check
 from agentcli.core.tool import DECLINED, Effect, Tool, Traits
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
 
 Preview = Callable[[Tool, Mapping[str, Any], Sequence[Path]], Awaitable[str]]
@@ -58,6 +59,8 @@ class ApprovalGate:
     approve: Approve
     preview: Preview
     save: Callable[[Sequence[str]], None]
+    timed: TimedRules
+    """Rules that end by themselves."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     start_of: Callable[[ToolCall, Tool], Path | None] = lambda *_: None
     """The folder in which a command starts; None for the workspace's own."""
@@ -84,9 +87,14 @@ class ApprovalGate:
         """
         try:
             _checked(call)
-            decision = swayed(self._decide(call), call.hooked, self.mode)
+            judged, needed = self._judged(call)
+            decision = swayed(judged, call.hooked, self.mode)
+            if decision.decision == "allow":
+                self.timed.use(needed)
             if decision.decision != "ask":
                 return call.decided(decision)
+            if ended := self.timed.ended(self._judge(call)):
+                decision = replace(decision, why=f"{ended}. {decision.why}".rstrip(". "))
             ask = await self._ask(call, decision)
             if call.hooked.changed_by:
                 ask = replace(ask, why=f"Changed by the hook {call.hooked.changed_by}. {ask.why}".rstrip())
@@ -149,6 +157,13 @@ class ApprovalGate:
     def _keep(self, decision: Decision, answer: ApprovalResponse) -> None:
         """Add the rules of an answer to the session's, and save the permanent ones."""
         rules = _chosen_rules(decision, answer)
+        lasting = []
+        for rule, term in map(timed, rules):
+            if term is None:
+                lasting.append(rule)
+            else:
+                self._allow_for(rule, term)
+        rules = lasting
         self.rules += parse_rules(allow=rules, origin="session")
         if rules and answer.choice in ("always", "prefix"):
             self._save(rules, answer.everywhere)
@@ -158,8 +173,21 @@ class ApprovalGate:
     def forget(self, rule: str) -> None:
         """Drop an allow rule that an answer has added or saved."""
         answered = ("your answers", "session")
+        self.timed.remove(rule)
         kept = tuple(one for one in self.rules.allow if str(one) != rule or one.origin not in answered)
         self.rules = replace(self.rules, allow=kept)
+
+    def allow_for(self, rule: str, term: Term) -> str:
+        """Allow a rule for a term; return it with our name of its tool. Raises UsageError."""
+        (known,) = in_own_names(parse_rules(allow=[rule], origin="flag"), self.traits).allow
+        self.timed.add(replace(known, origin="session"), term)
+        return str(known)
+
+    def _allow_for(self, rule: str, term: Term) -> None:
+        try:
+            self.notice(f"Allowed in this session {term}: {self.allow_for(rule, term)}")
+        except AgentError as error:
+            self.notice(f"Allowed only once. {error}")
 
     def allow_edits(self) -> None:
         """Switch from mode ask to auto-edit."""
@@ -184,11 +212,22 @@ class ApprovalGate:
             self.notice(TIRED)
 
     def _decide(self, call: Call) -> Decision:
-        workspace = replace_cwd(self.workspace, call.folder)
-        decision = decide(call.call, self.traits, self.rules + self.turn_rules, self.mode, workspace)
+        return self._judged(call)[0]
+
+    def _judged(self, call: Call) -> tuple[Decision, Sequence[TimedRule]]:
+        """Return the decision, and the timed rules without which the call would not be allowed."""
+        decision, needed = self.timed.judged(self._judge(call))
         if call.its_tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
-            return Decision("ask", "plan", "")
-        return decision
+            return Decision("ask", "plan", ""), ()
+        return decision, needed
+
+    def _judge(self, call: Call) -> Judge:
+        rules, workspace = self.rules + self.turn_rules, replace_cwd(self.workspace, call.folder)
+
+        def judge(more: Sequence[Rule]) -> Decision:
+            return decide(call.call, self.traits, rules + Rules(allow=tuple(more)), self.mode, workspace)
+
+        return judge
 
     async def _ask(self, call: Call, decision: Decision) -> ApprovalRequest:
         given, tool = _checked(call), call.its_tool

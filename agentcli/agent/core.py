@@ -15,6 +15,7 @@ from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
 from agentcli.agent.spending import BudgetGuard, TurnSpending
+from agentcli.agent.timed_rules import TimedRules
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.agent.working_folder import WorkingFolder
 from agentcli.context.settings import PolicyName
@@ -153,6 +154,7 @@ def _approval(
         approve=setup.person.approve,
         preview=previews.of,
         save=permissions.save_rules,
+        timed=permissions.timed or TimedRules(log.journal, log.record),
         save_everywhere=permissions.save_everywhere,
         switched=log.switched,
         start_of=folder.start_of,

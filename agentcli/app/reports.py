@@ -65,6 +65,6 @@ class ProgramReports:
         saved = any(rule.origin == "your answers" for rule in session.rules.allow)
         return [
             f"Mode: {session.mode}. {self._program.workspace_policy.sandbox.report}",
-            *(lines or ["No rules set."]),
+            *([*lines, *session.core.approval.timed.lines()] or ["No rules set."]),
             *(["/permissions remove takes a rule back that you saved for this project."] if saved else []),
         ]

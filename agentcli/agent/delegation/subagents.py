@@ -237,7 +237,7 @@ class Subagents:
             prompts=replace(setup.prompts, system=partial(self._system, kind, tools)),
             settings=replace(setup.settings, agent=replace(settings_for(kind, setup.settings.agent), titles=False)),
             servers=servers_for(kind, setup.servers, planning=planning),
-            permissions=replace(setup.permissions, rules=approval.rules + approval.turn_rules),
+            permissions=replace(setup.permissions, rules=approval.rules + approval.turn_rules, timed=approval.timed),
             person=replace(setup.person, approve=self._approve(kind.name, description, setup.person.approve)),
             run=replace(setup.run, limits=self._run_limits),
             changes=lambda _: None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+from agentcli.agent.timed_rules import USAGE, timed
+from agentcli.core.errors import UsageError
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.dialogs.dialogs import Choice
@@ -13,11 +15,22 @@ from agentcli.ui.host import Topic
 
 @command(where="everywhere", at_once=True)
 async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
-    """Show the permission rules in force, or remove a saved one: /permissions [remove [RULE]]
+    """Show the permission rules in force: /permissions [allow RULE for 30m]
 
-    Rules are saved for this project by "always" in an approval. Without RULE, choose from them.
+    `allow RULE for 30m`, or `for 10 calls`, allows calls in this session until then; deny rules and questions that are always asked stay. `remove RULE` ends it, or removes a rule saved for this
+    project by "always" in an approval; without RULE, choose from those.
     """
     word, _, rule = text.strip().partition(" ")
+    if word == "allow":
+        given, term = timed(rule)
+        if term is None:
+            raise UsageError(USAGE)
+        known = context.session.core.approval.allow_for(given, term)
+        yield Said([f"Allowed {term}: {known}. /permissions shows what is left."])
+        return
+    if word == "remove" and context.session.core.approval.timed.remove(rule.strip()):
+        yield Said([f"Removed {rule.strip()}."])
+        return
     if word != "remove":
         yield await _report(context, "permissions")
         return

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.agent.timed_rules import timed
 from agentcli.core.codec.encode import dumps
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
@@ -109,12 +110,12 @@ class Approving:
         """Show rules one after the other to be edited; the response that saves them, or the reason to ask again."""
         rules: list[str] = []
         for rule in offered:
-            line = Dialog(title, entry="", hint="Enter to save · Esc to go back")
+            line = Dialog(title, entry="", hint="Enter to save · or add: for 30m, for 10 calls · Esc to go back")
             if not isinstance(await self._asking.show(line, text=rule), Picked):
                 return ""
             rules.append(self._editor.line.text.strip())
         try:
-            parse_rules(allow=rules, origin="flag")
+            parse_rules(allow=[timed(rule)[0] for rule in rules], origin="flag")
         except UsageError as error:
             return str(error)
         return ApprovalResponse("prefix", rules=tuple(rules), everywhere=everywhere)

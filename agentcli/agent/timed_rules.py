@@ -1,0 +1,208 @@
+"""Allow rules that end by themselves: after a time, or after a number of calls."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.codec.fields import items, number, text, whole
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.errors import AgentError, UsageError
+from agentcli.core.event import seconds_left
+from agentcli.core.journal import Journal
+from agentcli.core.record import Body, FeatureState
+from agentcli.core.text.options import duration
+from agentcli.permissions.decide import Decision
+from agentcli.permissions.rules import Rule, parse_rule
+
+NAME = "timed rules"
+"""The name of their records."""
+MOST = 20
+"""Rules of a session."""
+LONGEST = 86_400.0
+"""Seconds for which a rule may be allowed."""
+_TERM = re.compile(r"(.*\)|[\w*.:-]+)\s+for\s+(?:(\d{1,6})\s+calls?|(\d\S*[smh]))", re.DOTALL)
+USAGE = "Write RULE for 30m, or RULE for 10 calls: at most 24h."
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """For how long a rule is allowed: for a number of calls, or else for so many seconds."""
+
+    calls: int = 0
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        if self.calls:
+            return f"for {self.calls:,} call{'s' * (self.calls != 1)}"
+        return f"for {seconds_left(self.seconds)}"
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRule:
+    """A rule with its term. `left` are its calls; it ends at `until`, in seconds since the epoch, or once the machine has run for `uptime` seconds,
+    whichever comes first: so no change of the clock prolongs it.
+    """
+
+    rule: Rule
+    term: Term
+    left: int = 0
+    until: float = 0.0
+    uptime: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time of the day, the time since the machine was started, and the name of this start; empty if there is none."""
+
+    now: Callable[[], float]
+    uptime: Callable[[], float]
+    start: Callable[[], str]
+
+
+def _uptime() -> float:
+    """Return the seconds since the start of the machine, with its sleep if the system counts it."""
+    boottime = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boottime is None else time.clock_gettime(boottime)
+
+
+def _start() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+CLOCK = Clock(time.time, _uptime, _start)
+
+Judge = Callable[[Sequence[Rule]], Decision]
+"""Decides about a call with further allow rules."""
+
+
+class TimedRules:
+    """The timed rules of a session and of its subagents, which share their calls. Each change is recorded, so that a resumed session continues with what is left.
+
+    Only records of this very session count: neither a copy of it nor a file from outside grants anything.
+    """
+
+    def __init__(self, journal: Journal, record: Callable[[Body], object], clock: Clock = CLOCK) -> None:
+        self._journal, self._record, self._clock = journal, record, clock
+        kept = journal.history.features.get(NAME)
+        self._rules: tuple[TimedRule, ...] = () if kept is None else self._read(kept.data)
+
+    def add(self, rule: Rule, term: Term) -> None:
+        """Allow a rule for a term, which replaces a former one. Raises UsageError if there are too many."""
+        others = [each for each in self._rules if each.rule != rule]
+        live = [each for each in others if self._lives(each)]
+        if len(live) >= MOST:
+            raise UsageError(
+                f"{MOST} rules are allowed for a time already, the maximum. /permissions remove RULE ends one."
+            )
+        clock = self._clock
+        ends = (clock.now() + term.seconds, clock.uptime() + term.seconds) if term.seconds else (0.0, 0.0)
+        self._keep((*others[-MOST:], TimedRule(rule, term, term.calls, *ends)))
+
+    def remove(self, rule: str) -> bool:
+        """End a rule; return False if there is none."""
+        others = tuple(each for each in self._rules if str(each.rule) != rule)
+        found = any(self._lives(each) for each in self._rules if str(each.rule) == rule)
+        if found:
+            self._keep(others)
+        return found
+
+    def lines(self) -> Sequence[str]:
+        """Return the rules in force with what is left, for people."""
+        return [f"allow  {each.rule}  ({self._left(each)} left)" for each in self._rules if self._lives(each)]
+
+    def judged(self, judge: Judge) -> tuple[Decision, Sequence[TimedRule]]:
+        """Decide about a call; if it is allowed only by timed rules, return these, too. Nothing is used up."""
+        decision = judge(())
+        needed = [each for each in self._rules if self._lives(each)] if decision.decision == "ask" else []
+        if not needed or judge([each.rule for each in needed]).decision != "allow":
+            return decision, ()
+        for each in sorted(
+            needed, key=lambda each: not each.term.calls
+        ):  # calls are not used up if a time allows it, too
+            fewer = [other for other in needed if other is not each]
+            if judge([other.rule for other in fewer]).decision == "allow":
+                needed = fewer
+        return judge([each.rule for each in needed]), needed
+
+    def use(self, used: Sequence[TimedRule]) -> None:
+        """Count a call that these rules have allowed."""
+        counted = [each for each in used if each.term.calls]
+        if counted:
+            self._keep(tuple(replace(each, left=each.left - 1) if each in counted else each for each in self._rules))
+
+    def ended(self, judge: Judge) -> str:
+        """Return the reason why a call is asked about again: the rule that allowed it has ended. It is said once."""
+        over = [each for each in self._rules if not self._lives(each) and judge([each.rule]).decision == "allow"]
+        if not over:
+            return ""
+        self._keep(tuple(each for each in self._rules if each not in over))
+        return f"The rule {over[0].rule}, allowed {over[0].term}, has ended"
+
+    def _lives(self, each: TimedRule) -> bool:
+        if each.term.calls:
+            return each.left > 0
+        return self._clock.now() < each.until and self._clock.uptime() < each.uptime
+
+    def _left(self, each: TimedRule) -> str:
+        if each.term.calls:
+            return f"{each.left:,} call{'s' * (each.left != 1)}"
+        return seconds_left(min(each.until - self._clock.now(), each.uptime - self._clock.uptime()))
+
+    def _keep(self, rules: tuple[TimedRule, ...]) -> None:
+        self._rules = rules
+        raw = [
+            {
+                "rule": str(each.rule),
+                "calls": each.term.calls,
+                "seconds": each.term.seconds,
+                "left": each.left,
+                "until": each.until,
+                "uptime": each.uptime,
+            }
+            for each in rules
+        ]
+        self._record(FeatureState(NAME, {"rules": raw, "session": self._journal.id, "start": self._clock.start()}))
+
+    def _read(self, data: Mapping[str, Any]) -> tuple[TimedRule, ...]:
+        """Return the recorded rules. Times of another start of the machine have ended: nobody knows how much time has passed."""
+        try:
+            if text(data, "session") != self._journal.id:
+                return ()
+            same = text(data, "start") != "" and text(data, "start") == self._clock.start()
+            return tuple(_rule(raw, same) for raw in items(data, "rules", dict))
+        except (TypeError, KeyError, AgentError):
+            return ()
+
+
+def timed(given: str) -> tuple[str, Term | None]:
+    """Split `RULE for 30m` or `RULE for 10 calls`; the term is None for a rule alone. Raises UsageError for a term that is none."""
+    found = _TERM.fullmatch(given.strip())
+    if found is None:
+        return given.strip(), None
+    if found[2]:
+        if not int(found[2]):
+            raise UsageError(USAGE)
+        return found[1], Term(calls=int(found[2]))
+    seconds = duration(found[3], "for")
+    if seconds > LONGEST:
+        raise UsageError(USAGE)
+    return found[1], Term(seconds=seconds)
+
+
+def _rule(raw: Mapping[str, Any], same_start: bool) -> TimedRule:
+    term = Term(max(0, whole(raw, "calls")), max(0.0, number(raw, "seconds") or 0.0))
+    until = number(raw, "until") or 0.0
+    return TimedRule(
+        parse_rule(text(raw, "rule", None), "session"),
+        term,
+        min(whole(raw, "left"), term.calls),
+        until if same_start else 0.0,
+        number(raw, "uptime") or 0.0,
+    )
