@@ -23,7 +23,7 @@ def imported(program: Program, name: str) -> str:
     return ran.out.strip()
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", sampled(MODELS, 2))
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_session_of_today_goes_on_with_either_provider(program: Program, name: str, model: str) -> None:
     session = imported(program, name)

@@ -122,7 +122,7 @@ def test_a_window_that_is_closed_ends_the_plain_program_too(program: Program, ma
 
 
 @linux
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", sampled([signal.SIGINT, signal.SIGTERM], 2), ids=lambda number: number.name)
 @pytest.mark.parametrize("front", ["full", "plain"])
 def test_a_signal_that_comes_again_and_again_changes_nothing_of_the_end(
     program: Program, front: str, number: signal.Signals

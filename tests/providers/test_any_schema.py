@@ -17,6 +17,7 @@ from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import say
 from tests.loopback import Loopback
 from tests.providers.hearing import ALL, connected, hear, request
+from tests.sampling import sampled
 
 KEYWORDS = (
     "type", "enum", "const", "default", "examples", "properties", "required", "items", "prefixItems", "additionalProperties", "allOf",
@@ -80,7 +81,7 @@ def test_what_a_broken_keyword_leaves_is_kept() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", sampled(ALL, 2))
 def test_a_request_with_a_tool_of_any_schema_is_accepted(name: str) -> None:
     """A schema as servers' tools have it, and raw, as a stored session may hold it."""
     model = spec(name)
