@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from agentcli.agent import loop
 from agentcli.agent.checkpointing import UndoStack
@@ -161,6 +162,8 @@ class AgentSession:
         if admitted and isinstance(admitted[-1], TurnEnded):
             return
         try:
+            if self._setup.run.lock is not None:
+                self._require_same(self._setup.run.lock)
             require_readable(prompt, self.rules, self._setup)
             prompt = await self.extensions.expanded(prompt) if prompt.typed else prompt
         except InputError as error:
@@ -178,6 +181,11 @@ class AgentSession:
                         yield event
             finally:
                 self.journal.settle()
+
+    def _require_same(self, lock: Mapping[str, Any]) -> None:
+        from agentcli.agent.run_lock import lock_of, require_same  # few runs have one
+
+        require_same(lock, lock_of(self.history, self.model.name, self.mode))
 
     async def prepare(self, interrupt: asyncio.Event) -> None:
         """Wait for servers that are being connected, and settle what each request begins with, once for the whole session.

@@ -201,6 +201,8 @@ class RunSetup:
     notes: Sequence[str] = ()
     """Notes for the person about the settings."""
     strict: bool = False
+    lock: Mapping[str, Any] | None = None
+    """The lock that it is held to; see `agentcli.agent.run_lock`."""
 
 
 def no_hooks(*_: object) -> Hooks:

@@ -138,6 +138,9 @@ class Options:
     output_schema: Annotated[
         str, Flag("with -p: the answer must be JSON that matches the JSON Schema in this file", "FILE")
     ] = ""
+    lock: Annotated[
+        str, Flag("with -p: refuse to run if model, tools or prompt differ from those of this lock file", "FILE")
+    ] = ""
     trust: Annotated[bool, Flag("trust this folder for this run", also=("acp",))] = False
     plain: Annotated[bool, Flag("print plain lines: no colours, no cursor movement", also=("demo",))] = False
     then: tuple[str, ...] = ()

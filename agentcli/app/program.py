@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from agentcli.agent.checkpointing import MakeChanges
 from agentcli.agent.delegation.kinds import servers_for, settings_for, tools_for
@@ -225,12 +226,20 @@ class Program(ProjectContext):
                 limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
                 one_turn=front_end.one_turn,
                 notes=(*notes, *self._notes(hooks.notes)),
+                lock=self._lock(),
             ),
             hooks=partial(hooks_of, hooks.hooks),
             extensions=self.look_for_extensions,
             servers=servers,
             changes=self._changes,
         )
+
+    def _lock(self) -> Mapping[str, Any] | None:
+        if not self.options.lock:
+            return None
+        from agentcli.agent.run_lock import read_lock
+
+        return read_lock(self.options.lock)
 
     def _notes(self, hooks: Sequence[str]) -> Sequence[str]:
         """Return notes for the person about settings, extensions, hooks and servers before the first prompt."""

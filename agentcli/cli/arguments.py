@@ -64,6 +64,8 @@ def contradiction(options: Options) -> str:
         return "--session-id is for a new session; to continue one: agentcli resume ID."
     if options.output_schema and not options.print:
         return "--output-schema needs -p: agentcli -p PROMPT --output-schema FILE."
+    if options.lock and not options.print:
+        return "--lock needs -p: agentcli -p PROMPT --lock FILE."
     if options.handoff is not None and (options.session is None or not options.print):
         return (
             "--handoff needs a session and -p: agentcli resume SESSION --handoff TEXT -p PROMPT. "

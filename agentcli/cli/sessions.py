@@ -74,6 +74,18 @@ def show(
 
 
 @app.command()
+def lock(selector: Selector, cwd: InProject = "") -> None:
+    """Print a lock file for `-p --lock FILE`: version, model, tools and prompt of the session."""
+    from agentcli.agent.run_lock import lock_of
+
+    session = _read(selector, cwd)
+    history = session.history
+    if not history.system:
+        raise InputError(f"Session {session.id} has made no request yet.")
+    say_json(lock_of(history, history.model, history.mode, session.info.version))
+
+
+@app.command()
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORDS", help="all must occur, in any order and case")],
     all: AllProjects = False,

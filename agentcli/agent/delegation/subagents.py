@@ -239,7 +239,7 @@ class Subagents:
             servers=servers_for(kind, setup.servers, planning=planning),
             permissions=replace(setup.permissions, rules=approval.rules + approval.turn_rules, timed=approval.timed),
             person=replace(setup.person, approve=self._approve(kind.name, description, setup.person.approve)),
-            run=replace(setup.run, limits=self._run_limits),
+            run=replace(setup.run, limits=self._run_limits, lock=None),
             changes=lambda _: None,
             parent=Parent(
                 setup.parent.depth + 1,

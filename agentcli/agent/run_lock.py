@@ -1,0 +1,105 @@
+"""Lock files: what the requests of a run begin with, so that another run can be held to the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentcli import __version__
+from agentcli.agent.setup import WHERE
+from agentcli.core.errors import InputError
+from agentcli.core.history import History
+
+FORMAT = 1
+"""The version of the format."""
+_SECTION = re.compile(r"^(?=#{1,2} )", re.MULTILINE)
+_ENTRY = re.compile(r"- ([\w.-]+(?::[\w.-]+)*)")
+_LISTS = ("# Skills", "# Agents")
+"""Sections with one entry a line, which are named each."""
+_NAME = 60
+"""Characters of the name of a section."""
+
+Json = Mapping[str, Any]
+
+
+def lock_of(history: History, model: str, mode: str, version: str = __version__) -> Json:
+    """Return the lock of a session. Its folder and circumstances are left out: they differ from machine to machine."""
+    return {
+        "lock": FORMAT,
+        "agentcli": version,
+        "model": model,
+        "mode": mode,
+        "policy": history.policy,
+        "tools": {str(tool["name"]): _hash(json.dumps(tool, sort_keys=True)) for tool in history.tools},
+        "prompt": {name: _hash(text) for name, text in _parts(history.system)},
+    }
+
+
+def read_lock(file: str) -> Json:
+    """Return the lock in a file. Raises InputError for a file that is none."""
+    try:
+        found = json.loads(Path(file).read_bytes())
+    except OSError as error:
+        raise InputError(f"Can't read {file}: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} is not JSON.") from error
+    tables = ("tools", "prompt")
+    if not isinstance(found, dict) or not all(isinstance(found.get(name), dict) for name in tables):
+        raise InputError(f"{file} is not a lock file. `agentcli sessions lock SESSION` writes one.")
+    if found.get("lock") != FORMAT:
+        raise InputError(f"{file} has another format than this version reads. Write it again.")
+    return found
+
+
+def require_same(lock: Json, now: Json) -> None:
+    """Raise InputError, naming each difference, if a run does not begin as its lock says."""
+    found = [*_differences(lock, now)]
+    if found:
+        raise InputError("\n".join(["This run differs from its lock file:", *(f"- {line}" for line in found)]))
+
+
+def _differences(lock: Json, now: Json) -> Iterator[str]:
+    for name in ("agentcli", "model", "mode", "policy"):
+        if lock.get(name) != now[name]:
+            yield f"{name}: {now[name]}, locked {lock.get(name)}"
+    for table, what in (("tools", "tool"), ("prompt", "prompt")):
+        before, after = lock[table], now[table]
+        for name in sorted({*before, *after}):
+            if before.get(name) != after.get(name):
+                yield f"{what}: {name} {'is new' if name not in before else 'is missing' if name not in after else 'has changed'}"
+
+
+def _parts(system: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the sections of a system prompt with their names; files below the session's folder by their place in it."""
+    folder = next((found[1] for block in system if (found := re.search(r"^Folder: (.+)$", block, re.MULTILINE))), "")
+    seen: dict[str, int] = {}
+    for block in system:
+        if block.startswith(WHERE):
+            continue
+        for section in _SECTION.split(block.replace(f"{folder}/", "") if folder else block):
+            for name, text in _entries(section):
+                seen[name] = seen.get(name, 0) + 1
+                yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), text
+
+
+def _entries(section: str) -> Iterator[tuple[str, str]]:
+    """Yield a section with its name, or the entries of a list of skills or agents."""
+    title = section.strip().partition("\n")[0]
+    if not title:
+        return
+    rest = []
+    for line in section.split("\n"):
+        entry = _ENTRY.match(line) if title in _LISTS else None
+        if entry is None:
+            rest.append(line)
+        else:
+            yield f"{title.lstrip('# ').lower()}: {entry[1]}", line
+    yield title.lstrip("# ")[:_NAME], "\n".join(rest).strip()
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
