@@ -64,6 +64,9 @@ def test_a_terminal_that_was_killed_is_waited_for_until_its_session_is_resumed(p
         (row,) = json.loads(program.run("ps", "--json").out)
         with program.terminal("attach", row["session"]) as a:
             a.until("first words")
+            t.send("live words\r")
+            a.until("live words")
+            a.until("The session is idle.")
             os.kill(row["pid"], signal.SIGKILL)
             a.until("The session has ended.")
             with program.terminal("resume", row["session"], *more) as again:
@@ -73,6 +76,7 @@ def test_a_terminal_that_was_killed_is_waited_for_until_its_session_is_resumed(p
                 a.until("> second words")
                 a.settle()
                 assert "\n".join(a.history()).count("> first words") == 1
+                assert "\n".join(a.history()).count("> live words") == 1
                 assert "\n".join(a.history()).count("> second words") == 1
 
 

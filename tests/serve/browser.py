@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -49,6 +51,7 @@ class Browser:
                     raise
                 time.sleep(0.1)
         self._session = made["sessionId"]
+        self._pid = int(made["capabilities"]["goog:processID"])
         scheme = {"name": "prefers-color-scheme", "value": "dark" if self._dark else "light"}
         self.cdp("Emulation.setEmulatedMedia", features=[scheme])
         width, height = self._size
@@ -64,10 +67,14 @@ class Browser:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, AssertionError):  # it may have been killed
             self._call("DELETE", "")
         self._driver.terminate()
         self._driver.wait()
+
+    def kill(self) -> None:
+        """Kill the browser, as a crash of it."""
+        os.kill(self._pid, signal.SIGKILL)
 
     def open(self, address: str) -> None:
         self._call("POST", "/url", {"url": address})

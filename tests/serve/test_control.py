@@ -61,8 +61,11 @@ def test_a_client_sends_a_message_and_follows_the_turn(tmp_path: Path) -> None:
         front, to = await shared(tmp_path, say(f"Hello, {SECRET} and more. " * 3))
         state = await client.request(to, "page", do="state")
         reading = asyncio.ensure_future(events(to, state["cursor"], idle))
-        assert (await client.request(to, "page", do="say", text="hi"))["how"] == "begun"
+        begun = await client.request(to, "page", do="say", text="hi")
+        assert (begun["how"], begun["turn"]) == ("begun", 1)
         found = await reading
+        ends = [(each["turn"], each["ending"]) for each in found if each["type"] == "turn_ended"]
+        assert ends == [(1, "done")]
         assert SECRET not in json.dumps(found)
         whole = [each["text"] for each in found if each["type"] == "message" and not each.get("delta")]
         assert whole == ["hi", "Hello, [redacted secret] and more. " * 3]

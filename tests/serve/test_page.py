@@ -190,3 +190,28 @@ def test_the_page_survives_the_end_of_the_server_and_of_the_session(program: Pro
             browser.until("idle", "#facts")
             for text, count in (("Begin", 1), ("Go on", 1), ("One.", 2), ("Two.", 2)):
                 assert browser.text("#transcript").count(text) == count
+
+
+def test_a_browser_that_was_killed_costs_the_session_nothing_and_the_next_one_finds_its_question(
+    program: Program, tmp_path: Path
+) -> None:
+    with serving(program, {"text": "One.", "calls": [bash("touch made", 1)]}, {"text": "Two."}) as server:
+        with Browser(tmp_path / "first") as first:
+            first.open(server.link)
+            first.until("New session")
+            first.type("#first", "Begin")
+            first.click("Start")
+            first.until("Yes, once")
+            first.kill()
+        (row,) = json.loads(program.run("ps", "--json").out)
+        assert row["state"] == "waits"
+        with Browser(tmp_path / "second", 390) as second:
+            second.open(server.link)
+            second.until("New session")
+            second.run("location.hash = arguments[0]", f"s={row['session']}")
+            second.until("Yes, once")
+            second.click("Yes, once", ".choices button")
+            second.until("Two.", "#transcript")
+            for text in ("Begin", "One.", "Two."):
+                assert second.text("#transcript").count(text) == 1
+    assert (program.work / "made").exists()
