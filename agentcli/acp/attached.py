@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -47,6 +48,7 @@ _GRACE = 1.0
 """Time in seconds for a turn to end after it was stopped."""
 _KINDS: Mapping[str, PermissionOptionKind] = {"once": "allow_once", NO: "reject_once"}
 
+_log = logging.getLogger(__name__)
 Json = Mapping[str, Any]
 
 
@@ -103,7 +105,7 @@ class AttachedSession:
         with answered():
             state, more = await elsewhere.request(do="state"), await elsewhere.request(do="tools")
             history = await asyncio.to_thread(elsewhere.history)
-        tools = [_Tool(name, Traits(**traits)) for name, traits in more["tools"].items()]
+        tools = [_Tool(name, _traits(traits)) for name, traits in more["tools"].items()]
         return cls(client, offers, elsewhere, _View(history, Path(state["folder"]), _Model(int(more["window"])), tools))
 
     async def announce(self, replays: bool = False) -> None:
@@ -193,7 +195,12 @@ class AttachedSession:
     async def _hear(self, event: Json) -> None:
         if event["type"] in ("tool_result", "usage"):
             await self._catch_up()  # the todo list and the cost are of the records
-        for heard in self._heard.of(event):
+        try:
+            all_heard = [*self._heard.of(event)]
+        except (KeyError, TypeError) as error:  # the other program may be of another version
+            _log.warning("an event of a shared session cannot be read: %r", error)
+            return
+        for heard in all_heard:
             await self._show(heard)
             if isinstance(heard, TurnEnded):
                 self._end_turn(int(event["turn"]), heard)
@@ -316,6 +323,11 @@ class AttachedSession:
         """Wait until all updates are sent; if the client has disconnected, its connection ends by itself."""
         sending, self._sending = self._sending, []
         await asyncio.gather(*sending, return_exceptions=True)
+
+
+def _traits(told: Json) -> Traits:
+    """Return the traits of a tool; the other program may be of a version that knows more of them."""
+    return Traits(**{name: value for name, value in told.items() if name in Traits.__slots__})
 
 
 def options_of(question: Json) -> list[PermissionOption]:

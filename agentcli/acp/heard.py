@@ -58,7 +58,7 @@ class Heard:
                 given = event["status"], event["output"], event["truncated"]
                 yield _recorded(ToolResult(event["id"], event["name"], *given))
             case "usage":
-                usage = Usage(**{name: event[name] for name in Usage.__slots__})
+                usage = Usage(**{name: event[name] for name in Usage.__slots__ if name in event})
                 yield UsageReported(usage, event["cost"], event["context"], event["kind"])
             case "prune":
                 yield Pruned(tuple(event["cleared"]), event["tokens"], event["why"])
@@ -80,6 +80,8 @@ class Heard:
         if thought or text:
             yield from self._rest_of_thought(thought)
             yield from self._rest_of_text(text)
+        else:
+            self._whole = True
 
     def _said(self, text: str, delta: bool) -> Iterator[Event]:
         if delta:
