@@ -198,7 +198,7 @@ class AttachedSession:
         try:
             all_heard = [*self._heard.of(event)]
         except (KeyError, TypeError) as error:  # the other program may be of another version
-            _log.warning("an event of a shared session cannot be read: %r", error)
+            _log.warning("unreadable event of a shared session: %r", error)
             return
         for heard in all_heard:
             await self._show(heard)
