@@ -15,6 +15,7 @@ ANNEXES: Mapping[str, str] = {
     "agentcli sessions import": "importers.sessions_command_line:import_sessions",
     "programs with sessions": "importers.sessions.discover:PROGRAMS",
     "check of other programs": "importers.config.checks:rows",
+    "differences from claude": "importers.config.differences:differences",
     "rules of claude": "importers.config.claude:restrictions",
     "rules of codex": "importers.config.codex:restrictions",
     "rules of gemini": "importers.config.gemini:restrictions",

@@ -14,7 +14,9 @@ from agentcli.cli.flags import InFolder, Json, Set, Trust
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
 from agentcli.cli.progress import Progress
+from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe
+from agentcli.core.text.plural import plural
 
 if TYPE_CHECKING:
     from agentcli.app.doctor import Finding
@@ -165,9 +167,15 @@ def doctor(
         bool, typer.Option("--live", help="ask each endpoint, and send one small paid request each if you agree")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="with --live: send the requests without asking")] = False,
+    coming_from: Annotated[
+        str, typer.Option("--from", metavar="claude", help="only list what behaves otherwise than in Claude Code")
+    ] = "",
     cwd: InFolder = "",
 ) -> None:
     """Check keys, endpoints, folders, tools and sessions."""
+    if coming_from:
+        _say_differences(coming_from, cwd, json)
+        return
     from agentcli.app.doctor import diagnose
     from agentcli.app.program import Program
 
@@ -184,6 +192,25 @@ def doctor(
         _say_live(answers)
     if not all(finding.ok for finding in findings if finding.needed):
         raise typer.Exit(1)
+
+
+def _say_differences(name: str, cwd: str, json: bool) -> None:
+    """Print what of another program's files behaves otherwise here. The folder counts as trusted for it; nothing is started."""
+    from agentcli.annexes import annex
+    from agentcli.app.program import Program
+
+    if name != "claude":
+        raise UsageError(f"--from takes claude, not {name!r}.")
+    found = annex("differences from claude")(Program(Options(cwd=cwd, trust=True)))
+    if json:
+        entries = [{"thing": one.thing, "detail": one.detail} for one in found.differences]
+        say_json({"differences": entries, "same": found.same, "importable": found.importable})
+        return
+    for one in found.differences:
+        say(str(one))
+    say(f"{plural(found.same, 'thing')} {'behaves' if found.same == 1 else 'behave'} the same.")
+    if found.importable:
+        say(f"{plural(found.importable, 'entry')} of ~/.claude: only after `agentcli import-config claude`.")
 
 
 _VERDICTS = {"ok": "green", "warn": "yellow", "FAIL": "bold red"}

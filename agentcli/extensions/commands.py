@@ -16,6 +16,7 @@ COMMANDS = 1_000
 DEPTH = 4
 """Levels of folders to look at; names below the first level are part of the command's name."""
 _SYNTAX: dict[str, Syntax] = {".claude": "claude", ".gemini": "gemini", ".opencode": "opencode"}
+_WITHOUT_EFFECT = ("hooks", "disallowed-tools", "disable-model-invocation")
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -48,6 +49,9 @@ def load(found: Found, notes: list[str]) -> Template | None:
         return None
     if parsed.trouble:
         notes.append(f"{display_path(path)}: {parsed.trouble}.")
+    for field in _WITHOUT_EFFECT:
+        if field in parsed.fields:
+            notes.append(f"Command {prefix}{name}: the field {field} has no effect here.")
     return Template(
         name=prefix + name,
         description=parsed.text("description") or _first_line(parsed.body),

@@ -62,7 +62,7 @@ MAX_BYTES = 1_000_000
 _NAMES = re.compile(r"[\w ,|-]+")
 _CONDITION = re.compile(r"[^()\s]+(?:\(.*\))?", re.DOTALL)
 """Form of an `if`: a tool, or a tool with a pattern in parentheses."""
-_FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
+FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
         "command": (str,),
         "timeout": (int, float),
@@ -74,6 +74,7 @@ _FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "allowedEnvVars": (list,),
     }
 )
+"""Fields of a hook that have an effect, with their types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +264,7 @@ class _Reading:
                 yield hook
 
     def _hook(self, event: str, matcher: str, entry: Mapping[str, Any]) -> Hook | None:
-        wrong = [key for key, kinds in _FIELDS.items() if key in entry and not _is(entry[key], kinds)]
+        wrong = [key for key, kinds in FIELDS.items() if key in entry and not _is(entry[key], kinds)]
         args, secrets = entry.get("args"), entry.get("allowedEnvVars") or ()
         if not all(isinstance(one, str) for one in secrets):
             wrong = ["allowedEnvVars"]

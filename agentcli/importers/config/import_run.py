@@ -127,7 +127,11 @@ class _Present:
                 rules.append(item.value)
                 return "new"
             case _:
-                return _put(self._settings, item.key, item.value)
+                *tables, name = item.key.split(".")
+                inner = self._settings
+                for each in tables:
+                    inner = inner.setdefault(each, {})
+                return _put(inner, name, item.value)
 
 
 def _put(known: dict[str, Any], key: str, value: Any) -> Literal["new", "same", "clash"]:

@@ -420,3 +420,13 @@ def test_names_cannot_write_on_the_terminal(home: Path) -> None:
     put(home / ".claude.json", {"mcpServers": {"\x1b[2J": {"command": "x"}}})
     put(home / ".claude/settings.json", {"permissions": {"allow": ["\x1b[2J"]}})
     assert "\x1b" not in "\n".join(lines(taken(home, "claude")))
+
+
+def test_a_status_line_of_ones_own_stays_and_the_same_one_is_there_already(home: Path) -> None:
+    put(home / ".claude" / "settings.json", {"statusLine": {"type": "command", "command": "date"}})
+    own = home / ".config" / "agentcli" / "config.toml"
+    put(own, '[ui]\nstatus_command = "mine"\n')
+    assert [step.status for step in taken(home, "claude").steps] == ["clash"]
+    assert 'status_command = "mine"' in own.read_text()
+    put(own, "")
+    assert [step.status for _ in range(2) for step in taken(home, "claude").steps] == ["new", "same"]
