@@ -13,7 +13,7 @@ from typing import Any
 from tests.acp.editor import Json, validate
 from tests.e2e.program import Program
 
-SECONDS = 30.0
+SECONDS = 60.0
 
 
 class Editor:

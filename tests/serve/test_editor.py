@@ -108,6 +108,7 @@ class Browser:
         ]
 
 
+@pytest.mark.slow
 def test_two_browsers_two_terminals_and_an_editor_answer_in_turn(program: Program) -> None:
     """Each sees all, once and in order; of two answers to one question the first counts, and the other side is told."""
     names = ["terminal", "browser", "attached", "editor"]
