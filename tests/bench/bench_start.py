@@ -127,6 +127,8 @@ CLAUDE = "anthropic/claude-sonnet-5"
 ONE_SHOTS = {"anthropic": CLAUDE, "google.genai": "google/gemini-3.8-flash", "openai": "openai/gpt-6.2-sol"}
 """A model of each wire by the module of its vendor's SDK."""
 PROGRAM = (sys.executable, "-m", "agentcli")
+FULL = b"k/"
+"""Part of how full the window is, `2.9k/968k`, which only a loaded session knows."""
 
 
 def start(base: Path) -> tuple[float, float, float, float]:
@@ -140,11 +142,7 @@ def start(base: Path) -> tuple[float, float, float, float]:
         # A new line is something that only the editor knows: the early prompt keeps the key for it.
         terminal.send("\nZ")
         usable = echoed + terminal.bytes_until(b"Z")
-        ready = (
-            time.monotonic() - terminal.started
-            if "▕".encode() in terminal.raw
-            else usable + terminal.bytes_until("▕".encode())
-        )
+        ready = time.monotonic() - terminal.started if FULL in terminal.raw else usable + terminal.bytes_until(FULL)
     return painted, echoed, usable, ready
 
 
