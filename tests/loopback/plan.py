@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from agentcli.providers.scripted.model import Reply
@@ -123,10 +124,14 @@ class Asked:
     gone: threading.Event = field(default_factory=threading.Event)
     answered: threading.Event = field(default_factory=threading.Event)
 
-    @property
+    @cached_property
     def json(self) -> Any:
-        """The parsed body."""
+        """The parsed body, which nobody changes; the server drops it once the request is answered."""
         return json.loads(self.body)
+
+    def forget(self) -> None:
+        """Drop the parsed body; the next look at it parses it again."""
+        self.__dict__.pop("json", None)
 
     @property
     def model(self) -> str:

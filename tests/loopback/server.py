@@ -210,6 +210,12 @@ class Loopback:
 
     async def _answer(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
         """Answer one request; what was already read of the next one, or None when the connection is over."""
+        try:
+            return await self._answered(asked, reader, writer)
+        finally:
+            asked.forget()
+
+    async def _answered(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
         rules = RULES[asked.wire]
         try:
             if self.strict:
