@@ -99,4 +99,4 @@ def _usage(asked: Asked, reply: Reply, server: Loopback) -> dict[str, Any]:
         usage["thoughtsTokenCount"] = thoughts
     if read:
         usage["cachedContentTokenCount"] = read
-    return usage | ({"serviceTier": reply.usage.tier or "standard"} if reply.usage else {})
+    return usage

@@ -282,9 +282,11 @@ class Loopback:
     ) -> bytes | None:
         inner = answer.reply if isinstance(answer, Cut | Fail | Idle | Dribble) else answer
         events = self.events(asked, inner)
+        usage = inner.usage if isinstance(inner, Reply) else None
+        tier = f"x-gemini-service-tier: {usage.tier or 'standard'}\r\n" if usage and asked.wire == "google" else ""
         writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n"
-            b"request-id: req_loopback\r\ntransfer-encoding: chunked\r\n\r\n"
+            b"request-id: req_loopback\r\n%btransfer-encoding: chunked\r\n\r\n" % tier.encode()
         )
         next_byte = asyncio.ensure_future(reader.read(1))
         try:

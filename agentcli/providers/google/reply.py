@@ -80,7 +80,8 @@ class Reply:
                 self._malformed = self._malformed or _tool_named(candidate.get("finishMessage"))
                 self._sent = sendable(str(candidate.get("finishMessage") or "")).partition(_HEAD)[2]
         reported = chunk.get("usageMetadata")
-        if reported is not None and (usage := to_usage(reported)) != self._usage:
+        headers = (chunk.get("sdkHttpResponse") or {}).get("headers") or {}
+        if reported is not None and (usage := to_usage(reported, headers)) != self._usage:
             self._usage = usage
             yield UsageSeen(usage)
 
@@ -176,12 +177,15 @@ def _search_report(grounding: Mapping[str, Any]) -> Searched:
     return Searched(tuple(queries), tuple(sources), len(queries))
 
 
-def to_usage(raw: Mapping[str, Any]) -> Usage:
-    """Convert the reported usage; this API counts cached tokens inside the prompt, and thoughts outside the candidates."""
+def to_usage(raw: Mapping[str, Any], headers: Mapping[str, Any]) -> Usage:
+    """Convert the reported usage; this API counts cached tokens inside the prompt, and thoughts outside the candidates.
+
+    A header names the tier: https://ai.google.dev/gemini-api/docs/priority-inference.
+    """
     cached, thoughts = tokens(raw.get("cachedContentTokenCount")), tokens(raw.get("thoughtsTokenCount"))
     prompt = tokens(raw.get("promptTokenCount")) + tokens(raw.get("toolUsePromptTokenCount"))
     output = tokens(raw.get("candidatesTokenCount")) + thoughts
-    return Usage(max(0, prompt - cached), output, thoughts, cached, tier=tier(raw.get("serviceTier")))
+    return Usage(max(0, prompt - cached), output, thoughts, cached, tier=tier(headers.get("x-gemini-service-tier")))
 
 
 def _meta(part: Mapping[str, Any]) -> Meta | None:
