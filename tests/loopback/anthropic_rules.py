@@ -11,7 +11,7 @@ from typing import Any
 from agentcli.providers import catalog
 from agentcli.providers.scripted.model import tokens_of
 from tests.loopback import anthropic_compaction, anthropic_edits, web_search
-from tests.loopback.anthropic_edits import edited, spec_of
+from tests.loopback.anthropic_edits import Edited, edited, spec_of
 from tests.loopback.deferred import check_deferred, expanded, loaded_at_once
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
@@ -63,7 +63,19 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
 
 def prompt_tokens(asked: Asked) -> int:
     """The size of the prompt by the server's own count."""
-    return sum(tokens for _, tokens in cache_blocks(edited(asked.json).body)[0])
+    return sum(tokens for _, tokens in edited_blocks(asked)[0])
+
+
+def as_edited(asked: Asked) -> Edited:
+    """The request with its edits applied."""
+    made: Edited = asked.once("edited", lambda: edited(asked.json))
+    return made
+
+
+def edited_blocks(asked: Asked) -> tuple[list[tuple[bytes, int]], list[int]]:
+    """The cache blocks of the request with its edits applied."""
+    made: tuple[list[tuple[bytes, int]], list[int]] = asked.once("blocks", lambda: cache_blocks(as_edited(asked).body))
+    return made
 
 
 def count(asked: Asked) -> dict[str, Any]:
@@ -85,15 +97,23 @@ def binding(model: str, before: list[Any]) -> Any:
 
 def cache_blocks(body: dict[str, Any]) -> tuple[list[tuple[bytes, int]], list[int]]:
     """The blocks in cache order with their sizes, and the indices of those that carry a mark."""
+    found = _cached(body)
+    deferred = {tool["name"]: tool for tool in body.get("tools") or [] if tool.get("defer_loading")}
+    texts = [json.dumps(expanded(bare(block), deferred), ensure_ascii=False) for block in found]
+    return [(text.encode("utf-8", "surrogatepass"), tokens_of(text)) for text in texts], _marked(found)
+
+
+def _cached(body: dict[str, Any]) -> list[Any]:
     system = body.get("system") or []
     system = [{"type": "text", "text": system}] if isinstance(system, str) else system
     found: list[Any] = [*(loaded_at_once(body) or []), *system]
-    deferred = {tool["name"]: tool for tool in body.get("tools") or [] if tool.get("defer_loading")}
     for message in body["messages"]:
         found += ({"role": message["role"], **block} for block in _content(message))
-    marks = [index for index, block in enumerate(found) if block.get("cache_control")]
-    texts = [json.dumps(expanded(bare(block), deferred), ensure_ascii=False) for block in found]
-    return [(text.encode("utf-8", "surrogatepass"), tokens_of(text)) for text in texts], marks
+    return found
+
+
+def _marked(blocks: list[Any]) -> list[int]:
+    return [index for index, block in enumerate(blocks) if block.get("cache_control")]
 
 
 def _content(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -158,7 +178,7 @@ def _begins_with_a_thought(messages: list[dict[str, Any]]) -> None:
 
 
 def _marks(body: dict[str, Any]) -> None:
-    count = len(cache_blocks(body)[1]) + bool(body.get("cache_control"))
+    count = len(_marked(_cached(body))) + bool(body.get("cache_control"))
     if count > 4:
         raise Refused(f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")
 

@@ -11,7 +11,6 @@ from agentcli.core.message import Part, Text, Thinking, ToolCall
 from agentcli.providers.scripted.model import PIECE, Reply, tokens_of
 from tests.loopback import anthropic_compaction as compaction
 from tests.loopback import anthropic_rules
-from tests.loopback.anthropic_edits import edited
 from tests.loopback.plan import Asked, utf8
 from tests.loopback.refusal import Refused
 
@@ -28,8 +27,8 @@ def line(event: Mapping[str, Any]) -> bytes:
 
 def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
     """The whole stream."""
-    seen = edited(asked.json)
-    usage = _usage(asked, reply, server, seen.body)
+    seen = anthropic_rules.as_edited(asked)
+    usage = _usage(asked, reply, server)
     pauses = compaction.is_due(asked.json, anthropic_rules.prompt_tokens(asked))
     if pauses and not (compaction.edit_of(asked.json) or {}).get("pause_after_compaction"):
         raise Refused("This server only pauses after a compaction.")
@@ -116,9 +115,9 @@ def _cut(text: str) -> Iterator[str]:
     yield from (text[start : start + PIECE] for start in range(0, len(text), PIECE))
 
 
-def _usage(asked: Asked, reply: Reply, server: Loopback, body: dict[str, Any]) -> dict[str, Any]:
+def _usage(asked: Asked, reply: Reply, server: Loopback) -> dict[str, Any]:
     spec = anthropic_rules.spec_of(asked.model)
-    blocks, breakpoints = anthropic_rules.cache_blocks(body)
+    blocks, breakpoints = anthropic_rules.edited_blocks(asked)
     rules = CacheRules(spec.cache_minimum, spec.cache_lookback, spec.cache_lifetime)
     read, written = server.cache.use(blocks, breakpoints, rules, server.clock(), asked.model)
     whole = sum(tokens for _, tokens in blocks)

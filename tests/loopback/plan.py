@@ -123,15 +123,23 @@ class Asked:
     usage: Mapping[str, int] = field(default_factory=dict)
     gone: threading.Event = field(default_factory=threading.Event)
     answered: threading.Event = field(default_factory=threading.Event)
+    _made: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def json(self) -> Any:
         """The parsed body, which nobody changes; the server drops it once the request is answered."""
         return json.loads(self.body)
 
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What is made of the body, made once while the request is answered."""
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
+
     def forget(self) -> None:
-        """Drop the parsed body; the next look at it parses it again."""
+        """Drop the parsed body and what was made of it; the next look parses it again."""
         self.__dict__.pop("json", None)
+        self._made.clear()
 
     @property
     def model(self) -> str:

@@ -124,7 +124,7 @@ def test_the_lab_finds_room_as_the_live_program_does(policy: PolicyName, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3_600)
+@pytest.mark.timeout(7_200)
 @pytest.mark.parametrize("window", [8_000, 24_000, 32_000, 200_000, 1_000_000])
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("wire", MODELS)
