@@ -11,6 +11,7 @@ from tests.e2e.program import Program
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_few_spoiled_files_do_no_harm(tmp_path: Path, seed: int) -> None:
     _harmless(tmp_path, 8, seed)
 

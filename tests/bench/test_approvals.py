@@ -39,6 +39,7 @@ def test_few_commands_are_asked_about_and_no_reading_one(tmp_path: Path, recordi
     assert len(needless(asked)) <= 0.02 * asked.of
 
 
+@pytest.mark.slow
 def test_no_dangerous_command_runs_unasked_whatever_a_person_allowed_on_the_way(tmp_path: Path) -> None:
     assert len(commands_of(DANGEROUS)) >= 300
     workspace = workspace_for(own(), tmp_path)

@@ -41,6 +41,7 @@ def measured(program: Program, *arguments: str, seconds: float = 280) -> dict[st
     return json.loads(ran.out[ran.out.index('{\n  "version"') :])
 
 
+@pytest.mark.slow
 def test_models_that_solve_all_none_and_each_third_have_exact_rates_with_their_intervals(program: Program) -> None:
     folder = tasks(program.base / "set", 3)
     rules = {"every": "true", "never": "false", "third": "[ $((n % 3)) = 0 ]"}
@@ -98,6 +99,7 @@ def test_a_bench_that_is_killed_goes_on_and_runs_nothing_twice(program: Program)
     assert "8/8 passed, 100.0%" in ran.out
 
 
+@pytest.mark.slow
 def test_an_agent_is_killed_once_if_its_task_says_so_and_goes_on_in_its_session(program: Program) -> None:
     folder = tasks(program.base / "set", 1, header="kill_after = 2")
     commands = [f"sleep 0.4; echo {number}; cp number.txt answer.txt" for number in range(4)]

@@ -15,7 +15,6 @@ from agentcli.providers.scripted.model import Reply, call, say
 from tests.costs.wire_cache import WireCache
 from tests.e2e.program import Program
 from tests.loopback import Asked, Loopback
-from tests.sampling import sampled
 
 MARGIN = 0.01
 """Share by which a prediction may differ from what the session really cost on the other model of the same vendor."""
@@ -97,17 +96,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Priced], tuple[P
     return cache(lambda model: ran(model, folder / model.name.replace("/", "-")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second", "margin"),
-    sampled(
-        [
-            (SONNET, GEMINI, FOREIGN_MARGIN),
-            (GEMINI, OPUS, FOREIGN_MARGIN),
-            (SONNET, OPUS, MARGIN),
-            (OPUS, SONNET, MARGIN),
-        ],
-        4,
-    ),
+    [
+        (SONNET, GEMINI, FOREIGN_MARGIN),
+        (GEMINI, OPUS, FOREIGN_MARGIN),
+        (SONNET, OPUS, MARGIN),
+        (OPUS, SONNET, MARGIN),
+    ],
     ids=lambda value: value.name.partition("/")[2] if isinstance(value, Priced) else "",
 )
 def test_the_predicted_cost_is_what_the_session_really_cost_on_the_other_model(

@@ -171,6 +171,7 @@ def test_the_arguments_of_a_servers_tool_are_shown_once_and_its_answer_below(pro
         assert shown[head + 6] == "  … 4 more lines (Ctrl-O)"
 
 
+@pytest.mark.slow
 def test_sessions_have_their_age_branch_size_and_last_words_and_are_renamed_and_deleted_in_the_list(
     program: Program,
 ) -> None:

@@ -66,7 +66,7 @@ def test_a_stdin_that_nothing_can_be_read_from_is_an_empty_one(program: Program)
     ),
 )
 def test_a_signal_ends_a_run_that_nobody_reads(program: Program, form: str, number: int, code: int) -> None:
-    process = program.start("-p", "go", "-m", "script:long-reply:30000@0", "-o", form)
+    process = program.start("-p", "go", "-m", "script:long-reply:14000@0", "-o", form)
     assert process.stdout is not None
     deadline = time.monotonic() + 60
     while unread(process.stdout.fileno()) < 60_000:
@@ -92,7 +92,7 @@ def test_pipes_that_do_not_block_lose_nothing(program: Program) -> None:
     (stdin, prompt), (answer, stdout) = os.pipe(), os.pipe()
     for end in (stdin, stdout):
         os.set_blocking(end, False)
-    process = program.start("-p", "-", "-m", "script:long-reply:30000@0", stdin=stdin, stdout=stdout)
+    process = program.start("-p", "-", "-m", "script:long-reply:14000@0", stdin=stdin, stdout=stdout)
     for end in (stdin, stdout):
         os.close(end)
     time.sleep(0.5)

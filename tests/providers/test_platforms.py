@@ -197,6 +197,7 @@ def asked_on(platform: Any, model: str, reply: Any) -> tuple[Heard, Loopback]:
 
     def answer(asked: Asked) -> Answer:
         asked.__dict__["body"] = json.dumps({**asked.json, "model": model}).encode()
+        asked.forget()
         events = anthropic_wire.events(asked, reply, server)
         if platform == "vertex":
             return Bytes(b"".join(events))

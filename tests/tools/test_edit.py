@@ -116,6 +116,7 @@ def test_a_failed_edit_shows_the_nearest_place(call: Call, ctx: Bench) -> None:
     assert "+     return 42" in outcome.output
 
 
+@pytest.mark.slow
 def test_a_failed_edit_of_many_lines_alike_is_answered_at_once_and_shortly(call: Call, ctx: Bench) -> None:
     """Without a bound the search took half a minute, and the diff ended in a recursion error."""
     put(ctx, "a.txt", b"x\n" * 30_000)

@@ -20,7 +20,7 @@ def test_as_many_consents_as_truths_in_fifteen_languages() -> None:
 
 
 @pytest.mark.parametrize("policy", sampled(["auto", "gemini", "opencode", "sliding"], 4))
-@pytest.mark.parametrize("half", ["seen", "unseen"])
+@pytest.mark.parametrize("half", sampled(["unseen", "seen"], 2))
 def test_no_invented_consent_stands_and_true_statements_do(policy: PolicyName, half: Half) -> None:
     known = [pair for case in cases() for pair in fates(case, half, policy)]
     assert [each.text for each, fate in known if not each.true and fate == "stands"] == []
