@@ -40,7 +40,7 @@ Text = tuple[str, int, str]
 
 
 def texts() -> tuple[Text, ...]:
-    """Texts of errors, of what is printed, of help; `…` stands for values."""
+    """Return the texts of errors, printed lines and help; `…` stands for values."""
     return _read()[0]
 
 

@@ -1,4 +1,4 @@
-"""The agent's events again, from those that a shared session tells other programs."""
+"""Translation of the events of a shared session back into the agent's events."""
 
 from __future__ import annotations
 

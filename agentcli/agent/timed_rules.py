@@ -15,6 +15,7 @@ from agentcli.core.event import seconds_left
 from agentcli.core.journal import Journal
 from agentcli.core.record import Body, FeatureState
 from agentcli.core.text.options import duration
+from agentcli.core.text.plural import plural
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.rules import Rule, parse_rule
 
@@ -37,7 +38,7 @@ class Term:
 
     def __str__(self) -> str:
         if self.calls:
-            return f"for {self.calls:,} call{'s' * (self.calls != 1)}"
+            return f"for {plural(self.calls, 'call')}"
         return f"for {seconds_left(self.seconds)}"
 
 
@@ -83,7 +84,7 @@ Judge = Callable[[Sequence[Rule]], Decision]
 
 
 class TimedRules:
-    """The timed rules of a session and of its subagents, which share their calls. Each change is recorded, so that a resumed session continues with what is left.
+    """The timed rules of a session, shared with its subagents. Each change is recorded, so a resumed session continues with the rest.
 
     Only records of this very session count: neither a copy of it nor a file from outside grants anything.
     """
@@ -114,7 +115,7 @@ class TimedRules:
         return found
 
     def lines(self) -> Sequence[str]:
-        """Return the rules in force with what is left, for people."""
+        """Return the rules in force, each with its remaining time or calls, as text for people."""
         return [f"allow  {each.rule}  ({self._left(each)} left)" for each in self._rules if self._lives(each)]
 
     def judged(self, judge: Judge) -> tuple[Decision, Sequence[TimedRule]]:
@@ -152,7 +153,7 @@ class TimedRules:
 
     def _left(self, each: TimedRule) -> str:
         if each.term.calls:
-            return f"{each.left:,} call{'s' * (each.left != 1)}"
+            return plural(each.left, "call")
         return seconds_left(min(each.until - self._clock.now(), each.uptime - self._clock.uptime()))
 
     def _keep(self, rules: tuple[TimedRule, ...]) -> None:

@@ -59,44 +59,28 @@ def _mcp(_: CheckedProgram, core: SessionCore) -> SessionFeature:
     return made
 
 
-def _if_checks(place: str) -> Callable[..., Any]:
-    """Return what calls a function of the checks, and imports nothing of them in a run without any."""
-    return lambda program, *more: later(place)(program, *more) if program.config.general.checks else ()
+def _if(is_on: Callable[[CheckedProgram], object]) -> Callable[[str], Callable[..., Any]]:
+    """Return what makes a function of a feature one that is imported and called only if the feature is on; otherwise nothing comes of it."""
+
+    def of(place: str) -> Callable[..., Any]:
+        return lambda program, *more: later(place)(program, *more) if is_on(program) else ()
+
+    return of
 
 
-def _checks(program: CheckedProgram, core: SessionCore) -> SessionFeature:
-    made: SessionFeature | tuple[()] = _if_checks("checks.session:session_feature")(program, core)
-    return made or SessionFeature("checks")
+def _session_of(name: str, function: Callable[..., Any]) -> Callable[[CheckedProgram, SessionCore], SessionFeature]:
+    """Return what opens a feature in a session; an empty one if it is off."""
+    return lambda program, core: function(program, core) or SessionFeature(name)
 
 
-def _if_lsp(place: str) -> Callable[..., Any]:
-    """Return what calls a function of the language servers, if they are on."""
-    return lambda program, *more: later(place)(program, *more) if program.config.general.lsp else ()
+def _searches(program: CheckedProgram) -> bool:
+    return program.config.tools.web_search != "off"
 
 
-def _lsp(program: CheckedProgram, core: SessionCore) -> SessionFeature:
-    made: SessionFeature | tuple[()] = _if_lsp("lsp.session:session_feature")(program, core)
-    return made or SessionFeature("language servers")
-
-
-def _if_otel(place: str) -> Callable[..., Any]:
-    """Return what calls a function of the telemetry, if the environment asks for it."""
-    return lambda program, *more: later(place)(program, *more) if program.given_env.get("AGENTCLI_OTEL") else ()
-
-
-def _otel(program: CheckedProgram, core: SessionCore) -> SessionFeature:
-    made: SessionFeature | tuple[()] = _if_otel("otel.session:session_feature")(program, core)
-    return made or SessionFeature("opentelemetry")
-
-
-def _if_search(place: str) -> Callable[..., Any]:
-    """Return what calls a function of the web search, if it is on."""
-    return lambda program, *more: later(place)(program, *more) if program.config.tools.web_search != "off" else ()
-
-
-def _web_search(program: CheckedProgram, core: SessionCore) -> SessionFeature:
-    made: SessionFeature | tuple[()] = _if_search("web_search.session:session_feature")(program, core)
-    return made or SessionFeature("web search")
+_if_checks = _if(lambda program: program.config.general.checks)
+_if_lsp = _if(lambda program: program.config.general.lsp)
+_if_otel = _if(lambda program: program.given_env.get("AGENTCLI_OTEL"))
+_if_search = _if(_searches)
 
 
 FEATURES: Sequence[Feature] = (
@@ -114,8 +98,8 @@ FEATURES: Sequence[Feature] = (
         "web search",
         registry.WEB_SEARCH,
         checks=lambda program: _if_search("web_search.report:rows")(program, program.config.tools.web_search),
-        session=_web_search,
-        offers=lambda program: program.config.tools.web_search != "off",
+        session=_session_of("web search", _if_search("web_search.session:session_feature")),
+        offers=_searches,
     ),
     Feature("subagents", registry.SUBAGENTS, checks=later("app.doctor_worktrees:worktree_rows")),
     Feature(
@@ -152,7 +136,7 @@ FEATURES: Sequence[Feature] = (
         commands=later("checks.commands:COMMANDS"),
         checks=later("checks.report:rows"),
         report=later("checks.report:lines"),
-        session=_checks,
+        session=_session_of("checks", _if_checks("checks.session:session_feature")),
         definitions=_if_checks("checks.configured:definitions"),
         started=_if_checks("checks.configured:started"),
     ),
@@ -161,12 +145,16 @@ FEATURES: Sequence[Feature] = (
         "language servers",
         registry.LSP,
         checks=_if_lsp("lsp.report:rows"),
-        session=_lsp,
+        session=_session_of("language servers", _if_lsp("lsp.session:session_feature")),
         definitions=_if_lsp("lsp.configured:definitions"),
         started=_if_lsp("lsp.configured:started"),
         offers=lambda program: program.config.general.lsp,
     ),
-    Feature("opentelemetry", checks=_if_otel("otel.report:rows"), session=_otel),
+    Feature(
+        "opentelemetry",
+        checks=_if_otel("otel.report:rows"),
+        session=_session_of("opentelemetry", _if_otel("otel.session:session_feature")),
+    ),
     Feature("remote", commands=later("serve.commands:COMMANDS")),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),

@@ -81,7 +81,7 @@ class TerminalHost(ProgramReports):
         return [*models(), *specs(self._program.models)]
 
     def model_aliases(self) -> Mapping[str, str]:
-        """Return the user's own names of models, with what they stand for."""
+        """Return the user's aliases of models, each with the model that it means."""
         return self._program.config.aliases
 
     async def refresh_models(self) -> Sequence[str]:

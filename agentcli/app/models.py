@@ -96,10 +96,9 @@ class Models:
     def price(self, name: str, usage: Usage, time: str) -> float | None:
         """USD of a usage of the model with this name at a time in ISO form; None if it is not known."""
         try:
-            spec = self._listed(name, time[:10])
+            return self._listed(name, time[:10]).cost(usage, time[:10])
         except (InputError, ConfigError):
             return None
-        return None if spec.prices is None else spec.prices.cost(usage) * spec.tiers.get(usage.tier, 1.0)
 
     def alias_faults(self) -> Iterator[str]:
         """Yield what is wrong with each alias of the user's that means no model."""

@@ -64,7 +64,7 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
 
 
 def _alias(key: str, name: str, raw: Any, layer: Layer) -> str:
-    """Check an alias and return the model that it stands for. Raise ConfigError for a name that could be a model's full name."""
+    """Check an alias and return the model that it means. Raise ConfigError if the alias could be the full name of a model."""
     if not name or any(mark in "/:" or mark.isspace() for mark in name):
         raise ConfigError(
             f"{key}{layer.place(key)}: an alias is one word without / and :, such as models.{ALIASES}.fast."

@@ -115,9 +115,9 @@ class ModelSpec:
         """True if it writes the one text of a tool with a grammar without JSON around it."""
         return bool(self.family.freeform and re.search(self.family.freeform, self.id, re.IGNORECASE))
 
-    def cost(self, usage: Usage) -> float | None:
-        """USD at the prices of today, or None if they are unknown. A service tier without a price costs what the standard one does."""
-        prices = self.on(date.today().isoformat()).prices if self.price_changes else self.prices
+    def cost(self, usage: Usage, day: str = "") -> float | None:
+        """USD at the prices of a day (an ISO date), by default of today; None if they are unknown. A service tier without a price costs what the standard one does."""
+        prices = self.on(day or date.today().isoformat()).prices if self.price_changes else self.prices
         return None if prices is None else prices.cost(usage) * self.tiers.get(usage.tier, 1.0)
 
     def on(self, day: str) -> ModelSpec:

@@ -42,7 +42,7 @@ class Sender:
         )
 
     def flush(self) -> None:
-        """Send what is left, in a thread that is waited for `PATIENCE` seconds at most."""
+        """Send the rest in a thread; wait for it at most `PATIENCE` seconds."""
         sending = threading.Thread(target=self._flush, name="otel-flush", daemon=True)
         sending.start()
         sending.join(0 if self.trouble else PATIENCE)

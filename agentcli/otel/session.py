@@ -116,7 +116,7 @@ def _news(sender: Sender) -> Iterator[Event]:
 
 
 def _closed(sender: Sender, core: SessionCore) -> None:
-    """Send what is left. Without a person nothing else would say that it is lost."""
+    """Send the rest. If no person attends the run, print the warning here: nothing else would show it."""
     if core.setup.parent.depth:
         return
     sender.flush()

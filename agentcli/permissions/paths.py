@@ -183,7 +183,7 @@ def judge_path(text: str, workspace: Workspace, *, write: bool, cwd: Path | None
 
 
 def judge_entry(text: str, workspace: Workspace, *, cwd: Path | None = None) -> PathVerdict:
-    """Judge showing a file's name, size and times: a folder that may be listed shows those of all its files."""
+    """Judge a look at a file's name, size and times: listing its folder shows them too."""
     verdict = judge_path(text, workspace, write=False, cwd=cwd)
     if verdict.verdict != "protected" or not verdict.path or any(map(invisible, text)):
         return verdict

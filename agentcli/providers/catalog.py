@@ -74,7 +74,7 @@ def full_name(name: str) -> str:
 
 
 def meaning(name: str, own: Mapping[str, str]) -> str:
-    """Return the name that an alias of the user's stands for, also through other aliases; return any other name unchanged.
+    """Return the model that a user's alias means, also through other aliases; return any other name unchanged.
 
     Raises InputError for an alias that leads back to itself.
     """

@@ -91,7 +91,7 @@ class Host(Reports, Protocol):
         ...
 
     def model_aliases(self) -> Mapping[str, str]:
-        """Return the user's own names of models, with what they stand for."""
+        """Return the user's aliases of models, each with the model that it means."""
         ...
 
     async def refresh_models(self) -> Sequence[str]:

@@ -337,9 +337,9 @@ def _why_protected(text: str, readings: Sequence[Reading], parts: Sequence[Part]
     for reading in readings:
         if reading.protected:
             return reading.why
-    folders = _folders(parts, workspace)
+    folders, feeds = _folders(parts, workspace), _feeds(text, parts)
     for part in parts:
-        if why := _part_protected(part, folders, workspace, feeds=_feeds(text, parts)):
+        if why := _part_protected(part, folders, workspace, feeds=feeds):
             return why
     return ""
 
