@@ -96,6 +96,7 @@ def test_a_session_without_goals_timers_checks_language_servers_and_side_questio
         "agentcli.lsp",
         "agentcli.side_question",
         "agentcli.serve",
+        "agentcli.status_command",
         "agentcli.web_search",
         "agentcli.output_schema",
         "agentcli.ui.commands.memory_proposal",

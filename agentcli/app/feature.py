@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agentcli.sessions.store import Store
     from agentcli.ui.commands.definition import Command
     from agentcli.ui.commands.registry import SlashCommands
+    from agentcli.ui.terminal.console import Console
 
 Row = tuple[str, bool, str]
 """The result of a check: its subject, whether all is well, and the detail with a cure."""
@@ -87,6 +88,11 @@ def no_report(_: CheckedProgram, session: AgentSession) -> Sequence[str]:
     return ()
 
 
+def no_work(_: CheckedProgram, console: Console) -> Iterable[Coroutine[Any, Any, None]]:
+    """Return no work."""
+    return ()
+
+
 def always(_: CheckedProgram) -> bool:
     """Return True."""
     return True
@@ -133,6 +139,8 @@ class Feature:
     """Lists the commands that it may start by itself: in mode auto, files that they run are protected."""
     report: Callable[[CheckedProgram, AgentSession], Sequence[str]] = no_report
     """Its report on the program and a session, as lines for people: `Reports.report` under its name."""
+    terminal: Callable[[CheckedProgram, Console], Iterable[Coroutine[Any, Any, None]]] = no_work
+    """Lists its work that runs as long as the terminal is open."""
     offers: Callable[[CheckedProgram], bool] = always
     """Tells if new sessions get its tools."""
 

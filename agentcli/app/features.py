@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
@@ -12,6 +12,9 @@ from agentcli.annexes import annex
 from agentcli.app.feature import CheckedProgram, Feature, Row, later
 from agentcli.core.event import Event, TurnEnded
 from agentcli.tools import registry
+
+if TYPE_CHECKING:
+    from agentcli.ui.terminal.console import Console
 
 USUAL_FROM = 4
 """Turns of a session after which there is a usual cost of a turn."""
@@ -52,6 +55,12 @@ def _if_accounts(program: CheckedProgram) -> Iterable[Row]:
     folders = program.config.general.accounts
     found: Iterable[Row] = later("accounts.report:rows")(program, folders) if folders else ()
     return found
+
+
+def _status_command(program: CheckedProgram, console: Console) -> Iterable[Coroutine[Any, Any, None]]:
+    """Run the status command while the terminal is open, if the configuration names one."""
+    command = program.config.ui.status_command
+    return [later("status_command.run:StatusCommand")(command, console).run()] if command else ()
 
 
 def _mcp(_: CheckedProgram, core: SessionCore) -> SessionFeature:
@@ -155,6 +164,7 @@ FEATURES: Sequence[Feature] = (
         checks=_if_otel("otel.report:rows"),
         session=_session_of("opentelemetry", _if_otel("otel.session:session_feature")),
     ),
+    Feature("status command", terminal=_status_command),
     Feature("remote", commands=later("serve.commands:COMMANDS")),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.program import Program
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from agentcli.context.compaction.handoff import Handoff
     from agentcli.project.definition import Definition
+    from agentcli.ui.terminal.console import Console
 
 
 class TerminalHost(ProgramReports):
@@ -35,6 +36,10 @@ class TerminalHost(ProgramReports):
         super().__init__(program)
         self.sharing = sharing if sharing is not None else Sharing()
         self.choosing = program.options.session == ""
+
+    def beside(self, console: Console) -> Sequence[Coroutine[Any, Any, None]]:
+        """Return the work of the program's features that runs while the terminal is open."""
+        return [work for feature in self._program.features for work in feature.terminal(self._program, console)]
 
     def new(self) -> AgentSession:
         """Start a new session in the current folder."""

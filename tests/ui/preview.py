@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -42,6 +42,7 @@ from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Titl
 from agentcli.core.tool import Boxed, Choice, Question, Tool
 from agentcli.project.definition import Definition
 from agentcli.project.extensions import Extensions
+from agentcli.status_command.run import StatusCommand
 from agentcli.tools.registry import TRAITS
 from agentcli.ui.host import Setting
 from agentcli.ui.sharing import Sharing
@@ -449,6 +450,10 @@ class ScriptedHost:
         self.choosing = False
         self.commands = COMMANDS
         self.sharing = Sharing()
+        self.status_command = ""
+
+    def beside(self, console: Any) -> Sequence[Coroutine[Any, Any, None]]:
+        return [StatusCommand(self.status_command, console).run()] if self.status_command else []
 
     def new(self) -> ScriptedSession:
         self._count += 1
@@ -588,13 +593,13 @@ def _open(
         raise CredentialsError("No key is set.")
     state = Path(arguments["state"]) if "state" in arguments else None
     host = (CarefulHost if "untrusted" in arguments else ScriptedHost)(approve, ask_user)
+    host.status_command = arguments.get("script", "")
     return (
         host,
         host.new(),
         UiSettings(
             vi="vi" in arguments,
             status=arguments.get("status", ""),
-            status_command=arguments.get("script", ""),
             theme=cast(Any, arguments.get("theme", "auto")),
         ),
         state,

@@ -201,7 +201,7 @@ class Terminal:
     def _start_tasks(self) -> None:
         # Otherwise importing the lexers would block the keys at the first code block.
         warming = asyncio.to_thread(_warm, self.screen)
-        coroutines = (warming, self.screen.run(), self._run_status_command(), self._watch())
+        coroutines = (warming, self.screen.run(), self._watch(), *self.console.host.beside(self.console))
         self._tasks = [run_beside(each, self.editor.fail) for each in coroutines]
 
     def _see_background(self) -> None:
@@ -229,13 +229,6 @@ class Terminal:
         await console.host.sharing.begin_if(self.settings.remote, console.warn)
         for prompt in prompts:
             self.submit(prompt)
-
-    async def _run_status_command(self) -> None:
-        """Run the person's status command, if there is one, for the fact `extra`."""
-        if self.settings.status_command:
-            from agentcli.ui.terminal.status_command import StatusCommand
-
-            await StatusCommand(self.settings.status_command, self.console).run()
 
     async def _watch(self) -> None:
         """Save the draft and refresh the status of background jobs periodically."""

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from agentcli.providers.scripted.model import say
+from agentcli.status_command.run import SHOWN, Line, coloured, facts, printed
 from agentcli.ui.render.cells import ESCAPE
 from agentcli.ui.render.facts import Status
 from agentcli.ui.render.status_line import status_line
 from agentcli.ui.style import DARK, PLAIN
-from agentcli.ui.terminal.status_command import SHOWN, Line, coloured, facts, printed
 from tests.agent.open_session import open_session, say_to
 
 
