@@ -98,6 +98,7 @@ def test_a_session_without_goals_timers_checks_language_servers_and_side_questio
         "agentcli.serve",
         "agentcli.status_command",
         "agentcli.web_search",
+        "agentcli.wake_on",
         "agentcli.output_schema",
         "agentcli.ui.commands.memory_proposal",
         "jsonschema",

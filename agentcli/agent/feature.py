@@ -15,6 +15,7 @@ from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.tool_context import Offer
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event, TurnEnded
+from agentcli.core.tasks import start_task
 
 
 async def no_wait(_: asyncio.Event) -> None:
@@ -29,6 +30,11 @@ async def no_fact() -> str:
 def no_events(_: ReplyBuilder) -> Iterable[Event]:
     """Return no events."""
     return ()
+
+
+async def no_background() -> bool:
+    """Return False: no news can come."""
+    return False
 
 
 def no_end(_: TurnEnded) -> Iterable[Event]:
@@ -100,6 +106,8 @@ class SessionFeature:
     """Yields events for the person once a turn has ended."""
     news: Callable[[], Sequence[str]] = tuple
     """Events outside of the conversation since the last call, for the model."""
+    background: Callable[[], Awaitable[bool]] = no_background
+    """Waits for news of background work that no later turn would report; False if none can come."""
     is_due: Callable[[], bool] = bool
     """True if a prompt of the feature is due, asked about every second while no turn runs."""
     due: Due | None = None
@@ -189,6 +197,19 @@ class FeatureList:
     def news(self) -> Sequence[str]:
         """Return notices for the model of events outside of the conversation."""
         return [line for one in self.all for line in one.news()]
+
+    async def wait_for_background(self) -> bool:
+        """Wait for the first news of background work; False if none can come."""
+        waiting = [start_task(one.background()) for one in self.all if one.background is not no_background]
+        try:
+            for each in asyncio.as_completed(waiting):
+                if await each:
+                    return True
+            return False
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
 
     def notices(self) -> Iterable[Event]:
         """Return notices for the person before a turn."""

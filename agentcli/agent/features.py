@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from agentcli.agent.approval import no_hooks
-from agentcli.agent.background import jobs_of
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.calls.hooks import HookStage
 from agentcli.agent.calls.stages import (
@@ -34,6 +33,7 @@ from agentcli.core.message import ToolResult
 from agentcli.extensions.session import Catalogue, SessionExtensions
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.exit_plan import Planning
+from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
 from agentcli.tools.recall import SessionText
 from agentcli.tools.skill import Skills
@@ -54,7 +54,7 @@ class Features(FeatureList):
         made = [make(core) for make in more]
         self.found = next((one.found for one in made if one.found is not None), None) or NothingFound(core.traits)
         prompts = next((one.prompts for one in made if one.prompts is not None), None)
-        self.instructions, self.jobs = Standing(setup, journal), core.jobs
+        self.instructions = Standing(setup, journal)
         self.nested = nested_of(core)
         roots = setup.workspace.resolved_roots if setup.permissions.trusted else ()
         skills = NestedSkills(journal, setup.workspace.cwd, roots)
@@ -72,7 +72,7 @@ class Features(FeatureList):
         with_stages = [*self._with_stages(core, prepare, finish, skills, repeats), *made]
         stages = CallStages(core, prepare, finish, [*chain.from_iterable(one.stages for one in with_stages)])
         catalogue = Catalogue(core, skills)
-        self.subagents = subagents = Subagents(core, catalogue, open_child)
+        subagents = Subagents(core, catalogue, open_child)
         self.extensions = SessionExtensions(core, catalogue, stages, subagents, prompts)
         every = [
             *with_stages,
@@ -87,15 +87,12 @@ class Features(FeatureList):
                 services=[offer(Delegates, subagents)],
                 fact=subagents.interrupted,
                 notices=subagents.notices,
+                background=subagents.wait_for_background,
             ),
         ]
         super().__init__(every, stages)
         for one in every:
             core.ctx.add(one.services)
-
-    async def wait_for_background(self) -> bool:
-        """Wait for news of background subagents, and of commands whose lines wake the model; false if none can come."""
-        return await self.subagents.wait_for_background() or await self.jobs.woken()
 
     def _with_stages(
         self, core: SessionCore, prepare: Prepare, finish: Finish, skills: NestedSkills, repeats: RepeatGuard
@@ -107,7 +104,7 @@ class Features(FeatureList):
         clearing = ProviderClearing(core.builder, core.record)
         yield SessionFeature("tools", (prepare,))
         yield self._repeats(core, repeats)
-        yield jobs_of(core.jobs)
+        yield SessionFeature("jobs", services=[offer(Jobs, core.jobs)], news=core.jobs.news, closed=core.jobs.abandon)
         yield SessionFeature("folder of commands", (FolderStage(core.folder),))
         yield SessionFeature("hooks", [hooks] if hooks is not None else (), closed=core.hooks.close)
         yield SessionFeature("approval", (ApprovalStage(core.approval, prepare, ask_hooks),))

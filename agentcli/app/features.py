@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionFeature, no_background
+from agentcli.agent.tool_context import offer
 from agentcli.annexes import annex
 from agentcli.app.feature import CheckedProgram, Feature, Row, later
 from agentcli.core.event import Event, TurnEnded
 from agentcli.tools import registry
+from agentcli.tools.jobs import Wakes
 
 if TYPE_CHECKING:
     from agentcli.ui.terminal.console import Console
@@ -36,6 +38,17 @@ def _timers(_: CheckedProgram, core: SessionCore) -> SessionFeature:
         is_due=lambda: "timers" in core.journal.history.features and is_due(core),
         due=partial(later("timers.session:due"), core),
         notes=partial(later("timers.session:notes"), core),
+    )
+
+
+def _wake_on(_: CheckedProgram, core: SessionCore) -> SessionFeature:
+    jobs, is_due, has_news = core.jobs, later("wake_on.session:is_due"), later("wake_on.session:has_news")
+    return SessionFeature(
+        "wake_on",
+        services=[offer(Wakes, later("wake_on.session:watch"))],
+        background=lambda: has_news(jobs) if jobs.has_listener else no_background(),
+        is_due=lambda: jobs.has_listener and is_due(jobs),
+        due=partial(later("wake_on.session:due"), jobs),
     )
 
 
@@ -98,6 +111,7 @@ FEATURES: Sequence[Feature] = (
     Feature("accounts", commands=later("accounts.commands:COMMANDS"), checks=_if_accounts),
     Feature("files", registry.FILES),
     Feature("shell", registry.SHELL, commands=later("ui.commands.built_in:JOBS")),
+    Feature("wake_on", session=_wake_on),
     Feature("todo", registry.TODO, commands=later("ui.commands.built_in:TODO")),
     Feature("recall", registry.RECALL),
     Feature("questions", registry.QUESTIONS),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
@@ -18,11 +18,29 @@ from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.system.process import Command, Ended, run
 from agentcli.tools.lib.output_buffer import OutputBuffer
 
-if TYPE_CHECKING:
-    from agentcli.tools.watch import Watch
 
-PAUSE = 2.0
-"""Seconds between two wakes by the same job."""
+class Listener(Protocol):
+    """Reads the output of a background job as it comes."""
+
+    def add(self, piece: memoryview) -> None:
+        """Take a piece of the output."""
+        ...
+
+    async def finish(self) -> None:
+        """Hear that the output has ended."""
+        ...
+
+    def news(self) -> Sequence[str]:
+        """Return texts for the model since the last call."""
+        ...
+
+
+class Wakes(Protocol):
+    """The service of `wake_on`."""
+
+    def __call__(self, job: Job, pattern: str, seconds: float) -> None:
+        """Wake the model with the lines of a job that match from now on. Raises ToolError for an invalid pattern."""
+        ...
 
 
 @dataclass(slots=True)
@@ -42,8 +60,7 @@ class Job:
     """Metadata of the result that first shows the job's end."""
     end_shown: bool = False
     """True once a result has shown the job's end."""
-    watch: Watch | None = None
-    """What wakes the model with its lines."""
+    listener: Listener | None = None
 
     @property
     def state(self) -> str:
@@ -62,7 +79,6 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._most = most
         self._watched: set[asyncio.Event] = set()
-        self._woken = asyncio.Event()
 
     def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[str], str]) -> Job:
         """Start a command. Raises ToolError if too many are running."""
@@ -107,6 +123,11 @@ class Jobs:
         return [job for job in self._jobs.values() if job.ended is None]
 
     @property
+    def has_listener(self) -> bool:
+        """True if the output of a job is listened to."""
+        return any(job.listener is not None for job in self._jobs.values())
+
+    @property
     def full(self) -> bool:
         """True if no further command may run in the background."""
         return len(self.running()) >= self._most
@@ -126,34 +147,13 @@ class Jobs:
         return news
 
     def news(self) -> Sequence[str]:
-        """Return texts for the model: the lines that it waits for, and a line about each job that ended since the last call."""
-        lines = [text for job in self._jobs.values() if job.watch is not None for text in job.watch.news()]
+        """Return texts for the model: the news of listeners, and a line about each job that ended since the last call."""
+        heard = [text for job in self._jobs.values() if job.listener is not None for text in job.listener.news()]
         ended = [
             f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
             for job in self.finished()
         ]
-        return [*lines, *ended]
-
-    def waking(self) -> Sequence[str]:
-        """Return the jobs with news that the model wants to be woken for: the id of each with the first of its lines, or its end."""
-        return [_why(job) for job in self._jobs.values() if _wakes(job)]
-
-    async def woken(self) -> bool:
-        """Wait until a job has such news; False at once if none can have any."""
-        while not self.waking():
-            if not any(job.watch is not None and job.watch.waits for job in self._jobs.values() if not job.reported):
-                return False
-            self._woken.clear()
-            # A job's next lines wait for a while after the last ones.
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), PAUSE)
-        return True
-
-    def watch(self, job: Job, pattern: str, seconds: float) -> None:
-        """Wake the model with the lines of a job that match from now on. Raises ToolError for an invalid pattern."""
-        from agentcli.tools.watch import Watch
-
-        job.watch = Watch(job.id, pattern, seconds, PAUSE, self._woken.set)
+        return [*heard, *ended]
 
     async def stop(self, id: str) -> Job:
         """End a job with all its processes."""
@@ -184,7 +184,9 @@ async def bash_output(
 ) -> ToolOutput:
     job = _jobs(ctx).get(id)
     if wake_on and job.ended is None:
-        _jobs(ctx).watch(job, wake_on, ctx.limits.pattern_seconds)
+        if (wake := ctx.service(Wakes)) is None:
+            raise ToolError("wake_on is not available here.")
+        wake(job, wake_on, ctx.limits.pattern_seconds)
     if job.task is not None and (seconds := waiting_time(wait, ctx.limits)):
         await asyncio.wait([job.task], timeout=seconds)
     text = bytes(job.fresh).decode("utf-8", "replace")
@@ -245,8 +247,8 @@ class Fresh:
 
     def add(self, piece: memoryview, skipped: int) -> None:
         self.job.capture.add(piece, skipped)
-        if self.job.watch is not None:
-            self.job.watch.add(piece)
+        if self.job.listener is not None:
+            self.job.listener.add(piece)
         fresh = self.job.fresh
         fresh += piece
         surplus = len(fresh) - self.limit
@@ -255,24 +257,11 @@ class Fresh:
             self.job.missed += surplus
 
 
-def _wakes(job: Job) -> bool:
-    return job.watch is not None and (job.watch.has_news or (job.ended is not None and not job.reported))
-
-
-def _why(job: Job) -> str:
-    line = job.watch.first if job.watch is not None else ""
-    return f"{job.id}: {line[:_SHOWN]}" if line else f"{job.id}, which has ended"
-
-
-_SHOWN = 80
-"""Characters of a line that a person is shown as the reason of a wake."""
-
-
 async def _run(job: Job, prepared: Command, limit: int) -> None:
     try:
         ended = await run(prepared, Fresh(job, limit), None, None)
-        if job.watch is not None:
-            await job.watch.finish()
+        if job.listener is not None:
+            await job.listener.finish()
         job.ended = ended
     except ToolError as error:
         job.fresh += str(error).encode()
@@ -284,8 +273,8 @@ async def _run(job: Job, prepared: Command, limit: int) -> None:
 async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
     try:
         ended = await process  # cancelling this lets the process end, in its own time
-        if job.watch is not None:
-            await job.watch.finish()
+        if job.listener is not None:
+            await job.listener.finish()
         job.ended = ended
     except ToolError as error:
         job.fresh += str(error).encode()

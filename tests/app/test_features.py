@@ -117,6 +117,29 @@ def test_what_it_brings_to_the_program_is_all_there(
     assert made.traits["tide"] == ENTRY.traits
 
 
+def test_a_run_without_a_terminal_waits_for_the_first_news_of_any_feature(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    waits, news = {"moon": 0, "tide": 0}, ["The tide is high."]
+
+    def session_of(name: str) -> SessionFeature:
+        async def background() -> bool:
+            waits[name] += 1
+            if waits[name] == 1 and name == "moon":
+                await asyncio.Event().wait()
+            return waits[name] == 1
+
+        return SessionFeature(name, background=background, news=lambda: [news.pop()] if waits["tide"] and news else [])
+
+    features = [Feature(name, session=lambda _, core, name=name: session_of(name)) for name in waits]
+    made = program(tmp_path, *features, prompt="Wait.", print=True)
+    (tmp_path / "script.json").write_text('{"replies": [{"text": "Waiting."}, {"text": "Go now."}]}')
+    assert print_mode(made, made.options) == 0
+    assert capsys.readouterr().out == "Go now.\n"
+    assert (news, waits) == ([], {"moon": 2, "tide": 2})
+
+
 def test_a_feature_that_is_off_offers_no_tool_and_former_sessions_know_its_traits(tmp_path: Path) -> None:
     made = program(tmp_path, replace(TIDE, offers=lambda asked: asked.config.general.mode == "plan"))
     assert "tide" not in [tool.name for tool in made.tools_with(servers=False)]

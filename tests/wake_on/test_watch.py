@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from agentcli.core.errors import ToolError
-from agentcli.tools import watch as watching
-from agentcli.tools.jobs import Jobs
+from agentcli.tools.jobs import Jobs, Wakes
 from agentcli.tools.registry import run, tools
-from agentcli.tools.watch import Watch
+from agentcli.wake_on import watch as watching
+from agentcli.wake_on.session import has_news, waking, watch
+from agentcli.wake_on.watch import Watch
 from tests.tools.workplace import Bench
 
 TOOLS = {tool.name: tool for tool in tools()}
@@ -21,7 +24,7 @@ def watched(*pieces: bytes, pattern: str = "ERROR", seconds: float = 5.0) -> Wat
     """A watch that has searched these pieces of an output."""
 
     async def search() -> Watch:
-        watch = Watch("job-1", pattern, seconds, 0.0, lambda: None)
+        watch = Watch("job-1", pattern, seconds, 0.0)
         for piece in pieces:
             watch.add(memoryview(piece))
         await watch.finish()
@@ -74,7 +77,7 @@ def test_a_pattern_that_takes_too_long_ends_the_watch_with_its_reason() -> None:
 
 def test_a_watch_wakes_a_bounded_number_of_times() -> None:
     async def story() -> str:
-        watch, told = Watch("job-1", "x", 5.0, 0.0, lambda: None), ""
+        watch, told = Watch("job-1", "x", 5.0, 0.0), ""
         for _ in range(watching.WAKES):
             watch._take(["x"])
             told = watch.news()[0]
@@ -87,29 +90,30 @@ def test_a_watch_wakes_a_bounded_number_of_times() -> None:
 
 def test_a_pattern_that_is_none_is_refused() -> None:
     with pytest.raises(ToolError, match="not a regular expression"):
-        Watch("job-1", "(", 5.0, 0.0, lambda: None)
+        Watch("job-1", "(", 5.0, 0.0)
 
 
-def test_a_call_that_asks_for_it_is_told_of_lines_and_of_the_end(ctx: Bench) -> None:
+def test_a_call_that_asks_for_it_is_told_of_lines_and_of_the_end(tmp_path: Path) -> None:
+    ctx = Bench(tmp_path, None)
+    os.mkfifo(ctx.cwd / "go")
+
     async def story() -> list[str]:
         jobs = ctx.offer(Jobs, Jobs())
+        ctx.offer(Wakes, watch)
         begun = await run(
             TOOLS["bash"], ctx, "c1", {"command": "read x < go; echo ready 1; read x < go", "run_in_background": True}
         )
         asked = await run(TOOLS["bash_output"], ctx, "c2", {"id": "job-1", "wake_on": "ready \\d"})
-        assert not jobs.waking()
+        assert not waking(jobs)
         await run(TOOLS["bash"], ctx, "c3", {"command": "echo > go"})
-        assert await jobs.woken()
+        assert await has_news(jobs)
         told = [begun.output, asked.output, *jobs.news()]
         await run(TOOLS["bash"], ctx, "c4", {"command": "echo > go"})
-        assert await jobs.woken()
+        assert await has_news(jobs)
         told += jobs.news()
-        assert not await jobs.woken()
+        assert not await has_news(jobs)
         return told
 
-    import os
-
-    os.mkfifo(ctx.cwd / "go")
     begun, asked, line, ended = asyncio.run(story())
     assert 'bash_output(id, wake_on="REGEX")' in begun
     assert "you are told when it prints a line that matches ready \\d" in asked

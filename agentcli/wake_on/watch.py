@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from agentcli.context.inject import wrap
 from agentcli.core.errors import ToolError
@@ -27,12 +27,9 @@ WAKES = 30
 
 
 class Watch:
-    """Collects the matching lines of a job. `seconds` is the time that one search may take, `pause` the time between two wakes.
+    """Collects the matching lines of a job. `seconds` is the time that one search may take, `pause` the time between two wakes."""
 
-    `changed` is called when there is news.
-    """
-
-    def __init__(self, job: str, pattern: str, seconds: float, pause: float, changed: Callable[[], object]) -> None:
+    def __init__(self, job: str, pattern: str, seconds: float, pause: float) -> None:
         """Raise ToolError for a pattern that is not a regular expression."""
         try:
             regex = re.compile(pattern)
@@ -40,7 +37,7 @@ class Watch:
             raise ToolError(f"wake_on is not a regular expression: {error}.") from error
         self.pattern, self.over = pattern, ""
         """The pattern, and the reason why the watch has ended; empty while it watches."""
-        self._job, self._pause, self._changed = job, pause, changed
+        self._job, self._pause = job, pause
         self._regex = BoundedRegex(regex, seconds)
         self._pending = bytearray()
         self._lines: list[str] = []
@@ -117,8 +114,6 @@ class Watch:
                 self._lines.append("(none)")
             else:
                 self._take([lines[number - 1] for number in found])
-            if self._lines:
-                self._changed()
 
     def _take(self, lines: Sequence[str]) -> None:
         room = LINES - len(self._lines)

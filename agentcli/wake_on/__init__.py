@@ -1,0 +1,1 @@
+"""Background commands whose output wakes the model."""
