@@ -114,7 +114,7 @@ def serve_run(port: Port = None, name: Names = None, read_only: ReadOnly = False
 
     def ready() -> None:
         if port is None:
-            say(f"Forward the socket from your own machine: ssh -L {TUNNEL}:{place / 'http.sock'} THIS-MACHINE")
+            say(f"Forward the socket from your own machine: ssh -L {TUNNEL}:{opened[0].getsockname()} THIS-MACHINE")
         say(f"Open {access.address}/#login={code()}")
         say("The link works once, within 5 minutes. Ctrl-C ends the server; sessions continue.")
         sys.stdout.flush()  # a script may wait for the link

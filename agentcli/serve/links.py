@@ -9,11 +9,12 @@ from pathlib import Path
 
 from agentcli.core.errors import InputError
 from agentcli.serve.access import FOLDER, main_token
+from agentcli.serve.socket_path import SOCKET, linked_path
 
 
 def new_link(state: Path, read_only: bool) -> str:
     """Ask the server for a login link. Raises InputError if none runs."""
-    connection = _Local(state / FOLDER / "http.sock")
+    connection = _Local(linked_path(state / FOLDER / SOCKET))
     headers = {"host": "localhost", "content-type": "application/json", "authorization": f"Bearer {main_token(state)}"}
     try:
         connection.request("POST", "/api/link", json.dumps({"read_only": read_only}), headers)

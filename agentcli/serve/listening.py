@@ -7,20 +7,18 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
 from agentcli.core.errors import InputError
 from agentcli.core.tasks import start_task
 from agentcli.serve.guard import Guard
+from agentcli.serve.socket_path import SOCKET, is_private, linked_path, remove_socket, usable_path
 from agentcli.system.paths import folder
 
-SOCKET = "http.sock"
 ENDS = 1
 """Seconds that open connections have after a signal."""
 CONNECTIONS = 300
-_PATH = 100
 
 
 def sockets(state: Path, port: int | None) -> Sequence[socket.socket]:
@@ -47,6 +45,7 @@ def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], objec
         timeout_graceful_shutdown=ENDS,
     )
     server = uvicorn.Server(config)
+    local = Path(opened[0].getsockname())
 
     async def run() -> None:
         serving = start_task(server.serve(sockets=list(opened)))
@@ -62,24 +61,30 @@ def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], objec
         pass
     finally:
         for each in opened:
-            _remove(each)
+            each.close()
+        if is_private(local):  # another server may have one of its own at the usual path by now
+            remove_socket(local)
     return 0
 
 
 def _local(place: Path) -> socket.socket:
     os.chmod(place, 0o700)
     path = place / SOCKET
-    if len(os.fsencode(str(path))) > _PATH:
-        raise InputError(f"The path {path} is too long for a socket. Set XDG_STATE_HOME to a shorter one.")
-    if path.exists():
-        if _answers(path):
+    if os.path.lexists(path):
+        former = linked_path(path)
+        if _answers(former):
             raise InputError("A server is running already. `agentcli serve link` prints a link to its page.")
-        path.unlink()
+        path.unlink(missing_ok=True)
+        if is_private(former):
+            remove_socket(former)
     made = socket.socket(socket.AF_UNIX)
     try:
-        made.bind(str(path))
-        os.chmod(path, 0o600)
+        usable = usable_path(path)
+        made.bind(str(usable))
+        os.chmod(usable, 0o600)
         made.listen(128)
+        if usable != path:
+            path.symlink_to(usable)
     except OSError as error:
         made.close()
         raise InputError(f"Can't listen on {path}: {error.strerror}.") from error
@@ -107,10 +112,3 @@ def _answers(path: Path) -> bool:
         except OSError:
             return False
     return True
-
-
-def _remove(opened: socket.socket) -> None:
-    name: Any = opened.getsockname() if opened.fileno() >= 0 else ""
-    opened.close()
-    if isinstance(name, str) and name:
-        Path(name).unlink(missing_ok=True)

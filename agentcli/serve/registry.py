@@ -8,20 +8,18 @@ import json
 import os
 import secrets
 import socket
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
+from agentcli.serve.socket_path import remove_socket, usable_path
 from agentcli.system.paths import folder, replace_file
 
 FOLDER = "live"
 """The folder of the registrations in the state folder."""
 LINE = 1_000_000
 """Bytes of a request on a control socket."""
-_PATH = 100
-"""Bytes of a socket's path: systems allow 103 or 107."""
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -44,14 +42,15 @@ class Served:
         self._live, self._front = state / FOLDER, front
         self.secret = secrets.token_urlsafe(32)
         self._server: asyncio.Server | None = None
-        self._private: Path | None = None
         self._file: Path | None = None
-        self._path = ""
+        self._path: Path | None = None
 
     async def open(self, session: str, serve: Serve) -> None:
         """Answer on a socket that only this user can reach, and register it. Raises InputError if that fails."""
         try:
-            self._path = self._place()
+            live = folder(self._live)
+            os.chmod(live, 0o700)
+            self._path = usable_path(live / f"{os.getpid()}-{secrets.token_hex(4)}.sock")
             self._server = await asyncio.start_unix_server(serve, self._path, limit=LINE)
             os.chmod(self._path, 0o600)
             await self.rename(session)
@@ -62,7 +61,7 @@ class Served:
     async def rename(self, session: str) -> None:
         """Register under another session's id."""
         former, self._file = self._file, self._live / f"{session}.json"
-        made = Registration(session, os.getpid(), self._path, self.secret, self._front)
+        made = Registration(session, os.getpid(), str(self._path), self.secret, self._front)
         replace_file(self._file, json.dumps({name: getattr(made, name) for name in made.__slots__}), mode=0o600)
         if former is not None and former != self._file:
             former.unlink(missing_ok=True)
@@ -72,23 +71,11 @@ class Served:
         if self._server is not None:
             self._server.close()
             self._server = None
-        for file in (self._file, Path(self._path) if self._path else None):
-            if file is not None:
-                with contextlib.suppress(OSError):
-                    file.unlink(missing_ok=True)
-        if self._private is not None:
+        if self._file is not None:
             with contextlib.suppress(OSError):
-                self._private.rmdir()
-
-    def _place(self) -> str:
-        """Return a path for the socket in a folder that only this user can enter."""
-        live = folder(self._live)
-        path = str(live / f"{os.getpid()}-{secrets.token_hex(4)}.sock")
-        if len(os.fsencode(path)) <= _PATH:
-            os.chmod(live, 0o700)
-            return path
-        self._private = Path(tempfile.mkdtemp(prefix="agentcli-"))
-        return str(self._private / "s")
+                self._file.unlink(missing_ok=True)
+        if self._path is not None:
+            remove_socket(self._path)
 
 
 def registrations(state: Path) -> Iterator[Registration]:
@@ -124,7 +111,7 @@ def _is_alive(found: Registration) -> bool:
         tried.settimeout(1.0)
         try:
             tried.connect(found.socket)
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
             return True  # it is busy
         except OSError:
             return False
@@ -132,12 +119,8 @@ def _is_alive(found: Registration) -> bool:
 
 
 def _remove(file: Path, found: Registration) -> None:
-    """Remove what a killed process has left."""
-    place = Path(found.socket)
-    with contextlib.suppress(OSError):
-        file.unlink()
-    with contextlib.suppress(OSError):
-        place.unlink()
-    if place.parent.name.startswith("agentcli-"):
+    """Remove what a killed process has left, unless another one has just registered the session."""
+    if _read(file) == found:
         with contextlib.suppress(OSError):
-            place.parent.rmdir()
+            file.unlink()
+    remove_socket(Path(found.socket))

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import stat
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -206,6 +207,23 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     (live / "other.json").write_text("{")
     assert list(registrations(tmp_path / "state")) == []
     assert [file.name for file in live.iterdir()] == ["other.json"]
+
+
+def test_a_session_that_is_too_busy_to_answer_is_still_registered(tmp_path: Path) -> None:
+    live = tmp_path / "state" / FOLDER
+    live.mkdir(parents=True)
+    with contextlib.ExitStack() as opened:
+        full = opened.enter_context(socket.socket(socket.AF_UNIX))
+        full.bind(str(live / "1-a.sock"))
+        full.listen(0)
+        for _ in range(3):  # more than wait for an answer
+            waiting = opened.enter_context(socket.socket(socket.AF_UNIX))
+            waiting.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                waiting.connect(str(live / "1-a.sock"))
+        kept = {"session": "20260101-000000-aaaaaaa", "pid": 1, "socket": str(live / "1-a.sock"), "secret": "s"}
+        (live / "20260101-000000-aaaaaaa.json").write_text(json.dumps(kept))
+        assert [found.pid for found in registrations(tmp_path / "state")] == [1]
 
 
 def test_a_session_that_is_not_shared_encodes_nothing(tmp_path: Path) -> None:

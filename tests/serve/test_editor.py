@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,13 @@ def script(program: Program, *replies: dict[str, Any]) -> tuple[str, ...]:
 
 
 def row(program: Program) -> dict[str, Any]:
-    (found,) = json.loads(program.run("ps", "--json").out)
-    return dict(found)
+    """The shared session; it is shared soon after its terminal has been painted."""
+    for _ in range(60):
+        for found in json.loads(program.run("ps", "--json").out):
+            if found["shared"]:
+                return dict(found)
+        time.sleep(0.1)
+    raise AssertionError("No session is shared.")
 
 
 def test_an_editor_works_in_a_session_that_a_terminal_shares(program: Program) -> None:

@@ -1,0 +1,47 @@
+"""The server's sockets: one server in a state folder, whatever the length of its path."""
+
+from __future__ import annotations
+
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import InputError
+from agentcli.serve.listening import sockets
+from agentcli.serve.socket_path import SOCKET, is_private, linked_path, remove_socket
+from tests.e2e.program import Program
+from tests.serve.server import Serving
+
+
+@pytest.mark.parametrize("length", [3, 120], ids=["short path", "long path"])
+def test_one_server_listens_in_a_state_folder_and_the_next_one_after_its_end(tmp_path: Path, length: int) -> None:
+    place = tmp_path / ("s" * length)
+    (first,) = sockets(place, None)
+    with pytest.raises(InputError, match="running already"):
+        sockets(place, None)
+    bound = Path(first.getsockname())
+    assert stat.S_IMODE(bound.stat().st_mode) == 0o600
+    assert stat.S_IMODE(bound.parent.stat().st_mode) == 0o700
+    first.close()
+    (second,) = sockets(place, None)
+    now = Path(second.getsockname())
+    assert linked_path(place / SOCKET) == now
+    assert now == bound or not bound.parent.exists()
+    second.close()
+    if is_private(now):
+        remove_socket(now)
+        assert not now.parent.exists()
+
+
+@pytest.mark.slow
+def test_a_long_path_of_the_state_folder_prevents_neither_serve_nor_its_links(tmp_path: Path) -> None:
+    program = Program(tmp_path, {"XDG_STATE_HOME": str(tmp_path / ("s" * 120))})
+    with Serving(program) as server:
+        bound = (Path(program.more["XDG_STATE_HOME"]) / "agentcli/serve" / SOCKET).readlink()
+        assert bound.exists()
+        assert server.link.startswith(server.base)
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(10)
+        assert not bound.parent.exists()
