@@ -154,7 +154,7 @@ def _approval(
         approve=setup.person.approve,
         preview=previews.of,
         save=permissions.save_rules,
-        timed=permissions.timed or TimedRules(log.journal, log.record),
+        timed=permissions.timed or TimedRules(log.journal, log.record, run=permissions.run),
         save_everywhere=permissions.save_everywhere,
         switched=log.switched,
         start_of=folder.start_of,

@@ -363,4 +363,6 @@ def _unattended(setup: SessionSetup, text: Callable[..., str], mode: Mode) -> st
     """Return the text about the calls that this run denies because no person is there to allow them; empty if one is."""
     if setup.person.attended:
         return ""
-    return text(mode, sandboxed=setup.workspace.sandboxed, rules=bool(setup.permissions.rules.allow))
+    permissions = setup.permissions
+    allows = bool(permissions.rules.allow or permissions.run.rules)
+    return text(mode, sandboxed=setup.workspace.sandboxed, rules=allows)

@@ -13,7 +13,7 @@ from agentcli.agent.hooks import Hooks, Subagent
 from agentcli.agent.ports import Accounts, Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
 from agentcli.agent.spending import RunLimits, Spent
-from agentcli.agent.timed_rules import TimedRules
+from agentcli.agent.timed_rules import RunRules, TimedRules
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Estimator
 from agentcli.core.dataclass import dataclass
@@ -131,6 +131,8 @@ class Permissions:
     """Saves allow rules for every project."""
     timed: TimedRules | None = None
     """The timed rules of the parent session; None for a session that has its own."""
+    run: RunRules = field(default_factory=RunRules)
+    """The timed rules of this run's flags."""
     trusted: bool = False
     """True if the user trusts the folder: its instruction files further down are brought by the calls that touch them."""
     sandboxes: Callable[[Mode, Hidden], Sandboxes] = lambda *_: Sandboxes()

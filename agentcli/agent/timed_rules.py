@@ -17,10 +17,12 @@ from agentcli.core.record import Body, FeatureState
 from agentcli.core.text.options import duration
 from agentcli.core.text.plural import plural
 from agentcli.permissions.decide import Decision
-from agentcli.permissions.rules import Rule, parse_rule
+from agentcli.permissions.rules import Origin, Rule, parse_rule
 
 NAME = "timed rules"
 """The name of their records."""
+FLAG: Origin = "flag"
+"""The origin of the rules that end with the run."""
 MOST = 20
 """Rules of a session."""
 LONGEST = 86_400.0
@@ -79,6 +81,14 @@ def _start() -> str:
 
 CLOCK = Clock(time.time, _uptime, _start)
 
+
+@dataclass(slots=True)
+class RunRules:
+    """The timed rules that the flags of a run give: its sessions share them, and record them nowhere."""
+
+    rules: tuple[TimedRule, ...] = ()
+
+
 Judge = Callable[[Sequence[Rule]], Decision]
 """Decides about a call with further allow rules."""
 
@@ -89,10 +99,21 @@ class TimedRules:
     Only records of this very session count: neither a copy of it nor a file from outside grants anything.
     """
 
-    def __init__(self, journal: Journal, record: Callable[[Body], object], clock: Clock = CLOCK) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        record: Callable[[Body], object],
+        clock: Clock = CLOCK,
+        run: RunRules | None = None,
+    ) -> None:
         self._journal, self._record, self._clock = journal, record, clock
+        self._run = run if run is not None else RunRules()
         kept = journal.history.features.get(NAME)
-        self._rules: tuple[TimedRule, ...] = () if kept is None else self._read(kept.data)
+        self._own: tuple[TimedRule, ...] = () if kept is None else self._read(kept.data)
+
+    @property
+    def _rules(self) -> tuple[TimedRule, ...]:
+        return (*self._own, *self._run.rules)
 
     def add(self, rule: Rule, term: Term) -> None:
         """Allow a rule for a term, which replaces a former one. Raises UsageError if there are too many."""
@@ -102,9 +123,7 @@ class TimedRules:
             raise UsageError(
                 f"{MOST} rules are allowed for a time already, the maximum. /permissions remove RULE ends one."
             )
-        clock = self._clock
-        ends = (clock.now() + term.seconds, clock.uptime() + term.seconds) if term.seconds else (0.0, 0.0)
-        self._keep((*others[-MOST:], TimedRule(rule, term, term.calls, *ends)))
+        self._keep((*others[-MOST:], begun(rule, term, self._clock)))
 
     def remove(self, rule: str) -> bool:
         """End a rule; return False if there is none."""
@@ -157,7 +176,10 @@ class TimedRules:
         return seconds_left(min(each.until - self._clock.now(), each.uptime - self._clock.uptime()))
 
     def _keep(self, rules: tuple[TimedRule, ...]) -> None:
-        self._rules = rules
+        former, self._own = self._own, tuple(each for each in rules if each.rule.origin != FLAG)
+        self._run.rules = tuple(each for each in rules if each.rule.origin == FLAG)
+        if self._own == former:
+            return
         raw = [
             {
                 "rule": str(each.rule),
@@ -167,7 +189,7 @@ class TimedRules:
                 "until": each.until,
                 "uptime": each.uptime,
             }
-            for each in rules
+            for each in self._own
         ]
         self._record(FeatureState(NAME, {"rules": raw, "session": self._journal.id, "start": self._clock.start()}))
 
@@ -180,6 +202,12 @@ class TimedRules:
             return tuple(_rule(raw, same) for raw in items(data, "rules", dict))
         except (TypeError, KeyError, AgentError):
             return ()
+
+
+def begun(rule: Rule, term: Term, clock: Clock = CLOCK) -> TimedRule:
+    """Return a timed rule whose term begins now."""
+    ends = (clock.now() + term.seconds, clock.uptime() + term.seconds) if term.seconds else (0.0, 0.0)
+    return TimedRule(rule, term, term.calls, *ends)
 
 
 def timed(given: str) -> tuple[str, Term | None]:

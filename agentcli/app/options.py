@@ -100,7 +100,8 @@ class Options:
     ] = ""
     mode: Annotated[str, Flag("ask, auto-edit, plan, yolo or auto", "MODE", also=("acp",))] = ""
     allow: Annotated[
-        tuple[str, ...], Flag("TOOL(pattern) to run without asking; repeatable", "RULE", also=("acp",))
+        tuple[str, ...],
+        Flag("TOOL(pattern) to run without asking, also `RULE for 30m`; repeatable", "RULE", also=("acp",)),
     ] = ()
     deny: Annotated[tuple[str, ...], Flag("TOOL(pattern) to never run; repeatable", "RULE", also=("acp",))] = ()
     cwd: Annotated[str, Flag("work in this folder", "DIR", ("-C", "--cwd"))] = ""

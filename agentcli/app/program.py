@@ -206,6 +206,7 @@ class Program(ProjectContext):
             ),
             permissions=Permissions(
                 rules=workspace_policy.rules(),
+                run=workspace_policy.timed,
                 save_rules=workspace_policy.saved.add,
                 save_everywhere=workspace_policy.save_everywhere,
                 trusted=self.trusted,

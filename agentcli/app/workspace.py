@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.setup import Sandboxes
+from agentcli.agent.timed_rules import RunRules, begun, timed
 from agentcli.app.project import ProjectContext
 from agentcli.app.project_rules import project_rules
 from agentcli.app.saved_rules import SavedRules
@@ -101,9 +102,17 @@ class WorkspacePolicy:
         given, options = self._context.config.permissions, self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
         known = self._traits
-        rules = in_own_names(configured + parse_rules(options.allow, (), options.deny, "flag"), known)
+        lasting = [rule for rule, term in map(timed, options.allow) if term is None]
+        rules = in_own_names(configured + parse_rules(lasting, (), options.deny, "flag"), known)
         rules += self.saved.rules()[0] + project_rules(self._context, known)[0]
         return sum((_denied(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded), rules)
+
+    @cached_property
+    def timed(self) -> RunRules:
+        """The rules that flags allow for a time, which begins now, or for a number of calls. Raises UsageError."""
+        given = [(rule, term) for rule, term in map(timed, self._context.options.allow) if term is not None]
+        known = in_own_names(parse_rules([rule for rule, _ in given], origin="flag"), self._traits).allow
+        return RunRules(tuple(begun(rule, term) for rule, (_, term) in zip(known, given, strict=True)))
 
     def objection(self, path: Path) -> str:
         """Return why an undo does not restore a file (even mode auto-edit would ask about an edit of it, or deny it); else empty."""

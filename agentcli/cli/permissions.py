@@ -74,11 +74,13 @@ def explain(
     from agentcli.core.message import ToolCall
     from agentcli.permissions.decide import decide
     from agentcli.permissions.explain import explain_lines
+    from agentcli.permissions.rules import Rules
     from agentcli.ui.dialogs.proposal import wider
 
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
     policy, chosen = program.workspace_policy, program.selection.mode()
-    rules, workspace = policy.rules(), policy.workspace()
+    given = Rules(allow=tuple(each.rule for each in policy.timed.rules))
+    rules, workspace = policy.rules() + given, policy.workspace()
     if json:
         lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer) if command == "-" else [command]
         for line in explain_lines(lines, program.traits, rules, chosen, workspace):

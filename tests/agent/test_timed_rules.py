@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentcli.agent.ports import ApprovalResponse
-from agentcli.agent.timed_rules import Clock, Term, TimedRules, timed
+from agentcli.agent.timed_rules import Clock, RunRules, Term, TimedRules, begun, timed
 from agentcli.core.errors import UsageError
 from agentcli.core.record import FeatureState
 from agentcli.permissions.decide import Decision
@@ -139,6 +139,21 @@ def test_a_rule_that_is_not_needed_is_not_used_up() -> None:
     assert allows(rules, "make a")
     assert allows(rules, "make a")
     assert "(1 call left)" in rules.lines()[1]
+
+
+def test_rules_of_the_run_are_shared_by_its_sessions_and_recorded_in_none() -> None:
+    now, run = Now(), RunRules((begun(parse_rule("bash(make *)", "flag"), Term(calls=3)),))
+    one, two = MemorySession(), MemorySession()
+    first = TimedRules(one, one.append, now.clock, run)
+    second = TimedRules(two, two.append, now.clock, run)
+    assert allows(first)
+    assert first.lines() == second.lines() == ["allow  bash(make *)  (2 calls left)"]
+    assert one.history.features == {}
+    second.add(parse_rule("bash(ls *)", "session"), Term(calls=1))
+    assert allows(second)
+    assert [len(rules.lines()) for rules in (first, second, held(two, now))] == [1, 2, 1]
+    assert second.remove("bash(make *)")
+    assert not allows(first)
 
 
 BUILD = "make build"

@@ -129,6 +129,25 @@ def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: P
     assert allowed.result["permission_denials"] == []
 
 
+def test_a_flag_allows_a_rule_for_a_number_of_calls_or_a_time_of_this_run(program: Program) -> None:
+    script = program.base / "script.json"
+    calls = [{"name": "bash", "input": {"command": f"rm -rf build{number}"}} for number in range(3)]
+    script.write_text(json.dumps({"replies": [{"calls": calls}, {"text": "Done."}]}))
+
+    def statuses(*more: str) -> list[str]:
+        return [
+            line["status"] for line in program.ask(*more, "-p", "clean up", "-m", f"script:{script}").of("tool_result")
+        ]
+
+    assert sorted(statuses("--allow", "Bash(rm -rf *) for 2 calls")) == ["denied", "success", "success"]
+    assert statuses("-c") == ["denied"] * 3  # nothing of it is resumed
+    assert statuses("--allow", "bash(rm -rf *) for 1m") == ["success"] * 3
+    for wrong in ("bash(rm -rf *) for 0 calls", "bash(rm -rf *) for 25h", "brush for 2 calls"):
+        assert program.run("-p", "clean up", "-m", f"script:{script}", "--allow", wrong).code == 2
+    explained = program.run("permissions", "explain", "rm -rf build1", "--allow", "bash(rm -rf *) for 2 calls")
+    assert explained.out.startswith("allow: allow bash(rm -rf *)")
+
+
 def fix(asked: Any) -> Any:
     """A model that reads a file, edits it and says that it is done, whatever the wire."""
     replies = [
