@@ -89,7 +89,7 @@ def checked(given: Mapping[str, Any]) -> Given:
 def _value(flag: Flag, value: Any) -> Any:
     """Return the value of an option in the form of `Options`. Raise UsageError for an invalid limit."""
     if isinstance(value, Mapping):
-        return json.dumps(value) if flag.field == "output_schema" else set_options(value)
+        return set_options(value) if flag.kind == "list" else json.dumps(value)
     match flag.kind:
         case "list":
             return repeated(value)

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from agentcli.app.print_commands import events_of, schema_of
+from agentcli.app.feature import wraps
+from agentcli.app.print_commands import events_of
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.event import TurnEnded
 from agentcli.core.streams import closing
@@ -89,8 +90,8 @@ class Turn:
         late = None if seconds is None else self._loop.call_later(seconds, self._interrupt.set)
         ended = TurnEnded("failed")
         try:
-            schema = schema_of(self._program.options)
-            stream = events_of(self._program, self._agent, self._text, self._interrupt, schema=schema)
+            around = wraps(self._program)
+            stream = events_of(self._program, self._agent, self._text, self._interrupt, around=around)
             async with closing(stream) as events:
                 async for event in events:
                     ended = event if isinstance(event, TurnEnded) else ended

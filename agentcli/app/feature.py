@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,11 +17,14 @@ from agentcli.project.opened import OpenedProject
 from agentcli.tools.registry import Entry, tool_of
 
 if TYPE_CHECKING:
+    import asyncio
     from pathlib import Path
 
     from agentcli.agent.session import AgentSession
     from agentcli.agent.settings import AgentSettings
+    from agentcli.app.options import Options
     from agentcli.config import Config
+    from agentcli.core.event import Event
     from agentcli.mcp.run_servers import RunServers
     from agentcli.project.definition import Definition
     from agentcli.project.extensions import Extensions
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from agentcli.ui.commands.definition import Command
     from agentcli.ui.commands.registry import SlashCommands
     from agentcli.ui.terminal.console import Console
+
+    WrapTurn = Callable[[AsyncIterator[Event], AgentSession, asyncio.Event], AsyncIterator[Event]]
 
 Row = tuple[str, bool, str]
 """The result of a check: its subject, whether all is well, and the detail with a cure."""
@@ -42,6 +47,7 @@ class CheckedProgram(OpenedProject, Protocol):
     traits: Mapping[str, Traits]
     """The traits of all tools that there are."""
     servers: RunServers
+    options: Options
 
     @property
     def config(self) -> Config:
@@ -93,6 +99,11 @@ def no_work(_: CheckedProgram, console: Console) -> Iterable[Coroutine[Any, Any,
     return ()
 
 
+def no_wraps(_: CheckedProgram) -> Iterable[WrapTurn]:
+    """Return nothing that wraps turns."""
+    return ()
+
+
 def always(_: CheckedProgram) -> bool:
     """Return True."""
     return True
@@ -141,6 +152,8 @@ class Feature:
     """Its report on the program and a session, as lines for people: `Reports.report` under its name."""
     terminal: Callable[[CheckedProgram, Console], Iterable[Coroutine[Any, Any, None]]] = no_work
     """Lists its work that runs as long as the terminal is open."""
+    wraps: Callable[[CheckedProgram], Iterable[WrapTurn]] = no_wraps
+    """Lists what wraps the last turn of a run without a terminal, and each of the Python API. Raises InputError for an unusable option."""
     offers: Callable[[CheckedProgram], bool] = always
     """Tells if new sessions get its tools."""
 
@@ -158,6 +171,11 @@ def traits_of(features: Sequence[Feature]) -> Mapping[str, Traits]:
 def session_features(program: CheckedProgram) -> Sequence[MakeFeature]:
     """Return the makers of what the features of a program bring to each of its sessions."""
     return [partial(feature.session, program) for feature in program.features if feature.session is not None]
+
+
+def wraps(program: CheckedProgram) -> Sequence[WrapTurn]:
+    """Return what features wrap around the turns of a run. Raises InputError."""
+    return [wrap for feature in program.features for wrap in feature.wraps(program)]
 
 
 def slash_commands(features: Sequence[Feature]) -> SlashCommands:

@@ -16,6 +16,7 @@ from agentcli.tools import registry
 from agentcli.tools.jobs import Wakes
 
 if TYPE_CHECKING:
+    from agentcli.app.feature import WrapTurn
     from agentcli.ui.terminal.console import Console
 
 USUAL_FROM = 4
@@ -68,6 +69,12 @@ def _if_accounts(program: CheckedProgram) -> Iterable[Row]:
     folders = program.config.general.accounts
     found: Iterable[Row] = later("accounts.report:rows")(program, folders) if folders else ()
     return found
+
+
+def _output_schema(program: CheckedProgram) -> Iterable[WrapTurn]:
+    """Hold the answer to the schema that the options name, if they name one."""
+    given = program.options.output_schema
+    return [later("output_schema.run:holding_to")(given)] if given else ()
 
 
 def _status_command(program: CheckedProgram, console: Console) -> Iterable[Coroutine[Any, Any, None]]:
@@ -179,6 +186,7 @@ FEATURES: Sequence[Feature] = (
         session=_session_of("opentelemetry", _if_otel("otel.session:session_feature")),
     ),
     Feature("status command", terminal=_status_command),
+    Feature("output schema", wraps=_output_schema),
     Feature("remote", commands=later("serve.commands:COMMANDS")),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),

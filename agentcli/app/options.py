@@ -28,7 +28,7 @@ class Flag:
     """Flag of a run: help in one line, the placeholder of its value there (empty for a switch), its names, the long one last.
 
     Without names the field's name is used. `also` names the other programs that take it. `file` is the help of a second flag,
-    `--NAME-file FILE`, which reads the value from a file. `field`, `type` and `default` come from the field of `Options` that it sets.
+    `--NAME-file FILE`, which reads the value from a file. `needs_print` means that it works only with -p. `field`, `type` and `default` come from the field of `Options` that it sets.
     """
 
     help: str
@@ -37,6 +37,7 @@ class Flag:
     also: tuple[Place, ...] = ()
     file: str = ""
     hidden: bool = False
+    needs_print: bool = False
     field: str = ""
     type: Any = str
     default: Any = None
@@ -137,10 +138,16 @@ class Options:
         str, Flag("work until a check shows that this is reached; may begin with options of /goal", "TEXT")
     ] = ""
     output_schema: Annotated[
-        str, Flag("with -p: the answer must be JSON that matches the JSON Schema in this file", "FILE")
+        str,
+        Flag("with -p: the answer must be JSON that matches the JSON Schema in this file", "FILE", needs_print=True),
     ] = ""
     lock: Annotated[
-        str, Flag("with -p: refuse to run if model, tools or prompt differ from those of this lock file", "FILE")
+        str,
+        Flag(
+            "with -p: refuse to run if model, tools or prompt differ from those of this lock file",
+            "FILE",
+            needs_print=True,
+        ),
     ] = ""
     trust: Annotated[bool, Flag("trust this folder for this run", also=("acp",))] = False
     plain: Annotated[bool, Flag("print plain lines: no colours, no cursor movement", also=("demo",))] = False

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.feature import slash_commands
-from agentcli.app.options import Options
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event
@@ -20,19 +19,10 @@ from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.input.missing_files import with_warnings
 
 if TYPE_CHECKING:
+    from agentcli.app.feature import WrapTurn
     from agentcli.app.program import Program
-    from agentcli.output_schema.schema import AnswerSchema
     from agentcli.ui.commands.definition import Command, Yields
     from agentcli.ui.commands.outputs import Answer
-
-
-def schema_of(options: Options) -> AnswerSchema | None:
-    """Return the schema that answers must match, None without one. Raises InputError."""
-    if not options.output_schema:
-        return None
-    from agentcli.output_schema.schema import read_schema
-
-    return read_schema(options.output_schema)
 
 
 async def events_of(
@@ -41,11 +31,11 @@ async def events_of(
     text: str,
     interrupt: asyncio.Event,
     own: str | None = None,
-    schema: AnswerSchema | None = None,
+    around: Iterable[WrapTurn] = (),
 ) -> AsyncIterator[Event]:
     """Say a prompt, or carry out the slash command that it is. Ends with a TurnEnded.
 
-    `own` is the part of it that was not piped in, None for all. The answer must match the `schema`, if there is one.
+    `own` is the part of it that was not piped in, None for all. `around` wraps the turn.
     """
     if (found := print_command(text, project)) is not None:
         turn = _carried_out(*found, project, session, interrupt)
@@ -54,10 +44,8 @@ async def events_of(
         turn = session.turn(prompt, interrupt)
         if "@" in text:
             turn = with_warnings(turn, text, session.cwd, session.servers)
-    if schema is not None:
-        from agentcli.output_schema.run import held_to
-
-        turn = held_to(schema, turn, session, interrupt)
+    for wrap in around:
+        turn = wrap(turn, session, interrupt)
     async with closing(turn) as events:
         async for event in events:
             yield event

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from threading import Thread
 
 from agentcli.agent.session import AgentSession
+from agentcli.app.feature import wraps
 from agentcli.app.options import Options
-from agentcli.app.print_commands import events_of, print_command, refuse_unread_skills, schema_of
+from agentcli.app.print_commands import events_of, print_command, refuse_unread_skills
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
@@ -45,7 +46,7 @@ def print_mode(program: Program, options: Options) -> int:
         texts = options.prompts("" if options.goal and options.prompt is None else read_prompt(options.prompt))
         for text in texts:
             print_command(text, program)
-        schema_of(options)
+        wraps(program)  # options that cannot be used are refused before anything begins
         refuse_unread_skills(_own(options, texts[0]) or texts[0], program)
     front = Headless(options.output_format)
     try:
@@ -116,10 +117,10 @@ async def _say(
 ) -> TurnEnded:
     """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
-    schema = schema_of(program.options)
+    around = wraps(program)
     for number, text in enumerate(texts, 1):
-        own, wanted = _own(program.options, text), schema if number == len(texts) else None
-        async with closing(events_of(program, session, text, interrupt, own, wanted)) as events:
+        own, wrapping = _own(program.options, text), around if number == len(texts) else ()
+        async with closing(events_of(program, session, text, interrupt, own, wrapping)) as events:
             async for event in events:
                 front.show(event)
                 if isinstance(event, TurnEnded):

@@ -62,10 +62,9 @@ def contradiction(options: Options) -> str:
         )
     if options.session_id and options.session is not None:
         return "--session-id is for a new session; to continue one: agentcli resume ID."
-    if options.output_schema and not options.print:
-        return "--output-schema needs -p: agentcli -p PROMPT --output-schema FILE."
-    if options.lock and not options.print:
-        return "--lock needs -p: agentcli -p PROMPT --lock FILE."
+    for name, flag in _FLAGS.items():
+        if flag.needs_print and getattr(options, flag.field) and not options.print:
+            return f"{name} needs -p: agentcli -p PROMPT {name} {flag.value}."
     if options.handoff is not None and (options.session is None or not options.print):
         return (
             "--handoff needs a session and -p: agentcli resume SESSION --handoff TEXT -p PROMPT. "

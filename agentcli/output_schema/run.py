@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
@@ -11,13 +12,18 @@ from agentcli.core.errors import SchemaMismatch, UsageError
 from agentcli.core.event import Event, Noticed, Recorded, TurnEnded
 from agentcli.core.message import Message, reminder
 from agentcli.core.streams import closing
-from agentcli.output_schema.schema import AnswerSchema
+from agentcli.output_schema.schema import AnswerSchema, read_schema
 
 RULE = (
     "A program reads your answer. Your last reply, with which you end the turn, must be one JSON value that matches this JSON Schema, without any "
     "text around it and without a code fence. Replies before it, with calls, are free.\n\n{schema}"
 )
 AGAIN = "Your answer does not match the JSON Schema:\n{faults}\n\nReply with the corrected JSON value alone."
+
+
+def holding_to(given: str) -> Callable[..., AsyncIterator[Event]]:
+    """Return what holds a turn to the schema in a file, or in a text that is JSON itself. Raises InputError."""
+    return partial(held_to, read_schema(given))
 
 
 async def held_to(

@@ -10,8 +10,9 @@ import pytest
 
 from agentcli import manual
 from agentcli.app.options import Flag, FlagOptions, Options, flags
-from agentcli.cli.arguments import plain_options, prepared
+from agentcli.cli.arguments import contradiction, plain_options, prepared
 from agentcli.core import record
+from agentcli.core.dataclass import replace
 
 PAGES = "\n".join(manual.page(topic) for topic in manual.TOPICS)
 
@@ -46,3 +47,13 @@ def test_the_value_of_any_flag_before_a_command_is_not_taken_for_the_command() -
 def test_a_copy_of_the_newest_session_needs_no_parser() -> None:
     assert plain_options(["-c", "--fork", "-p", "hi"]) == Options(prompt="hi", print=True, session="--last", fork=True)
     assert plain_options(["--fork", "-p", "hi"]) is None
+
+
+def test_a_flag_that_needs_a_prompt_without_a_terminal_is_refused_without_one() -> None:
+    needing = [flag for flag in flags() if flag.needs_print]
+    assert {flag.name for flag in needing} == {"output_schema", "lock"}
+    for flag in needing:
+        name, given = flag.names[-1], replace(Options(), **{flag.field: "x"})
+        assert plain_options([name, "x", "-p", "hi"]) == replace(given, prompt="hi", print=True)
+        assert plain_options([name, "x"]) is None
+        assert contradiction(given) == f"{name} needs -p: agentcli -p PROMPT {name} FILE."
