@@ -99,6 +99,10 @@ def no_work(_: CheckedProgram, console: Console) -> Iterable[Coroutine[Any, Any,
     return ()
 
 
+def no_refusal(_: CheckedProgram, text: str, own: str) -> None:
+    """Refuse nothing."""
+
+
 def no_wraps(_: CheckedProgram) -> Iterable[WrapTurn]:
     """Return nothing that wraps turns."""
     return ()
@@ -152,6 +156,8 @@ class Feature:
     """Its report on the program and a session, as lines for people: `Reports.report` under its name."""
     terminal: Callable[[CheckedProgram, Console], Iterable[Coroutine[Any, Any, None]]] = no_work
     """Lists its work that runs as long as the terminal is open."""
+    refuse: Callable[[CheckedProgram, str, str], None] = no_refusal
+    """Raises InputError for a prompt that cannot be sent without a person there. It gets all of it, and the part that was not piped in."""
     wraps: Callable[[CheckedProgram], Iterable[WrapTurn]] = no_wraps
     """Lists what wraps the last turn of a run without a terminal, and each of the Python API. Raises InputError for an unusable option."""
     offers: Callable[[CheckedProgram], bool] = always

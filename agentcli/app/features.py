@@ -71,6 +71,12 @@ def _if_accounts(program: CheckedProgram) -> Iterable[Row]:
     return found
 
 
+def _refuse_unread(program: CheckedProgram, text: str, own: str) -> None:
+    """Refuse a prompt that may name a command or a skill of a folder that is not trusted."""
+    if (text.startswith("/") or "$" in own) and not program.trusted:
+        later("extensions.unread:refuse")(text, own, program.cwd, program.extensions)
+
+
 def _output_schema(program: CheckedProgram) -> Iterable[WrapTurn]:
     """Hold the answer to the schema that the options name, if they name one."""
     given = program.options.output_schema
@@ -138,6 +144,7 @@ FEATURES: Sequence[Feature] = (
         commands=later("ui.commands.built_in:EXTENSIONS"),
         checks=later("app.checks:extension_rows"),
         prompt=later("app.system_prompt:catalogue_of"),
+        refuse=_refuse_unread,
     ),
     Feature(
         "mcp",

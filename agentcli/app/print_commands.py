@@ -37,7 +37,7 @@ async def events_of(
 
     `own` is the part of it that was not piped in, None for all. `around` wraps the turn.
     """
-    if (found := print_command(text, project)) is not None:
+    if (found := print_command(text, project, own)) is not None:
         turn = _carried_out(*found, project, session, interrupt)
     else:
         prompt = replace(with_attachments(text, session.cwd), own=own)
@@ -66,36 +66,30 @@ def _text(answer: Answer) -> str:
     return safe("\n".join(answer.lines)) or " ".join([*answer.notices, answer.window])
 
 
-def print_command(text: str, project: Program) -> tuple[Yields, str] | None:
+def print_command(text: str, project: Program, own: str | None = None) -> tuple[Yields, str] | None:
     """Return the command in a prompt, with its argument; None for a prompt for the model, such as a command that a project's file defines.
 
-    Raises InputError for a slash command that works only in the terminal, and for an unknown one that is alone or has a namespace.
-    Other text after an unknown name (`/etc is full`, `/login answers 500`) makes it a prompt, and so do several lines.
+    Raises InputError for a slash command that works only in the terminal, for an unknown one that is alone or has a namespace, and for a
+    prompt that a feature refuses. Other text after an unknown name (`/etc is full`, `/login answers 500`) makes it a prompt, and so do
+    several lines. `own` is the part of it that was not piped in, None for all.
     """
-    if not _COMMAND.match(text):
-        _refuse_unread(text, project)
+    name, argument = name_and_argument(text)
+    commands = slash_commands(project.features) if _COMMAND.match(text) else None
+    command = commands.all.get(commands.known_as(name)) if commands is not None else None
+    if command is None or ("\n" in text.strip() and not (command.yields and command.takes_text)):
+        for feature in project.features:
+            feature.refuse(project, text, text if own is None else own)
         _refuse_unknown(text, project)
         return None
-    commands = slash_commands(project.features)
-    typed, argument = name_and_argument(text)
-    name = commands.known_as(typed)
-    command = commands.all.get(name)
-    if "\n" in text.strip() and not (command and command.yields and command.takes_text):
-        _refuse_unread(text, project)
-        return None
-    if command is not None and command.yields is not None:
-        if not command.takes(argument):
-            raise UsageError(f"/{name} takes {_arguments(command)} with -p, not {argument!r}.")
-        return command.yields, argument
-    if command is not None:
-        known = ", ".join(f"/{each}" for each in commands.everywhere)
+    if command.yields is None:
+        known = ", ".join(f"/{each}" for each in slash_commands(project.features).everywhere)
         raise InputError(
-            f"/{typed} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
+            f"/{name} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
             "with the same effect. Put a space before it to send it as text."
         )
-    _refuse_unknown(text, project)
-    _refuse_unread(text, project)
-    return None
+    if not command.takes(argument):
+        raise UsageError(f"/{command.name} takes {_arguments(command)} with -p, not {argument!r}.")
+    return command.yields, argument
 
 
 def _refuse_unknown(text: str, project: Program) -> None:
@@ -111,38 +105,7 @@ def _refuse_unknown(text: str, project: Program) -> None:
         raise no_command(unknown, project.trusted)
 
 
-def _refuse_unread(text: str, project: Program) -> None:
-    """Raise InputError for a command or skill of a folder that is not trusted: its arguments alone would be sent as text."""
-    name, _ = name_and_argument(text)
-    if project.trusted or not _FILED.match(text):
-        return
-    from agentcli.extensions.lookup import named
-    from agentcli.project.places import defines
-
-    if defines(name, project.cwd) and named(project.extensions, name) is None:
-        raise InputError(
-            f"/{name} is a command of this folder, which is not trusted; --trust reads it. Put a space before it to send it as text."
-        )
-
-
-def refuse_unread_skills(own: str, project: Program) -> None:
-    """Raise InputError for a skill of a folder that is not trusted and that a prompt names as `$skill`: it would be sent as a word."""
-    if project.trusted or "$" not in own:
-        return
-    from agentcli.extensions.lookup import named
-    from agentcli.extensions.mentions import mentions
-    from agentcli.project.places import defines
-
-    for one in mentions(own):
-        if one.sign == "$" and defines(one.name, project.cwd) and named(project.extensions, one.name) is None:
-            raise InputError(
-                f"${one.name} is a skill of this folder, which is not trusted; --trust reads it. Put it between backticks to send it as text."
-            )
-
-
 _COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")
-_FILED = re.compile(r"/[\w-]+(?::[\w-]+)*(?:\s|$)")
-"""A name that a file may give a command."""
 
 
 def _arguments(command: Command) -> str:

@@ -17,7 +17,7 @@ from threading import Thread
 from agentcli.agent.session import AgentSession
 from agentcli.app.feature import wraps
 from agentcli.app.options import Options
-from agentcli.app.print_commands import events_of, print_command, refuse_unread_skills
+from agentcli.app.print_commands import events_of, print_command
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
@@ -45,9 +45,8 @@ def print_mode(program: Program, options: Options) -> int:
     with program.preparing():
         texts = options.prompts("" if options.goal and options.prompt is None else read_prompt(options.prompt))
         for text in texts:
-            print_command(text, program)
+            print_command(text, program, _own(options, text))
         wraps(program)  # options that cannot be used are refused before anything begins
-        refuse_unread_skills(_own(options, texts[0]) or texts[0], program)
     front = Headless(options.output_format)
     try:
         return asyncio.run(_print(program, options, texts, front))

@@ -25,8 +25,6 @@ def mentions(text: str) -> Sequence[Mention]:
 
     Whether they name anything is for the caller to say: `$HOME` and `/tmp` are names, too. A path that exists is none.
     """
-    if "$" not in text and "/" not in text:
-        return ()
     found = dict.fromkeys(Mention(each[1], each[2]) for each in re.finditer(_NAMED, re.sub(_CODE, " ` ", text)))
     return [one for one in found if one.sign == "$" or not os.path.exists(f"/{one.name}")]
 

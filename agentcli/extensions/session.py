@@ -24,7 +24,6 @@ from agentcli.extensions import commands, skills
 from agentcli.extensions.discover import changes_since, with_nested
 from agentcli.extensions.fill import Filler
 from agentcli.extensions.lookup import named
-from agentcli.extensions.mentions import MOST, mentions
 from agentcli.extensions.template import arguments
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.project.extensions import Extensions, Skill, Template
@@ -111,6 +110,10 @@ class SessionExtensions:
 
     def mentioned(self, text: str) -> Sequence[Skill | Template]:
         """Return the skills, and the commands of files, that a text names as `$skill` or `/name` anywhere, in order."""
+        if "$" not in text and "/" not in text:
+            return ()
+        from agentcli.extensions.mentions import MOST, mentions  # most prompts name none
+
         named_by = {one: self.entry(one.name) for one in mentions(text)}
         meant = [
             entry

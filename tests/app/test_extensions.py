@@ -65,8 +65,8 @@ def test_in_a_folder_that_is_not_trusted_nothing_is_read_and_the_command_says_so
     with pytest.raises(
         InputError, match="This folder is not trusted, so its commands are not read; --trust reads them"
     ):
-        printed(work, "/plan", trust=False)
-    for prompt in ("/plan it", "/git:x a b", "/pdf read\nall", "/git:x"):
+        printed(work, "/unknown", trust=False)
+    for prompt in ("/plan", "/plan it", "/git:x a b", "/pdf read\nall", "/git:x"):
         with pytest.raises(InputError, match="is a command of this folder, which is not trusted; --trust reads it"):
             printed(work, prompt, trust=False)
     with pytest.raises(InputError, match="Unknown command /git:y"):

@@ -57,7 +57,17 @@ def test_features_that_are_not_used_leave_every_request_as_it_is(tmp_path: Path,
     made = program(tmp_path, {}, name, FEATURES)
     needed = [feature for feature in FEATURES if feature.tools and feature.offers(made)]
     unused = {feature.name for feature in FEATURES} - {feature.name for feature in needed}
-    assert unused >= {"goal", "timers", "checks", "language servers", "web search", "accounts", "cost"}
+    assert unused >= {
+        "goal",
+        "timers",
+        "checks",
+        "language servers",
+        "web search",
+        "accounts",
+        "cost",
+        "wake_on",
+        "output schema",
+    }
     requests = sent(tmp_path, name)
     assert len(requests) == len(STEPS)
     assert requests == sent(tmp_path, name, needed)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+import agentcli
 from tests.e2e.program import Program
 
 
@@ -60,6 +62,8 @@ def test_a_skill_of_a_folder_that_is_not_trusted_is_refused_by_its_name(program:
     refused = program.ask("-p", "now $ship it", "-m", "script:echo")
     assert refused.code == 42
     assert "$ship is a skill of this folder, which is not trusted" in json.dumps(refused.result)
+    embedded = agentcli.run("now $ship it", model="script:echo", cwd=program.work, env=program.env)
+    assert asyncio.run(embedded).exit_code == 42
     trusted = program.run("-p", "now $ship it", "-m", "script:echo", "--trust")
     assert trusted.code == 0
     assert any("Ship it." in text for text in sent(program))
