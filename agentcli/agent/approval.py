@@ -291,6 +291,8 @@ class ApprovalGate:
             self.after_plan = "ask" if answer.choice == "once" else "auto-edit"
         else:
             self._keep(decision, answer)
+            if answer.choice == "prefix" and (kept := self._decide(call)).contained:
+                decision = kept  # the rule that was chosen lets it run in the sandbox, not outside
         return call.decided(replace(decision, decision="allow", rule=f"user:{answer.choice}"))
 
 

@@ -135,8 +135,8 @@ class Permissions:
     """The timed rules of this run's flags."""
     trusted: bool = False
     """True if the user trusts the folder: its instruction files further down are brought by the calls that touch them."""
-    sandboxes: Callable[[Mode, Hidden], Sandboxes] = lambda *_: Sandboxes()
-    """The sandboxes of commands in a mode, with the paths hidden from them."""
+    sandboxes: Callable[[Mode, Hidden, bool], Sandboxes] = lambda *_: Sandboxes()
+    """The sandboxes of commands in a mode, with the paths hidden from them; the last is true for one that must not run outside."""
     sandbox: str = ""
     """The state of the sandbox, in a word for the status line."""
 

@@ -92,7 +92,7 @@ def shared_sandbox(command: str, rules: Rules, mode: Mode, setup: SessionSetup) 
     """Return the sandbox of the mode for a person's own command whose output the model sees. Raises InputError as `shared_command`."""
     denials = reading_denials(rules.deny, setup.tools.traits)
     if not denials:
-        return setup.permissions.sandboxes(mode, NOTHING).decided
+        return setup.permissions.sandboxes(mode, NOTHING, False).decided
     from agentcli.permissions.denied.commands import judge_reading, named_by
     from agentcli.permissions.shell.command_line import analyse
 
@@ -100,7 +100,7 @@ def shared_sandbox(command: str, rules: Rules, mode: Mode, setup: SessionSetup) 
     denial = judge_reading(line, denials, setup.workspace)
     if rule := named_by(line, denials, setup.workspace) or denial.rule:
         raise InputError(f"{_forbidden(rule)}, and the model would see it. !!{command} shows it to you alone.")
-    return setup.permissions.sandboxes(mode, denial.hidden).decided
+    return setup.permissions.sandboxes(mode, denial.hidden, False).decided
 
 
 def _forbidden(rule: Rule) -> str:

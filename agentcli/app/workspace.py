@@ -133,12 +133,12 @@ class WorkspacePolicy:
         _check_networks(limits.fetch_addresses)
         return limits
 
-    def sandboxes(self, mode: Mode, hidden: Hidden = NOTHING) -> Sandboxes:
+    def sandboxes(self, mode: Mode, hidden: Hidden = NOTHING, contained: bool = False) -> Sandboxes:
         """Return the sandboxes of commands in this mode.
 
         Commands that a person or a rule allowed run without a sandbox, unless one is required. Of the others, commands
         that only read run in the sandbox of `reader`, in every mode; in mode auto the rest run in a sandbox with a
-        writable workspace.
+        writable workspace, and so does one that is `contained`: its decision relies on that.
         Paths that deny rules protect from reading are hidden in every mode, from allowed commands as well.
         """
         config = self._context.config
@@ -156,7 +156,7 @@ class WorkspacePolicy:
 
         outside = mask if hidden.paths and self.sandbox.masks else None
         required = config.general.sandbox == "require"
-        if mode != "auto" and not required:
+        if mode != "auto" and not required and not contained:
             return Sandboxes(CommandSandbox(outside, outside=outside), reader)
         space = self._space if mode == "auto" else None
 
@@ -179,12 +179,12 @@ class WorkspacePolicy:
             return self.sandbox.wrap(argv, workspace, git=True, hidden=hidden, space=space)
 
         same_port = workspace.loopback or (lambda port: port not in served_ports())
-        contained = CommandSandbox(wrap, self._escalate, watch, outside=leaving, same_port=same_port)
+        inside = CommandSandbox(wrap, self._escalate, watch, outside=leaving, same_port=same_port)
         return Sandboxes(
-            contained,
+            inside,
             reader,
             CommandSandbox(recorder, self._escalate, watch, hardened=True, outside=leaving),
-            contained if required else CommandSandbox(leaving, outside=leaving),
+            inside if required else CommandSandbox(leaving, outside=leaving),
         )
 
     @cached_property

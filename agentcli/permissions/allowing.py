@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace, judge_path
-from agentcli.permissions.rules import Rule, command_pattern, exact, holds_secrets, path_rule, reading_scope
+from agentcli.permissions.rules import SANDBOX, Rule, command_pattern, exact, holds_secrets, path_rule, reading_scope
 from agentcli.permissions.shell.assigned import Assignments, covers, split_pattern
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.known_programs import bounded
@@ -123,3 +124,47 @@ def away(line: CommandLine, number: int) -> bool:
     return workspace is None or any(
         judge_path(str(folder), workspace, write=False).verdict != "free" for folder in line.folders[number]
     )
+
+
+def sandbox_rule(rules: Sequence[Rule], line: CommandLine) -> Rule | None:
+    """Return the last of the rules that let a line run as far as the sandbox contains it; None if there is none.
+
+    Each command of the line that may do more than read needs one, or another rule about it.
+    """
+    if not any(rule.tool == SANDBOX for rule in rules):
+        return None
+    used: Rule | None = None
+    for text in line.acting:
+        found = [rule for rule in rules if not rule.pattern or command_pattern(rule.pattern).fullmatch(text)]
+        if not found:
+            return None
+        used = next((rule for rule in found if rule.tool == SANDBOX), used)
+    return used
+
+
+_MOST_PROGRAMS = 4
+"""Largest number of programs that one answer allows in the sandbox: nobody reads more names in a question."""
+
+
+def offered_in_sandbox(line: CommandLine) -> tuple[str, ...]:
+    """Return the rules that would let the programs of a line run as far as the sandbox contains them; empty if one has no plain name."""
+    names = dict.fromkeys(" ".join(text.split(" ")[: 2 if text.startswith("git ") else 1]) for text in line.acting)
+    if len(names) > _MOST_PROGRAMS or not all(map(_PLAIN_NAME.fullmatch, names)):
+        return ()
+    return tuple(f"{SANDBOX}({name} *)" for name in names)
+
+
+def offered_beside(line: CommandLine, offered: Sequence[str], approved: Sequence[str]) -> tuple[str, ...]:
+    """Return the rules for the sandbox that an answer gives beside those offered: for programs of which `approved` names two kinds of commands.
+
+    Of such a program a person has seen more than one command: its others may run, but only where the sandbox contains them.
+    """
+    named = dict.fromkeys(text.split(" ")[0] for text in line.acting)
+    kinds = {name: {one for one in approved if one.startswith(f"{name} ") and one.count(" ") > 1} for name in named}
+    seen = [name for name in named if len(kinds[name]) > 1 and _PLAIN_NAME.fullmatch(name)]
+    rules = [f"{SANDBOX}({name} *)" for name in seen] if offered else []
+    return tuple(rule for rule in rules if rule not in offered) if rules and not line.alone.why else ()
+
+
+_PLAIN_NAME = re.compile(r"git [a-z][a-z-]*|(?!git\Z)[\w./][\w./+-]*", re.ASCII)
+"""The name of a program, or the command of git: a name with another character might be a pattern."""

@@ -23,6 +23,7 @@ from agentcli.permissions.paths import (
     names_protected,
 )
 from agentcli.permissions.rules import (
+    SANDBOX,
     Rule,
     Rules,
     command_rule,
@@ -68,11 +69,8 @@ class Decision:
     """The part of the machine that a read-only command looks at, which no sandbox shows."""
     hidden: Hidden = NOTHING
     """Files to hide from the command when it runs."""
-
-    @property
-    def contained(self) -> bool:
-        """True for a command that nobody allowed: it may run because the sandbox of mode auto contains it."""
-        return self.rule == "mode auto"
+    contained: bool = False
+    """True for a command that may run because the sandbox contains it: it is not to run outside."""
 
 
 def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace) -> Decision:
@@ -127,7 +125,7 @@ def _together(decisions: Sequence[Decision]) -> Decision:
 
 def _boxed(decision: Decision, workspace: Workspace) -> bool:
     """Return True if a command runs without asking in the sandbox, which itself hides files."""
-    return workspace.sandboxed and decision.decision == "allow" and decision.rule in ("read-only", "mode auto")
+    return workspace.sandboxed and decision.decision == "allow" and (decision.rule == "read-only" or decision.contained)
 
 
 def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
@@ -149,7 +147,7 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if nature.asked:
         why = f"a rule from {nature.asked.origin} asks"
         return Decision("ask", f"ask {nature.asked}", why, unsaved=f"the rule {nature.asked} still asks")
-    if nature.obscure and (nature.allowed or mode in ("auto", "yolo")):
+    if nature.obscure and (nature.allowed or nature.boxed or mode in ("auto", "yolo")):
         return Decision("ask", "deny rules", nature.obscure, unsaved=nature.obscure)
     if nature.line is not None and _everything(nature, mode) and (why := nature.line.reaches):
         return replace(_asked(mode, why, nature), rule="past the workspace")
@@ -178,9 +176,29 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
             return Decision("allow", "read-only", _ONLY_READS)
         if not contained.why:
             why = "the sandbox contains it, and its changes in the workspace can be undone"
-            return Decision("allow", "mode auto", why, records=contained.records)
+            return Decision("allow", "mode auto", why, records=contained.records, contained=True)
         return _asked("auto", contained.why, nature)
+    if workspace.sandboxed and nature.line is not None and not nature.stays:
+        return _by_sandbox_rule(nature, nature.line, mode)
     return _asked(mode, nature.why or "this tool may change something", nature)
+
+
+def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decision:
+    """Return the decision on a command by the rules that allow what the sandbox contains; it offers such rules if there are no others."""
+    from agentcli.permissions.allowing import offered_beside, offered_in_sandbox
+
+    boxed, why = nature.boxed, nature.why
+    contained = line.alone if boxed or not nature.prefixes else None
+    if boxed and contained is not None:
+        if not contained.why:
+            reason = f"a rule from {boxed.origin} allows it in the sandbox"
+            return Decision("allow", f"allow {boxed}", reason, records=contained.records, contained=True)
+        why = f"the rule {boxed} does not cover it: {contained.why}"
+    elif contained is not None and not contained.why:
+        nature = replace(nature, prefixes=offered_in_sandbox(line))
+    beside = offered_beside(line, nature.prefixes, nature.approved)
+    nature = replace(nature, prefixes=(*nature.prefixes, *beside))
+    return _asked(mode, why, nature)
 
 
 _ONLY_READS = "every command only reads inside the workspace"
@@ -212,6 +230,12 @@ class CallFacts:
     interacts: str = ""
     asked: Rule | None = None
     allowed: Rule | None = None
+    boxed: Rule | None = None
+    """Rule that allows a command as far as the sandbox contains it."""
+    approved: tuple[str, ...] = ()
+    """Patterns of the rules that allow commands."""
+    stays: bool = False
+    """True for a command that goes on after its call: nothing could reach it in a sandbox of its own."""
     harmless: str = ""
     edits_inside: bool = False
     prefixes: tuple[str, ...] = ()
@@ -236,7 +260,8 @@ def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspac
     if traits.runs_commands:
         if not isinstance(subject, str):
             return CallFacts(refused="no command is given")
-        return _command_nature(call.name, subject, tools, rules, workspace)
+        nature = _command_nature(call.name, subject, tools, rules, workspace)
+        return replace(nature, stays=bool(call.input.get(traits.background)))
     if traits.edits_files or traits.reads_files:
         if not isinstance(subject, str) or not subject:
             return CallFacts(refused="no file is named")
@@ -261,7 +286,7 @@ def _command_nature(
     tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace
 ) -> CallFacts:
     # These modules load the tables of all programs: import them only for a command.
-    from agentcli.permissions.allowing import allowing_rule, offered
+    from agentcli.permissions.allowing import allowing_rule, offered, sandbox_rule
     from agentcli.permissions.denied.commands import judge_reading, named_by
     from agentcli.permissions.shell.command_line import analyse
 
@@ -275,6 +300,7 @@ def _command_nature(
     allowed = allowing_rule(allow, line, reads)
     reading = judge_reading(line, reading_denials(rules.deny, tools), workspace)
     denied = command_rule(deny, line) or named_by(line, paths, workspace)
+    approved = tuple(rule.pattern for rule in allow)
     return CallFacts(
         denied=denied or reading.rule,
         denied_why="" if denied else reading.why,
@@ -284,6 +310,7 @@ def _command_nature(
         protected=line.protected,
         asked=command_rule(ask, line),
         allowed=allowed if isinstance(allowed, Rule) else None,
+        boxed=sandbox_rule([*allow, *(rule for rule in rules.allow if rule.tool == SANDBOX)], line),
         harmless=_ONLY_READS if line.harmless else "",
         line=line,
         machine=line.machine,
@@ -291,7 +318,8 @@ def _command_nature(
         why=(allowed if isinstance(allowed, str) else "") or line.why,
         always="" if line.unsaved else f"{tool}({exact(line.text.strip())})",
         unsaved=line.unsaved,
-        prefixes=offered(line, tool, [rule.pattern for rule in allow]),
+        prefixes=offered(line, tool, approved),
+        approved=approved,
         session=f"{tool}({exact(line.text.strip())})",
     )
 

@@ -92,7 +92,7 @@ FILES = (
     Entry("list", list.listing, list.title, replace(_SEARCHES, dispensable=True)),
 )
 SHELL = (
-    Entry("bash", bash.bash, bash.title, Traits("run", "command"), bash.preview),
+    Entry("bash", bash.bash, bash.title, Traits("run", "command", background="run_in_background"), bash.preview),
     Entry("bash_output", jobs.bash_output, jobs.output_title, Traits("none", polls=True)),
     Entry("bash_stop", jobs.bash_stop, jobs.stop_title, Traits("none")),
 )

@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.approval import TIRED
+from agentcli.agent.approval import TIRED, ApprovalGate
+from agentcli.agent.calls.call import beginning
 from agentcli.agent.ports import ApprovalResponse
+from agentcli.agent.timed_rules import TimedRules
 from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.event import Noticed, PermissionDecided
+from agentcli.core.message import ToolCall
+from agentcli.permissions.paths import UndoCover, Workspace
+from agentcli.permissions.rules import Rules
 from agentcli.providers.scripted.model import call, say
+from agentcli.sessions.in_memory import MemorySession
+from agentcli.tools.registry import TRAITS, tools
 from tests.agent.open_session import Person, messages, open_session, results, say_to
 
 COMMAND = "make build"
@@ -360,3 +367,30 @@ def test_an_edit_outside_of_the_workspace_opens_nothing_else_for_the_session(tmp
     say_to(session, "go")
     assert not person.asked[0].edits
     assert session.mode == "ask"
+
+
+def test_the_answer_that_allows_a_program_in_the_sandbox_runs_this_call_there_too(tmp_path: Path) -> None:
+    cover = UndoCover(1_000_000, 1_000, frozenset())
+    workspace = Workspace(tmp_path, (tmp_path,), home=tmp_path / "home", sandboxed=True, undo=cover)
+    for answer, inside in (
+        (ApprovalResponse("prefix"), True),
+        (ApprovalResponse("once"), False),
+        (ApprovalResponse("session"), False),
+    ):
+        saved: list[str] = []
+        journal = MemorySession()
+        gate = ApprovalGate(
+            TRAITS, Rules(), "ask", workspace, Person(answer), _no_preview, saved.extend,
+            TimedRules(journal, journal.append),
+        )  # fmt: skip
+        script = beginning(
+            ToolCall("c", "bash", {"command": "python3 -c 1"}), {tool.name: tool for tool in tools()}["bash"]
+        )
+        decided = asyncio.run(gate.decide(script)).decision
+        assert decided is not None
+        assert (decided.decision, decided.rule, decided.contained) == ("allow", f"user:{answer.choice}", inside)
+        assert saved == ["sandbox(python3 *)"] * inside
+
+
+async def _no_preview(*_: object) -> str:
+    return ""

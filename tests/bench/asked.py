@@ -2,7 +2,7 @@
 
 FOLDER holds transcripts, one file for each session. The shares are printed by model, for mode auto with and without the commands that
 need the network or the folders of other machines, and for mode ask with a person who takes the widest "always" that is offered, which
-lasts for the session's project. Reasons are printed of the tuning half only, so that the other stays unseen.
+lasts for the session's project: on a machine with a sandbox, and on one without (bare). Reasons are printed of the tuning half only, so that the other stays unseen.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from agentcli.core.message import ToolCall
@@ -72,13 +72,15 @@ class Tally:
     auto_local: int = 0
     ask: int = 0
     ask_local: int = 0
+    bare: int = 0
+    bare_local: int = 0
 
     def line(self, name: str) -> str:
         """The shares as a line of a table."""
         every, local = max(1, self.of), max(1, self.local)
         return (
-            f"{name:34} {self.of:6} {self.auto / every:8.1%} {self.ask / every:8.1%} "
-            f"{self.local:6} {self.auto_local / local:8.1%} {self.ask_local / local:8.1%}"
+            f"{name:34} {self.of:6} {self.auto / every:8.1%} {self.ask / every:8.1%} {self.bare / every:8.1%} "
+            f"{self.local:6} {self.auto_local / local:8.1%} {self.ask_local / local:8.1%} {self.bare_local / local:8.1%}"
         )
 
 
@@ -90,6 +92,7 @@ class Outcome:
     auto: list[tuple[str, str, bool]] = field(default_factory=list)
     """Questions in auto: reason, command, and whether it is local."""
     ask: list[tuple[str, str, bool]] = field(default_factory=list)
+    bare: list[tuple[str, str, bool]] = field(default_factory=list)
     dropped: int = 0
 
 
@@ -172,7 +175,7 @@ def decided(command: str, rules: Rules, mode: str, workspace: Workspace) -> Deci
 def measured(sessions: Iterable[Transcript], most: int = 0) -> Outcome:
     """Replay sessions through the permissions."""
     outcome = Outcome()
-    kept: defaultdict[str, Rules] = defaultdict(Rules)
+    kept: defaultdict[tuple[str, bool], Rules] = defaultdict(Rules)
     left = most or sys.maxsize
     for session in sessions:
         with tempfile.TemporaryDirectory(prefix="asked-") as folder:
@@ -186,7 +189,7 @@ def measured(sessions: Iterable[Transcript], most: int = 0) -> Outcome:
 
 
 def _count(
-    recorded: Recorded, session: Transcript, workspace: Workspace, outcome: Outcome, kept: dict[str, Rules]
+    recorded: Recorded, session: Transcript, workspace: Workspace, outcome: Outcome, kept: dict[tuple[str, bool], Rules]
 ) -> None:
     command, here = placed(recorded, session, workspace)
     tally = outcome.models[recorded.model or "unknown"]
@@ -200,28 +203,38 @@ def _count(
         tally.auto += 1
         tally.auto_local += local
         outcome.auto.append((auto.why, recorded.command, local))
-    plain = replace(here, sandboxed=False, tmp=None, loopback=None)
-    rules = kept[session.folder]
-    ask = decided(command, rules, "ask", plain)
-    if ask.decision != "allow":
+    if why := _asked(command, here, kept, session.folder):
         tally.ask += 1
         tally.ask_local += local
-        outcome.ask.append((f"{'' if ask.prefixes else 'NO PREFIX '}{ask.why}", recorded.command, local))
-        widest = ask.prefixes or ((ask.always,) if ask.always else (ask.session,))
-        fresh = parse_rules(allow=filter(None, widest), origin="session")
-        known = {str(rule) for rule in rules.allow}
-        if any(str(rule) not in known for rule in fresh.allow):
-            kept[session.folder] = rules + fresh
+        outcome.ask.append((why, recorded.command, local))
+    if why := _asked(command, replace(here, sandboxed=False, tmp=None, loopback=None), kept, session.folder):
+        tally.bare += 1
+        tally.bare_local += local
+        outcome.bare.append((why, recorded.command, local))
+
+
+def _asked(command: str, here: Workspace, kept: dict[tuple[str, bool], Rules], project: str) -> str:
+    """Return the reason for a question in mode ask, and keep the rules of a person who answers "always"; empty if nothing is asked."""
+    rules = kept[project, here.sandboxed]
+    ask = decided(command, rules, "ask", here)
+    if ask.decision == "allow":
+        return ""
+    widest = ask.prefixes or ((ask.always,) if ask.always else (ask.session,))
+    fresh = parse_rules(allow=filter(None, widest), origin="session")
+    known = {str(rule) for rule in rules.allow}
+    if any(str(rule) not in known for rule in fresh.allow):
+        kept[project, here.sandboxed] = rules + fresh
+    return f"{'' if ask.prefixes else 'NO PREFIX '}{ask.why}"
 
 
 def report(outcome: Outcome) -> Iterator[str]:
     """The figures as a table."""
-    yield f"{'model':34} {'of':>6} {'auto':>8} {'ask':>8} {'local':>6} {'auto':>8} {'ask':>8}"
+    yield f"{'model':34} {'of':>6} {'auto':>8} {'ask':>8} {'bare':>8} {'local':>6} {'auto':>8} {'ask':>8} {'bare':>8}"
     total = Tally()
     for name, tally in sorted(outcome.models.items(), key=lambda item: -item[1].of):
         yield tally.line(name)
-        for part in ("of", "auto", "local", "auto_local", "ask", "ask_local"):
-            setattr(total, part, getattr(total, part) + getattr(tally, part))
+        for part in fields(Tally):
+            setattr(total, part.name, getattr(total, part.name) + getattr(tally, part.name))
     yield total.line("all")
 
 
@@ -230,6 +243,7 @@ def reasons(outcome: Outcome, most: int) -> Iterator[str]:
     groups: dict[str, list[tuple[str, str]]] = {
         "auto, local": [(why, command) for why, command, local in outcome.auto if local],
         "ask, local": [(why, command) for why, command, local in outcome.ask if local],
+        "ask without a sandbox, local": [(why, command) for why, command, local in outcome.bare if local],
     }
     for title, found in groups.items():
         yield f"\n== {title}: {len(found)}"

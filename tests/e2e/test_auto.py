@@ -15,12 +15,14 @@ from tests.e2e.program import Program
 pytestmark = pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")
 
 
-def ran(program: Program, calls: Sequence[tuple[str, dict[str, object]]], *options: str) -> list[tuple[str, str]]:
-    """The status and output of each call of a run in mode auto."""
+def ran(
+    program: Program, calls: Sequence[tuple[str, dict[str, object]]], *options: str, mode: str = "auto"
+) -> list[tuple[str, str]]:
+    """The status and output of each call of a run."""
     replies = [{"calls": [{"name": name, "input": given}]} for name, given in calls]
     script = program.base / "script.json"
     script.write_text(json.dumps({"replies": [*replies, {"text": "Done."}]}))
-    run = program.ask("-p", "go", "-m", f"script:{script}", "--mode", "auto", "-o", "stream-json", *options)
+    run = program.ask("-p", "go", "-m", f"script:{script}", "--mode", mode, "-o", "stream-json", *options)
     assert run.code == 0, run.err
     return [(line["status"], line["output"]) for line in run.of("tool_result")]
 
@@ -76,3 +78,15 @@ def test_the_model_hears_which_limit_of_the_sandbox_stopped_a_command(program: P
     assert "reaches no network but servers that you started" in connected
     assert "no one can let it run outside" in written
     assert "no one can let it run outside" in connected
+
+
+def test_a_rule_for_the_sandbox_runs_a_program_in_it_in_mode_ask(program: Program) -> None:
+    write = f"python3 -c \"open('made', 'w'); open('/usr/{program.base.name}', 'w')\""
+    commands = [write, "node -e 1"]
+    (written, answer), (status, _) = ran(
+        program, [sh(command) for command in commands], "--allow", "sandbox(python3 *)", mode="ask"
+    )
+    assert (written, "can write only in the workspace" in answer) == ("error", True), answer
+    assert (program.work / "made").exists()
+    assert not Path("/usr", program.base.name).exists()
+    assert status == "denied"

@@ -56,7 +56,7 @@ def answered(command: str, mode: Mode, workspace: Workspace) -> str:
 def _offer(found: Decision) -> str:
     if found.decision != "ask":
         return f" (looks at {found.machine})" * bool(found.machine) + " (git writes)" * found.records
-    if found.unsaved:
+    if found.unsaved and not any(rule.startswith("sandbox(") for rule in found.prefixes):
         return " (never saved)" if found.unsaved == found.why else f" (never saved: {found.unsaved})"
     return f" (always: {', '.join(found.prefixes)})" if found.prefixes else ""
 

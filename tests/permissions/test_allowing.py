@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
-from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.paths import UndoCover, Workspace
+from agentcli.permissions.rules import Rules, in_own_names, parse_rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
 
@@ -251,3 +252,110 @@ def test_git_in_a_folder_of_the_workspace_is_ruled_as_in_that_folder(workspace: 
     assert asked("git -C src add y.py", workspace, offered).decision == "allow"
     assert asked("git -C /opt add y.py", workspace, offered).decision == "ask"
     assert asked("git -c core.fsmonitor=x add y.py", workspace, offered).decision == "ask"
+
+
+@pytest.fixture
+def contained(workspace: Workspace) -> Workspace:
+    """The workspace on a machine with a sandbox, in which /undo restores every file."""
+    for folder in ("objects", "refs", "hooks"):
+        (workspace.cwd / ".git" / folder).mkdir(parents=True, exist_ok=True)
+    (workspace.cwd / ".git/config").write_text("[core]\n\tbare = false\n")
+    cover = UndoCover(1_000_000, 1_000, frozenset({"node_modules", ".git"}))
+    tmp = workspace.home / "tmp"
+    return replace(workspace, sandboxed=True, records=True, undo=cover, tmp=tmp, loopback=lambda _: True)
+
+
+@pytest.mark.parametrize(
+    ("command", "rules"),
+    [
+        ("python3 - <<'E'\nprint(1)\nE", ["sandbox(python3 *)"]),
+        ("node -e 'console.log(1)' | tail -5", ["sandbox(node *)"]),
+        ('for f in *.py; do python3 $f; done; echo "done: $(date)"', ["sandbox(python3 *)"]),
+        ("timeout 20 node -e '1'", ["sandbox(node *)"]),
+        ("git stash", ["sandbox(git stash *)"]),
+        ("bash -c 'node x; rm a.py'", ["sandbox(bash *)", "sandbox(rm *)"]),
+        ("echo hello > notes.txt", ["sandbox(echo *)"]),
+    ],
+)
+def test_what_no_other_rule_can_name_is_offered_in_the_sandbox(
+    contained: Workspace, command: str, rules: Sequence[str]
+) -> None:
+    first = asked(command, contained)
+    assert (first.decision, list(first.prefixes)) == ("ask", rules)
+    again = asked(command, contained, rules)
+    assert (again.decision, again.contained) == ("allow", True)
+    outside = replace(contained, sandboxed=False)
+    assert asked(command, outside).prefixes == ()
+    assert asked(command, outside, rules).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 - <<'E'\nopen('x')\nE\ncurl https://example.org",
+        "python3 x.py > /tmp/out",
+        "python3 /opt/x.py",
+        "python3 -c 'print(open(\".env\").read())'",
+        "python3 x.py && rm -rf src",
+        "python3 x.py && $COMMAND",
+        "python3 x.py; sh -c 'rm src/x'",
+        "python3 -m pip install x",
+        "sudo python3 x.py",
+        "cd /opt && python3 x.py",
+        "curl http://localhost:3000 | python3 -c 1",
+        "python3 x.py && git push",
+        "git checkout -- src",
+        "python3 x.py && node y.js",
+    ],
+)
+def test_a_rule_for_the_sandbox_covers_no_more_than_its_programs_and_what_the_sandbox_contains(
+    contained: Workspace, command: str
+) -> None:
+    assert asked(command, contained, ["sandbox(python3 *)", "sandbox(git checkout *)"]).decision == "ask"
+
+
+def test_a_rule_for_the_sandbox_stands_below_deny_and_ask_rules_and_says_what_it_does_not_cover(
+    contained: Workspace,
+) -> None:
+    call = ToolCall("c", "bash", {"command": "python3 -c 'import os'"})
+    allow = ["sandbox(python3 *)"]
+    assert explain(call, parse_rules(allow, (), ["bash(python3 *)"]), "ask", contained).decision == "deny"
+    assert explain(call, parse_rules(allow, ["bash(python3 *)"]), "ask", contained).decision == "ask"
+    assert explain(call, parse_rules(allow), "plan", contained).decision == "deny"
+    hidden = ToolCall("c", "bash", {"command": "python3 -c 'import os; os.system(\"git push\")'"})
+    assert explain(hidden, parse_rules(allow, (), ["bash(git push *)"]), "ask", contained).decision == "ask"
+    assert asked("python3 /opt/x.py", contained, allow).why == (
+        "the rule sandbox(python3 *) does not cover it: /opt/x.py is outside the workspace"
+    )
+
+
+def test_a_command_that_goes_on_after_its_call_has_no_sandbox_of_its_own(contained: Workspace) -> None:
+    call = ToolCall("c", "bash", {"command": "node -e 1", "run_in_background": True})
+    decision = explain(call, parse_rules(["sandbox(node *)"]), "ask", contained)
+    assert (decision.decision, decision.prefixes) == ("ask", ())
+
+
+def test_other_rules_count_beside_one_for_the_sandbox(contained: Workspace) -> None:
+    line = "make test && python3 -c 1"
+    assert asked(line, contained, ["bash(make test *)", "sandbox(python3 *)"]).contained
+    assert asked(line, contained, ["sandbox(python3 *)"]).decision == "ask"
+    assert asked("make SHELL=./x", contained, ["bash(make *)"]).decision == "ask", "no rule for the sandbox at all"
+
+
+def test_a_rule_for_the_sandbox_only_allows() -> None:
+    assert in_own_names(parse_rules(["sandbox(python3 *)"]), ["bash"]).allow[0].pattern == "python3 *"
+    for kind in ("ask", "deny"):
+        with pytest.raises(ConfigError, match="about a tool that does not exist"):
+            in_own_names(parse_rules(**{kind: ["sandbox(python3 *)"]}), ["bash"])
+
+
+def test_after_two_kinds_of_commands_of_a_program_its_others_are_offered_in_the_sandbox(contained: Workspace) -> None:
+    two = ["bash(bun run test *)", "bash(bun run lint *)"]
+    assert asked("bun run build", contained, two[:1]).prefixes == ("bash(bun run build *)",)
+    offered = asked("bun run build", contained, two).prefixes
+    assert offered == ("bash(bun run build *)", "sandbox(bun *)")
+    assert asked("bun run build", replace(contained, sandboxed=False), two).prefixes == offered[:1]
+    assert asked("bun run deploy", contained, [*two, *offered]).contained
+    assert not asked("bun run build", contained, [*two, *offered]).contained
+    for command in ("bun add left-pad", "bun run deploy && curl https://example.org", "npm run build"):
+        assert asked(command, contained, [*two, *offered]).decision == "ask", command

@@ -288,7 +288,7 @@ class SandboxStage(Stage):
         A command that is allowed because it only reads gets the hardened environment, and a reader's sandbox unless it
         inspects only the machine.
         """
-        sandboxes = self._setup.permissions.sandboxes(self._gate.mode, decision.hidden)
+        sandboxes = self._setup.permissions.sandboxes(self._gate.mode, decision.hidden, decision.contained)
         left_out = self._left_out(decision)
         note, if_failed = (left_out, "") if decision.hidden.told else ("", left_out)
         if decision.records:

@@ -45,8 +45,8 @@ def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
             for block in setup.prompts.system(model, mode)
         )
 
-    def hiding_only(mode: Mode, hidden: Hidden) -> Sandboxes:
-        outside = setup.permissions.sandboxes(mode, hidden).decided.outside
+    def hiding_only(mode: Mode, hidden: Hidden, _: bool) -> Sandboxes:
+        outside = setup.permissions.sandboxes(mode, hidden, False).decided.outside
         return Sandboxes(CommandSandbox(outside, outside=outside))
 
     return replace(

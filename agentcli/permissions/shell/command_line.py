@@ -31,13 +31,22 @@ from agentcli.permissions.readonly.searches import find_reads
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.assigned import Assignments, leading, without_assignments
 from agentcli.permissions.shell.consequences import named_consequence
-from agentcli.permissions.shell.containable import ASKED, Containment, containment
+from agentcli.permissions.shell.containable import ASKED, STREAMS, Containment, containment, fits_reader
 from agentcli.permissions.shell.covered import leads_away, uncovered
-from agentcli.permissions.shell.effects import CHANGING, changes_inside_all, destruction, git_placed, meanings
+from agentcli.permissions.shell.effects import (
+    CHANGING,
+    DISCARDING,
+    changes_inside_all,
+    destruction,
+    git_placed,
+    meanings,
+    replaces_files,
+)
 from agentcli.permissions.shell.flow import Run, runs_of
 from agentcli.permissions.shell.hiding import hides, may_run, spelled
+from agentcli.permissions.shell.inert import OF_THE_SHELL
 from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved, word_set
-from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, spellings
+from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, parse, plain_git, spellings, started
 from agentcli.permissions.shell.prefixes import local_requests, script_of, whole_program, wider
 from agentcli.permissions.shell.reaching import reach
 from agentcli.permissions.shell.strict import NotPlain, read_plain
@@ -109,6 +118,13 @@ class CommandLine:
         all_words = ([piece.text for piece in part.words] for part in self.parts)
         return next(filter(None, (named_consequence(words, self.places) for words in all_words)), "")
 
+    @cached_property
+    def _discards(self) -> str:
+        """Reason why git replaces files by it, whose changes nothing else has; empty if it does not."""
+        git = (plain_git([piece.text for piece in part.words]) for part in self.parts if part.words)
+        found = (words for words in git if len(words) > 1 and words[0] == "git" and words[1] in DISCARDING)
+        return next((f"git {words[1]} discards changes" for words in found if replaces_files(words)), "")
+
     @property
     def machine(self) -> Looks:
         """The part of the machine that a harmless line looks at, if any."""
@@ -129,6 +145,38 @@ class CommandLine:
             ran[run.words] = (*ran.get(run.words, ()), *run.folders)
         words = (tuple(piece.text for piece in part.words) for part in self.parts)
         return tuple(tuple(dict.fromkeys(ran.get(each) or self.places))[:_FOLDERS] for each in words)
+
+    @cached_property
+    def acting(self) -> tuple[str, ...]:
+        """The commands of the line that may do more than read; all of them if there are none.
+
+        A script that a command gets is its own matter, except for commands in it that ask for caution. A command whose
+        name only the shell knows is among them.
+        """
+        texts = [" ".join(started(part)) for part in self._acting]
+        all_words = ([piece.text for piece in part.words] for part in self.parts)
+        texts += (" ".join(words) for words in all_words if words and named_consequence(words, self.places))
+        return tuple(dict.fromkeys(texts))
+
+    @cached_property
+    def _acting(self) -> list[Part]:
+        own = [part for part in parse(self.text).parts if part.words]
+        return [part for part in own if not _only_reads(part)] or own
+
+    @cached_property
+    def alone(self) -> Containment:
+        """Verdict on the line in a sandbox that shares neither /tmp nor localhost with another, for a person who allows only its programs.
+
+        It names nothing outside the workspace, and git replaces no files by it.
+        """
+        if self.workspace is None:
+            return ASKED
+        workspace = replace(self.workspace, tmp=None, loopback=None)
+        words = (piece.text for part in self._acting for piece in part.words[1:])
+        away = next((word for word in words if leads_away(word, self.places, workspace)), "")
+        if why := self._discards or (f"{away} is outside the workspace" if away else ""):
+            return Containment(why)
+        return replace(self, workspace=workspace).contained
 
     @cached_property
     def unsaved(self) -> str:
@@ -403,6 +451,15 @@ def _fits(name: str, values: Sequence[str]) -> bool:
     if name == "find":
         return not isinstance(find_reads(values[1:]), str)
     return name in READERS and not isinstance(fit(READERS[name], values[1:]), str)
+
+
+def _only_reads(part: Part) -> bool:
+    """Return True if a command by its words only reads, or acts on the shell of its own line alone."""
+    if any(not STREAMS.fullmatch(piece.text) for piece in part.writes) or not part.words[0].known:
+        return False
+    values = [piece.text for piece in part.words]
+    name = values[0]
+    return name in OF_THE_SHELL or _fits(name, values) or (name == "git" and len(values) > 1 and fits_reader(values))
 
 
 def _could_stand_for_protected(text: str) -> bool:

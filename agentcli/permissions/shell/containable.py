@@ -37,7 +37,8 @@ _GONE_FOR_GOOD = word_set("shred srm wipe")
 _REMOVING = word_set("rm unlink trash rimraf")
 _DISCARDING = word_set("rsync truncate")
 _SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/run/current-system/", "/Applications/", "/System/")
-_STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
+STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
+"""Targets of a redirection that are no files."""
 _LONGEST_PATH = 4_096
 """Length from which no system takes a text as a path."""
 _TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
@@ -254,7 +255,7 @@ def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> s
 
 def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: Workspace) -> str:
     """Return the reason to ask about a redirection, or the empty string."""
-    if UNKNOWN in text or _STREAMS.fullmatch(text):
+    if UNKNOWN in text or STREAMS.fullmatch(text):
         return ""
     if _outside(text, folders, workspace):
         return f"{text} is outside the workspace"
@@ -264,7 +265,7 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
 def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> str:
     """Return the reason to ask about a word of a command: it names something outside the workspace, or a protected file."""
     for form in {word, word.partition("=")[2]}:
-        if not form or UNKNOWN in form or _STREAMS.fullmatch(form) or any(map(str.isspace, form)):
+        if not form or UNKNOWN in form or STREAMS.fullmatch(form) or any(map(str.isspace, form)):
             continue
         if len(form) >= _LONGEST_PATH:
             continue

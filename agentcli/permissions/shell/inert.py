@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace, entries_of, impossible
-from agentcli.permissions.shell.known_programs import word_set
+from agentcli.permissions.shell.known_programs import WRAPPERS, word_set
 from agentcli.system.programs import located
 
 _BUILTINS = word_set("""
@@ -17,6 +17,8 @@ exit export false fc fg for function getopts hash help history if jobs kill let 
 readonly return select set shift shopt source suspend test time times trap true type typeset ulimit umask unalias unset until wait while
 """)
 """Words that begin a command of the shell without a program of that name."""
+OF_THE_SHELL = _BUILTINS - WRAPPERS - word_set("bg disown enable fg kill suspend ulimit umask")
+"""Builtins that act on the shell of their own line alone, and start nothing."""
 _LONGEST = 20_000
 _WORD = re.compile(r"[\w.,:+%^-][\w.,:+%@^/-]*")
 _ADDRESS = re.compile(r"://|::|\w@[\w.-]+:")

@@ -279,13 +279,13 @@ def spellings(part: Part) -> Iterator[str]:
     line = [piece.text for piece in part.words]
     if not line:
         return
-    for form in (line, _plain_git(line), [line[0].lower(), *line[1:]]):
+    for form in (line, plain_git(line), [line[0].lower(), *line[1:]]):
         yield " ".join(form)
         yield shlex.join(form)
         if "/" in form[0]:
             yield " ".join([os.path.basename(form[0]), *form[1:]])
     for inner in _wrapped(line):
-        yield " ".join(_plain_git(inner))
+        yield " ".join(plain_git(inner))
         if "/" in inner[0]:
             yield " ".join([os.path.basename(inner[0]), *inner[1:]])
 
@@ -296,7 +296,14 @@ def runs(part: Part) -> Iterator[list[str]]:
     if line and line[0]:
         for words in (line, *_wrapped(line)):
             named = [os.path.basename(words[0]) or words[0], *words[1:]]
-            yield _plain_git(named)
+            yield plain_git(named)
+
+
+def started(part: Part) -> list[str]:
+    """Return the words of a part without global options of git, or of the command that it starts in other circumstances: `timeout 5 make` as `make`."""
+    line = [piece.text for piece in part.words]
+    inner = list(_wrapped(line)) if os.path.basename(line[0]) in _PLAIN_WRAPPERS else []
+    return plain_git(inner[-1] if inner else line)
 
 
 def _wrapped(line: list[str]) -> Iterator[list[str]]:
@@ -333,7 +340,7 @@ _GIT_VALUED = frozenset(
 )
 
 
-def _plain_git(line: list[str]) -> list[str]:
+def plain_git(line: list[str]) -> list[str]:
     """Return `git -C x -c a=b push` as `git push`, and `git-push` too."""
     name = os.path.basename(line[0])
     if name.startswith("git-"):

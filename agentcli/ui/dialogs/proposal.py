@@ -13,7 +13,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
 from agentcli.core.mcp_servers import CALL, PREFIX
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.permissions.rules import parse_rule
+from agentcli.permissions.rules import SANDBOX, parse_rule
 from agentcli.permissions.shell.consequences import is_cautious
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
 from agentcli.ui.render import diff
@@ -133,7 +133,10 @@ def _named_path(pattern: str) -> str:
 
 def wider(rules: Sequence[str]) -> str:
     """Return the calls that the wider rules allow, such as `npm run …`."""
-    return ", ".join(map(covered, rules))
+    boxed = [rule for rule in rules if parse_rule(rule).tool == SANDBOX]
+    named = ", ".join(covered(rule.replace(SANDBOX, "bash", 1)) for rule in boxed)
+    others = [covered(rule) for rule in rules if rule not in boxed]
+    return ", ".join([*others, *([f"{named} in the sandbox"] if boxed else [])])
 
 
 def covered(rule: str) -> str:
