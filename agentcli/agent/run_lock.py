@@ -34,8 +34,8 @@ def lock_of(history: History, model: str, mode: str, version: str = __version__)
         "model": model,
         "mode": mode,
         "policy": history.policy,
-        "tools": {str(tool["name"]): _hash(json.dumps(tool, sort_keys=True)) for tool in history.tools},
-        "prompt": {name: _hash(text) for name, text in _parts(history.system)},
+        "tools": {str(tool["name"]): digest(json.dumps(tool, sort_keys=True)) for tool in history.tools},
+        "prompt": {name: digest(text) for name, text in sections(history.system)},
     }
 
 
@@ -57,12 +57,13 @@ def read_lock(file: str) -> Json:
 
 def require_same(lock: Json, now: Json) -> None:
     """Raise InputError, naming each difference, if a run does not begin as its lock says."""
-    found = [*_differences(lock, now)]
+    found = [*differences(lock, now)]
     if found:
         raise InputError("\n".join(["This run differs from its lock file:", *(f"- {line}" for line in found)]))
 
 
-def _differences(lock: Json, now: Json) -> Iterator[str]:
+def differences(lock: Json, now: Json) -> Iterator[str]:
+    """Yield the differences of a run from its lock, one a line."""
     for name in ("agentcli", "model", "mode", "policy"):
         if lock.get(name) != now[name]:
             yield f"{name}: {now[name]}, locked {lock.get(name)}"
@@ -73,7 +74,7 @@ def _differences(lock: Json, now: Json) -> Iterator[str]:
                 yield f"{what}: {name} {'is new' if name not in before else 'is missing' if name not in after else 'has changed'}"
 
 
-def _parts(system: Sequence[str]) -> Iterator[tuple[str, str]]:
+def sections(system: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the sections of a system prompt with their names; files below the session's folder by their place in it."""
     folder = next((found[1] for block in system if (found := re.search(r"^Folder: (.+)$", block, re.MULTILINE))), "")
     seen: dict[str, int] = {}
@@ -84,6 +85,11 @@ def _parts(system: Sequence[str]) -> Iterator[tuple[str, str]]:
             for name, text in _entries(section):
                 seen[name] = seen.get(name, 0) + 1
                 yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), text
+
+
+def digest(text: str) -> str:
+    """Return the hash of a text."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _entries(section: str) -> Iterator[tuple[str, str]]:
@@ -99,7 +105,3 @@ def _entries(section: str) -> Iterator[tuple[str, str]]:
         else:
             yield f"{title.lstrip('# ').lower()}: {entry[1]}", line
     yield title.lstrip("# ")[:_NAME], "\n".join(rest).strip()
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

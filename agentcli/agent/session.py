@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent import loop
 from agentcli.agent.checkpointing import UndoStack
@@ -18,7 +18,7 @@ from agentcli.agent.hooks import Source
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
 from agentcli.agent.request_builder import changed_for_turn
-from agentcli.agent.setup import SessionSetup, StandingInstructions, beginning
+from agentcli.agent.setup import RUN_LOCK, SessionSetup, StandingInstructions, beginning
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
 from agentcli.core.errors import AgentError, InputError
@@ -30,10 +30,14 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, USUAL_ACCOUNT, Mode, Pin, Settings, Title, Unpin
 from agentcli.core.streams import closing
+from agentcli.core.tasks import run_beside
 from agentcli.core.tool import Boxed, Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import PRIVATE, for_model, for_person
 from agentcli.sessions.info import name_of
+
+if TYPE_CHECKING:
+    from agentcli.agent.last_run import RunComparison
 
 
 class AgentSession:
@@ -77,6 +81,9 @@ class AgentSession:
         self.report = SessionReport(self.conversation, core)
         self._titles = TitleWriter(setup.models.summariser, setup.settings.agent.titles)
         self._model_warnings: set[str] = set()
+        self._comparison: RunComparison | None = None
+        """The comparison with the last run, or with a lock; None if there is nothing to compare with."""
+        self._comparing: asyncio.Task[Any] | None = None
 
     @property
     def history(self) -> History:
@@ -162,13 +169,16 @@ class AgentSession:
         if admitted and isinstance(admitted[-1], TurnEnded):
             return
         try:
-            if self._setup.run.lock is not None:
+            if self._setup.run.lock is not None and not self._setup.person.attended:
                 self._require_same(self._setup.run.lock)
             require_readable(prompt, self.rules, self._setup)
             prompt = await self.extensions.expanded(prompt) if prompt.typed else prompt
         except InputError as error:
             yield TurnEnded("failed", error=error)
             return
+        if (comparison := self._compared()) is not None:
+            for event in comparison.prompted():
+                yield event
         self.extensions.grant(prompt.grants)
         with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.models.connect) as notices:
             for notice in notices:
@@ -316,8 +326,21 @@ class AgentSession:
         return self.conversation.hooked.source
 
     def begin(self, show: Callable[[Sequence[Event]], None]) -> None:
-        """Run the hooks of the session's start now, not with the first prompt; `show` gets their messages."""
+        """Run the hooks of the session's start now, not with the first prompt, and compare with the last run; `show` gets the messages of both."""
         self.conversation.hooked.open(show)
+        if (comparison := self._compared(begins=True)) is not None and self._comparing is None:
+            self._comparing = run_beside(comparison.opened(show))
+
+    def _compared(self, begins: bool = False) -> RunComparison | None:
+        """Return the comparison, if there is a lock, or if a session is opened that has made a request."""
+        wanted = (
+            self._setup.run.lock is not None or RUN_LOCK in self.history.features or (begins and self.history.system)
+        )
+        if wanted and self._comparison is None:
+            from agentcli.agent.last_run import RunComparison  # few sessions are resumed
+
+            self._comparison = RunComparison(self.core)
+        return self._comparison
 
     def go_on_from(self, former: AgentSession) -> None:
         """Take over reminders that were prepared but not sent when the same session was open before."""
@@ -333,6 +356,8 @@ class AgentSession:
 
     def close(self) -> None:
         """Save unsaved records and let others open the session. Its background jobs end."""
+        if self._comparing is not None:
+            self._comparing.cancel()
         self._features.close()
         self.journal.close()
 

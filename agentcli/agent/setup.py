@@ -38,6 +38,8 @@ INSTRUCTIONS = "# Instructions of the user and the project"
 """The first line of the system prompt's block of instruction files."""
 WHERE = "# Where you work"
 """The first line of the block of a system prompt that names the folder it is for, as `Folder: …`."""
+RUN_LOCK = "run lock"
+"""The name of the record of the lock that a session is held to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class Prompts:
 
     system: Callable[[ModelSpec, Mode], tuple[str, ...]]
     """The system prompt of a session that begins now, with this model and in this mode."""
+    lasting: Callable[[ModelSpec, Mode], tuple[str, ...]] = lambda *_: ()
+    """The same without the facts of the folder and the moment."""
     system_of: Callable[[str, ModelSpec, Mode], tuple[str, ...]] = lambda text, *_: (text,)
     """The system prompt of a session whose definition has a text in place of the program's own."""
     reread: Callable[[], StandingInstructions] = lambda: StandingInstructions()
@@ -246,17 +250,20 @@ MakeHooks = Callable[[Journal, SessionSetup, Callable[[], Mode], Callable[[], st
 """Makes the hooks of a session with this journal and setup; the functions return its mode and the id of its model."""
 
 
-def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = ()) -> Settings:
+def beginning(
+    setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = (), lasting: bool = False
+) -> Settings:
     """Return the settings recorded just before a session's first request: from then on its system prompt and tools stay the same.
 
     `more` are tools of servers that the model sees from the start. A small window gets fewer tools and a shorter prompt; a run
     without a person gets no tool that waits for one. A window that shrinks later, by another model or because the server tells
-    only with its first reply how it has loaded the model, leaves both as they are.
+    only with its first reply how it has loaded the model, leaves both as they are. If only what is `lasting` counts, the prompt has no
+    facts of the folder, which cost time.
     """
     offered = (tool.schema for tool in _fitting(setup, model) if setup.person.attended or not tool.traits.needs_person)
     raw = tuple(tool.raw for tool in (*offered, *more))
     account = setup.models.accounts.current if setup.models.accounts is not None else ""
-    system = setup.prompts.system(model, mode)
+    system = (setup.prompts.lasting if lasting else setup.prompts.system)(model, mode)
     return Settings(model.name, mode, setup.settings.context.policy, system, raw, account=account)
 
 

@@ -142,12 +142,7 @@ class Options:
         Flag("with -p: the answer must be JSON that matches the JSON Schema in this file", "FILE", needs_print=True),
     ] = ""
     lock: Annotated[
-        str,
-        Flag(
-            "with -p: refuse to run if model, tools or prompt differ from those of this lock file",
-            "FILE",
-            needs_print=True,
-        ),
+        str, Flag("warn if model, tools or prompt differ from those of this lock file; with -p: refuse to run", "FILE")
     ] = ""
     trust: Annotated[bool, Flag("trust this folder for this run", also=("acp",))] = False
     plain: Annotated[bool, Flag("print plain lines: no colours, no cursor movement", also=("demo",))] = False

@@ -192,6 +192,7 @@ class Program(ProjectContext):
             tools=Toolset(self.tools_with(servers is not None), self.traits, run, front_end.tools),
             prompts=Prompts(
                 system=partial(self.system_prompt, files),
+                lasting=partial(self.system_prompt, files, lasting=True),
                 system_of=partial(self._system_prompt_of, files),
                 reread=self._instructions,
                 restated=options.restates_system,
@@ -281,9 +282,14 @@ class Program(ProjectContext):
         return settings_for(self.agent, configured) if self.agent else configured
 
     def system_prompt(
-        self, files: Sequence[Instructions], model: ModelSpec, mode: Mode, own_text: str | None = None
+        self,
+        files: Sequence[Instructions],
+        model: ModelSpec,
+        mode: Mode,
+        own_text: str | None = None,
+        lasting: bool = False,
     ) -> tuple[str, ...]:
-        """Return the system prompt of a session that begins now, with `own_text` in place of the program's."""
+        """Return the system prompt of a session that begins now, with `own_text` in place of the program's; `lasting`: without the facts of the folder."""
         policy, options = self.workspace_policy, self.options
         family = model.family.prompt
         small = self.agent_settings.is_small(model.window)
@@ -301,7 +307,8 @@ class Program(ProjectContext):
         base = own if given is None else (given,)
         parts = [feature.prompt(self, model) for feature in self.features]
         parts += [] if here.attended else [prompt("headless.md")]
-        return system_blocks(base, files, parts, environment(here, mode), options.append_system_prompt)
+        facts = "" if lasting else environment(here, mode)
+        return system_blocks(base, files, parts, facts, options.append_system_prompt)
 
     def _system_prompt_of(
         self, files: Sequence[Instructions], own_text: str, model: ModelSpec, mode: Mode

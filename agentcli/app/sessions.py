@@ -66,7 +66,7 @@ class Selection:
         try:
             name = self.model_for(history)[0]
         except CredentialsError:
-            name = _answered_last(history)
+            name = history.answered_by
             if not name:
                 raise
         return self._models.now().spec(name)
@@ -267,13 +267,6 @@ class SessionOpener:
         return (
             (f"This session was imported, so only its text counts. Not taken over: {', '.join(left)}.",) if left else ()
         )
-
-
-def _answered_last(history: History) -> str:
-    """Return the model of the newest reply; empty without a reply."""
-    bodies = (entry.body for entry in reversed(history.entries))
-    newest = next((body for body in bodies if isinstance(body, Message) and body.model), None)
-    return f"{newest.provider}/{newest.model}" if newest is not None else ""
 
 
 def _said_elsewhere(session: Session) -> tuple[str, str]:

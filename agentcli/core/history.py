@@ -90,6 +90,13 @@ class History:
         return ()
 
     @property
+    def answered_by(self) -> str:
+        """The model of the newest reply; empty without a reply."""
+        bodies = (entry.body for entry in reversed(self.entries))
+        newest = next((body for body in bodies if isinstance(body, Message) and body.model), None)
+        return f"{newest.provider}/{newest.model}" if newest is not None else ""
+
+    @property
     def carry(self) -> Carry:
         """The carry of the next compaction."""
         return Carry(

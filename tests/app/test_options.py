@@ -51,7 +51,7 @@ def test_a_copy_of_the_newest_session_needs_no_parser() -> None:
 
 def test_a_flag_that_needs_a_prompt_without_a_terminal_is_refused_without_one() -> None:
     needing = [flag for flag in flags() if flag.needs_print]
-    assert {flag.name for flag in needing} == {"output_schema", "lock"}
+    assert {flag.name for flag in needing} == {"output_schema"}
     for flag in needing:
         name, given = flag.names[-1], replace(Options(), **{flag.field: "x"})
         assert plain_options([name, "x", "-p", "hi"]) == replace(given, prompt="hi", print=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli import __version__
 from agentcli.agent.run_lock import read_lock
 from agentcli.core.errors import InputError
 from tests.e2e.program import Program
@@ -53,7 +54,67 @@ def test_a_run_that_differs_from_its_lock_file_is_refused_and_each_difference_is
         assert line in refused.err
     # A resumed session sends what it began with.
     assert program.run("resume", session, *held[1:]).code == 0
-    assert program.run("--lock", str(file)).code == 2
+
+
+def test_in_the_terminal_differences_from_a_lock_file_are_told_once_and_when_the_session_is_resumed(
+    program: Program, tmp_path: Path
+) -> None:
+    run = ("-m", "script:echo", "--set", "agent.titles=false")
+    session = program.ask(*run, "-p", "hello").result["session_id"]
+    lock = {**json.loads(program.run("sessions", "lock", session).out), "agentcli": "0.0.1", "model": "demo/other"}
+    del lock["tools"]["bash"]
+    file = tmp_path / "lock.json"
+    file.write_text(json.dumps(lock))
+    told = ("This session differs from its lock file:", "model: script/echo, locked demo/other", "tool: bash is new")
+    with program.terminal(*run, "--lock", str(file)) as t:
+        for line in told:
+            t.until(line)
+        t.send("continue\r")
+        t.until("> continue")
+        t.settle(1)
+        assert "\n".join(t.history()).count("tool: bash is new") == 1
+        t.send("\x04")
+        t.wait()
+    (held,) = [
+        folder.name
+        for folder in program.sessions.glob("*/*")
+        if folder.name != session and (folder / "records").is_dir()
+    ]
+    again = program.ask("resume", held, *run, "-p", "and on")
+    assert again.code == 0
+    assert [line["message"] for line in again.of("warning") if all(each in line["message"] for each in told)]
+
+
+def test_a_session_is_resumed_in_the_terminal_with_one_line_of_what_has_changed_since(program: Program) -> None:
+    run = ("-m", "script:echo", "--set", "agent.titles=false", "--trust")
+    (program.work / "AGENTS.md").write_text("Use tabs.\n")
+    session = program.ask(*run, "-p", "hello").result["session_id"]
+    (file,) = program.sessions.glob(f"*/{session}/session.json")
+    info = json.loads(file.read_text())
+    file.write_text(json.dumps({**info, "version": "0.0.1"}))
+    skill(program, "for greetings")
+    (program.work / "AGENTS.md").write_text("Use spaces.\n")
+
+    def recorded() -> int:
+        return sum(record.get("feature") == "last run" for record in program.records(session))
+
+    with program.terminal("resume", session, *run, "--set", "agent.subagents=false", rows=40) as t:
+        t.until("Changed since this session last ran:")
+        t.until("present ones.")
+        said = " ".join(" ".join(t.screen()).split())
+        assert (
+            f"agentcli {__version__}, was 0.0.1; instruction files; skill greet new; tool skill new; tool task gone"
+            in said
+        )
+        assert not recorded()  # it has not been used yet
+        t.send("more\r")
+        t.until("> more")
+        t.settle(1)
+    assert recorded() == 1
+    with program.terminal("resume", session, *run, "--set", "agent.subagents=false") as t:
+        t.until("more")
+        t.settle(1)
+        assert "Changed since" not in " ".join(t.history())
 
 
 @pytest.mark.parametrize(
