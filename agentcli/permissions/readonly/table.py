@@ -170,6 +170,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     ":": (Shape(ANYTHING),),
     "true": (Shape(ANYTHING),),
     "false": (Shape(ANYTHING),),
+    "exit": (Shape("", "number?"),),
     "test": (
         Shape("-fdersxLhw", "entry"),
         Shape("-nz", "text"),

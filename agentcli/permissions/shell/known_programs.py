@@ -167,7 +167,7 @@ def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
     if name in NETWORK:
         return not (arguments and arguments[0] in _LOCAL.get(name, ()))
     operands = [word for word in arguments if not word.startswith(("-", "+"))] or [""]
-    if name in ("npx", "bunx", "pnpx") or (name in ("npm", "pnpm") and operands[0] in ("exec", "x")):
+    if name in ("npx", "bunx", "pnpx") or (name == "npm" and operands[0] in ("exec", "x")):  # `pnpm exec` never fetches
         tool = operands[0] if name.endswith("x") else "".join(operands[1:2])
         return tool not in ORDINARY["npx"] and not _installed(tool, folders)
     named = operands[

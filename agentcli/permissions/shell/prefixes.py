@@ -46,6 +46,9 @@ _INNER = {
 _LOOKS = word_set("view list diff checks status search watch")
 """Verbs by which a client of a service only looks at it: all others change what others see, and ask each time."""
 _SERVICES = word_set("gh glab hub")
+_ENGINES = word_set("docker podman")
+_LOOKS_AT_ENGINE = word_set("ps images version info")
+"""Commands by which a client of a container engine only lists what is there, without its settings, output and files."""
 _MODULES = word_set("unittest compileall py_compile")
 
 
@@ -119,6 +122,8 @@ def _named(words: list[str]) -> list[str]:
         return _git(words)
     if name in _SERVICES:
         return words[:3] if len(words) > 2 and words[2] in _LOOKS else words[:2] if words[1:2] == ["api"] else []
+    if name in _ENGINES:
+        return words[:2] if words[1:2] and words[1] in _LOOKS_AT_ENGINE else []
     if (inner := _inner(words)) is not None:
         return inner
     if name in _SCRIPTS:

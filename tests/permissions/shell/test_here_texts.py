@@ -73,6 +73,8 @@ OFFERED = {
     "pnpm api:generate": ["bash(pnpm api:generate *)"],
     "gh pr view 12 --json title": ["bash(gh pr view *)"],
     "gh pr checks 12": ["bash(gh pr checks *)"],
+    "docker ps": ["bash(docker ps *)"],
+    "docker images -a": ["bash(docker images *)"],
     "python3 -m pytest -q tests": ["bash(python3 -m pytest *)"],
     "uv run pytest -q": ["bash(uv run pytest *)"],
     "git fetch origin": ["bash(git fetch *)"],
@@ -95,6 +97,8 @@ def test_a_wider_rule_names_what_is_done(command: str, rules: list[str], workspa
     [
         ("bash(mise run lint *)", "mise run deploy"),
         ("bash(gh pr view *)", "gh pr merge 12"),
+        ("bash(docker ps *)", "docker rm x"),
+        ("bash(docker ps *)", "docker -H tcp://example.org ps"),
         ("bash(gh api *)", "gh api -X DELETE repos/a/b"),
         ("bash(gh api *)", "gh api repos/a/b --method DELETE"),
         ("bash(gh api *)", "gh api repos/a/b -f x=y"),
