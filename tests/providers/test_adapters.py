@@ -17,6 +17,7 @@ from agentcli.core.model import Breakpoint, PartDone, RequestMessage, Stopped
 from agentcli.providers.anthropic.reply import to_usage
 from agentcli.providers.catalog import spec
 from agentcli.providers.google.reply import Reply
+from agentcli.providers.google.reply import to_usage as google_usage
 from agentcli.providers.scripted.model import call, say
 from tests.loopback import Asked, Dribble, Idle, Loopback, Raw
 from tests.loopback.plan import Answer
@@ -554,3 +555,24 @@ def test_the_tier_that_served_a_request_is_told_on_every_wire_and_the_standard_o
 )
 def test_the_fast_mode_of_claude_is_a_tier_and_nonsense_is_none(raw: dict[str, Any], tier: str) -> None:
     assert to_usage({"input_tokens": 5, "output_tokens": 2, **raw}) == Usage(5, 2, tier=tier)
+
+
+@pytest.mark.parametrize(
+    ("traffic", "tier"),
+    [
+        ("ON_DEMAND", ""),
+        ("TRAFFIC_TYPE_UNSPECIFIED", ""),
+        ("ON_DEMAND_FLEX", "flex"),
+        ("ON_DEMAND_PRIORITY", "priority"),
+        ("PROVISIONED_THROUGHPUT", "provisioned_throughput"),
+    ],
+)
+def test_the_type_of_traffic_is_the_tier_of_gemini_on_vertex(traffic: str, tier: str) -> None:
+    from google.genai import types
+
+    usage = types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=5, candidates_token_count=2, traffic_type=types.TrafficType(traffic)
+    )
+    chunk = types.GenerateContentResponse(usage_metadata=usage).model_dump(by_alias=True, exclude_none=True)
+    assert google_usage(chunk["usageMetadata"], {}) == Usage(5, 2, tier=tier)
+    assert google_usage({**chunk["usageMetadata"], "trafficType": ["x"]}, {}) == Usage(5, 2)

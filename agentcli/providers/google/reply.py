@@ -180,12 +180,20 @@ def _search_report(grounding: Mapping[str, Any]) -> Searched:
 def to_usage(raw: Mapping[str, Any], headers: Mapping[str, Any]) -> Usage:
     """Convert the reported usage; this API counts cached tokens inside the prompt, and thoughts outside the candidates.
 
-    A header names the tier: https://ai.google.dev/gemini-api/docs/priority-inference.
+    A header names the tier, on Vertex AI the type of traffic: https://ai.google.dev/gemini-api/docs/priority-inference,
+    https://docs.cloud.google.com/vertex-ai/generative-ai/docs/priority-paygo.
     """
     cached, thoughts = tokens(raw.get("cachedContentTokenCount")), tokens(raw.get("thoughtsTokenCount"))
     prompt = tokens(raw.get("promptTokenCount")) + tokens(raw.get("toolUsePromptTokenCount"))
     output = tokens(raw.get("candidatesTokenCount")) + thoughts
-    return Usage(max(0, prompt - cached), output, thoughts, cached, tier=tier(headers.get("x-gemini-service-tier")))
+    served = tier(headers.get("x-gemini-service-tier"), _tier_of_traffic(raw.get("trafficType")))
+    return Usage(max(0, prompt - cached), output, thoughts, cached, tier=served)
+
+
+def _tier_of_traffic(given: Any) -> str:
+    """Return the tier of a type of traffic: of `ON_DEMAND_FLEX` it is `flex`."""
+    name = _name(given).lower() if isinstance(given, str) else ""
+    return name.removeprefix("on_demand_").removeprefix("traffic_type_")
 
 
 def _meta(part: Mapping[str, Any]) -> Meta | None:
