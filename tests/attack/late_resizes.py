@@ -1,8 +1,9 @@
 """Paints that reach tmux after a resize that it has not reported yet: `python -m tests.attack.late_resizes [count]`.
 
-The screen runs in this process, so that the order is chosen and not left to chance: text comes, the window is resized, one or two
-more paints are made for the old size, and only then is the new one known. `fixed` as a second argument takes a terminal that
-reflows nothing and tells of its size at once: what goes wrong there is this program's own fault.
+The screen runs in this process, so that the order is chosen and not left to chance: text comes, the window is resized once or twice,
+more paints are made for the old size, and a new one is known only then. So the live part may also be erased for a size that the
+window no longer has. `fixed` as a second argument takes a terminal that reflows nothing and tells of its size at once: what goes
+wrong there is this program's own fault.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ COLUMNS, ROWS = (60, 160), (18, 50)
 """Sizes that the window takes."""
 BLOCKS = 4
 """Blocks of the reply between two resizes."""
+ANSWERED, TOLD = 0.5, 0.7
+"""Chances that the answers, and the new size, arrive before the next of several resizes in a row."""
 _DONE = b"\x1b[0n"
 _RELAY = r"""
 import os, select, socket, sys, tty
@@ -202,13 +205,17 @@ async def _resize(pane: Pane | Pyte, count: int, chance: random.Random) -> list[
         tick(chance.randint(1, few))
         tick(chance.randint(1, few))
         await settle()
-        size = Size(chance.randint(*COLUMNS), chance.randint(*ROWS))
-        pane.resize(size)
-        for _ in range(chance.randint(0, 2) if late else 0):
-            tick(chance.randint(0, few))
-        await settle()
+        for _ in range(chance.randint(1, 2) if late else 1):
+            size = Size(chance.randint(*COLUMNS), chance.randint(*ROWS))
+            pane.resize(size)
+            for _ in range(chance.randint(0, 2) if late else 0):
+                tick(chance.randint(0, few))
+            if chance.random() < ANSWERED:
+                await settle()
+            if chance.random() < TOLD or not late:
+                device.size = size
         device.size = size
-        for _ in range(3):
+        for _ in range(4):
             await settle()
     while parts:
         tick(few)

@@ -92,29 +92,32 @@ class Painter:
         if not commit and new == old and cursor == self._cursor:
             return True
         row, parts = self._cursor[0], []
+        log = self.log if self.log is not None and self.log.asks and size is not None else None
         same, more = _stays(old, new), len(new) - len(old)
-        top = min(len(old), len(new)) - same
+        top, at, kept = min(len(old), len(new)) - same, len(commit) + cursor[0], _alike(old, new)
         # The lowest lines are shifted rather than written again. All shifted lines must fit on the screen.
-        shifts = bool(same and more) and more + same <= max(size.rows - 1 if size else 0, len(old), len(live))
+        room = max(size.rows - 1 if size else 0, len(old), len(live))
+        shifts = same and more and more + same <= room and log is None
         for n, line in enumerate(new):
             if shifts and n == top:
                 parts.append(_move(row, top) + _shift(more, same))
                 old = [*old[:top], *[""] * more, *old[len(old) - same :]]
                 row = top
             before = old[n] if n < len(old) else None
-            if before == line:
+            # A line that is written whole is no longer reflowed together with a former one.
+            whole = log is not None and kept <= n < at
+            if before == line and not whole:
                 continue
-            parts.append(_move(row, n) + _change(before, line))
+            parts.append(_move(row, n) + (f"\r\x1b[2K{line}" if whole else _change(before, line)))
             row = n
         if len(old) > len(new):
             parts.append(_move(row, len(new)) + "\r\x1b[J")
             row = len(new)
-        at = len(commit) + cursor[0]
         parts.append(_move(row, at))
         if not valid():
             return False
-        if self.log is not None and size is not None and self.log.asks:
-            self.log.sent(Paint(self._cursor[0], new[:at], cursor[1], size.columns, pieces, time.monotonic()))
+        if log is not None and size is not None:
+            log.sent(Paint(self._cursor[0], min(kept, at), new[:at], cursor[1], size.columns, pieces, time.monotonic()))
             parts.append(ASK_WIDTH)
         elif self.log is not None:
             self.log.reset(live[: cursor[0]], cursor[1])
@@ -124,30 +127,43 @@ class Painter:
 
     def erase(self) -> None:
         """Erase the live lines; the cursor is left at the first of them."""
-        up = f"\x1b[{self._cursor[0]}A" if self._cursor[0] else ""
-        # Some terminals push an erase from the first cell on into the scrollback.
-        below = "\r\n\x1b[J\x1b[A" if len(self._live) > 1 else "\x1b[J"
-        self._write(f"\r{up}\x1b[2K{below}")
-        self._live, self._cursor = [], (0, 0)
+        self._write(self._erasure())
         if self.log is not None:
             self.log.reset()
 
-    def refold(self, size: Size, folds: bool, valid: Callable[[], bool] = lambda: True) -> tuple[Piece, ...] | None:
+    def refold(
+        self, size: Size, folds: bool, valid: Callable[[], bool] = lambda: True, asks: bool = False
+    ) -> tuple[Piece, ...] | None:
         """Erase the live lines from a screen resized to `size`, whose reflow has given long lines more rows.
 
         Returns the pieces that are erased with them, to be printed again. If `valid`, called last, returns False, nothing is
-        erased, and None is returned.
+        erased, and None is returned. With `asks`, the width is queried as after a paint.
         """
         row, column = self._cursor
-        log = self.log if self.log is not None else PaintLog()
         if not valid():
             return None
-        again: tuple[Piece, ...] = ()
-        if folds:
-            row, again = log.erased(size, self._live, row, column)
-            self._cursor = (row, column % size.columns)
-        self.erase()
+        if not folds:
+            self.erase()
+            return ()
+        log = self.log
+        if log is None:
+            log = PaintLog()
+            log.reset(self._live[:row], column)
+        row, again = log.erased(size, len(self._live) - row)
+        self._cursor = (row, column % size.columns)
+        erasure = self._erasure()
+        if asks and log is self.log and log.asks:
+            log.sent(Paint(row, 0, (), 0, size.columns, (), time.monotonic()))
+            erasure += f"{ASK_WIDTH}\r"
+        self._write(erasure)
         return again
+
+    def _erasure(self) -> str:
+        up = f"\x1b[{self._cursor[0]}A" if self._cursor[0] else ""
+        # Some terminals push an erase from the first cell on into the scrollback.
+        below = "\r\n\x1b[J\x1b[A" if len(self._live) > 1 else "\x1b[J"
+        self._live, self._cursor = [], (0, 0)
+        return f"\r{up}\x1b[2K{below}"
 
     def raw(self, sequence: str) -> None:
         """Send a sequence that moves nothing: a bell, a title, a mode."""
@@ -171,6 +187,12 @@ def folds(environment: Mapping[str, str]) -> bool:
 def _move(row: int, to: int) -> str:
     """Move from one row to another; rows that are not there yet, or no longer, are created."""
     return f"\x1b[{row - to}A" if to < row else "\r\n" * (to - row)
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return the number of first lines that are the same in both."""
+    pairs = zip(old, new, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
 
 
 def _stays(old: Sequence[str], new: Sequence[str]) -> int:

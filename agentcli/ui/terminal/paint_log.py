@@ -1,8 +1,8 @@
 """Log of paints: detects paints that reached the terminal after its size changed.
 
-A terminal reports a new size only after it has reflowed its lines; tmux up to a quarter of a second later. A paint sent
-meanwhile meets other rows than it was made for. So each paint ends with a query of the terminal's width: the answers
-tell what is really on the screen, and what must be printed again.
+A terminal reports a new size only after it has reflowed its lines; tmux up to a quarter of a second later. A paint, or the erasure of
+the live part, that is on its way meanwhile meets other rows than it was made for. So each ends with a query of the terminal's width:
+the answers tell what is really on the screen, and what must be printed again.
 """
 
 from __future__ import annotations
@@ -22,16 +22,20 @@ PATIENCE = 1.0
 """Seconds after which an answer is no longer waited for."""
 UNANSWERED = 200
 """Answers that may be missing before nothing is asked any more."""
+HISTORY = 100
+"""Lines printed for good that are remembered: more than an erasure made for another width can reach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paint:
     """One paint: the cursor's row before it, the lines that it left above the cursor, and the width that it was made for.
 
-    `pieces` were printed for good, each with its number of lines: together they are the first of the lines.
+    The first `kept` of these lines stood there before; all others were written whole. `pieces` were printed for good, each with its
+    number of lines: together they are the first of the lines.
     """
 
     row: int
+    kept: int
     above: Sequence[str]
     column: int
     columns: int
@@ -40,18 +44,19 @@ class Paint:
 
 
 class PaintLog:
-    """Lines above the cursor as the terminal has them: the live part and, after a wrong paint, all lines below its first row."""
+    """Lines above the cursor as the terminal has them: the last that were printed for good, then the live part."""
 
     def __init__(self) -> None:
         self._unanswered: deque[Paint | None] = deque()
-        """None for a paint that has been erased since."""
+        """None for a paint whose answer is of no more use."""
         self._above: list[str] = []
         self._column = 0
         self._live = 0
-        """Number of the first line of the live part."""
-        self._wrong = False
-        self._pieces: list[tuple[int, Piece]] = []
-        """Pieces to be printed again, each with the number of its first line."""
+        """Number of the first line that the next paint replaces."""
+        self._wrong: int | None = None
+        """Number of the first line that is not as it should be; None if all are."""
+        self._pieces: list[tuple[int, Piece | None]] = []
+        """Printed pieces, each with the number of its first line; None for the rest of one that was erased to be printed again."""
 
     @property
     def waiting(self) -> bool:
@@ -74,49 +79,99 @@ class PaintLog:
         self._unanswered.append(paint)
 
     def answered(self, columns: int) -> bool:
-        """Apply the terminal's next answer; return False if the paint was made for a wider screen and must be printed again."""
+        """Apply the terminal's next answer; return False if its paint met another screen than it was made for, and must be corrected."""
         paint = self._unanswered.popleft() if self._unanswered else None
         if paint is None:
             return True
-        stale = self._rows(columns) - paint.row
-        narrow = columns < paint.columns
-        if self._wrong or narrow:
-            self._wrong = True
-            self._above = first_rows(self._above, stale, columns)
-            first = len(self._above)
-            for piece, lines in paint.pieces:
-                self._pieces.append((first, piece))
-                first += lines
-            self._live = first
-            self._above += [cut(line, columns) for line in paint.above]
-            self._column = min(paint.column, columns - 1)
-        else:
-            self._above, self._column = list(paint.above[sum(lines for _, lines in paint.pieces) :]), paint.column
-        return not narrow
+        before = self._wrong
+        self._apply(paint, columns)
+        return self._wrong is None or (self._wrong == before and columns >= paint.columns)
 
-    def erased(self, size: Size, live: Sequence[str], row: int, column: int) -> tuple[int, tuple[Piece, ...]]:
-        """Forget all paints. Returns the rows from the first to be erased to the cursor, and the pieces to be printed again.
+    def erased(self, size: Size, below: int) -> tuple[int, tuple[Piece, ...]]:
+        """Return the rows from the first to be erased to the cursor, and the pieces to be printed again; these lines are now to be replaced.
 
-        If every paint was right, these are the rows of the live lines above the cursor's. Rows that left the screen cannot be
-        changed.
+        `below` is the number of live rows from the cursor's on. Paints without an answer are taken to be right. Rows that left the
+        screen cannot be changed.
         """
-        if not self._wrong:
-            self._above, self._column, self._live, self._pieces = list(live[:row]), column, 0, []
-        starts = [0, *(start for start, _ in self._pieces), self._live]
-        reach = size.rows - (len(live) - row)
-        first = next((n for n in starts if self._rows(size.columns, n) <= reach), self._live)
-        rows, again = self._rows(size.columns, first), tuple(piece for start, piece in self._pieces if start >= first)
-        self.reset()
-        return rows, again
+        for n, paint in enumerate(self._unanswered):
+            if paint is not None:
+                self._apply(paint, paint.columns)
+                self._unanswered[n] = None
+        first, again = self._live, tuple[Piece, ...]()
+        if self._wrong is not None:
+            starts = sorted({self._wrong, self._live, *(start for start, _ in self._pieces if start > self._wrong)})
+            reach = size.rows - below
+            first = next((n for n in starts if self._rows(size.columns, n) <= reach), max(starts))
+            again = tuple(piece for start, piece in self._pieces if start >= first and piece is not None)
+            self._pieces = [(start, piece if start < first else None) for start, piece in self._pieces]
+        self._live, self._wrong = first, None
+        return self._rows(size.columns, first), again
 
     def reset(self, above: Sequence[str] = (), column: int = 0) -> None:
-        """Take these lines to stand above the cursor; answers to earlier paints are of no more use."""
+        """Take these live lines to stand above the cursor; answers to earlier paints are of no more use."""
         self._unanswered = deque(None for _ in self._unanswered)
         self._above, self._column = list(above), column
-        self._wrong, self._live, self._pieces = False, 0, []
+        self._wrong, self._live, self._pieces = None, 0, []
+
+    def _apply(self, paint: Paint, columns: int) -> None:
+        """Apply a paint that met a screen of this width."""
+        first, left = self._live, self._rows(columns, self._live) - paint.row
+        if left == 0 and self._wrong is None and columns >= paint.columns:
+            tops: Sequence[int] = range(first, first + paint.kept + 1)
+            added = paint.above[paint.kept :]
+        else:
+            first, left = self._met(first, left, columns)
+            below = self._above[first:]
+            tops = [first + len(first_rows(below, left + n, columns)) for n in range(paint.kept + 1)]
+            self._above[first:] = first_rows(below, left + paint.kept, columns)
+            added = [cut(line, columns) for line in paint.above[paint.kept :]]
+            if columns < paint.columns:
+                self._spoil(tops[0])
+        spoiled = self._wrong is not None
+        self._pieces = [
+            (min(start, tops[0]), piece)
+            for start, piece in self._pieces
+            if start < tops[0] or (piece is not None and spoiled)
+        ]
+        line = 0
+        for piece, lines in paint.pieces:
+            self._pieces.append((_place(tops, line), piece))
+            line += lines
+        self._above[tops[-1] :] = added
+        self._live, self._column = _place(tops, line), min(paint.column, columns - 1)
+        self._forget()
+
+    def _met(self, first: int, left: int, columns: int) -> tuple[int, int]:
+        """Return the first line of which rows were replaced, and how many of its rows, and of the next ones, are left.
+
+        `left` is that of the live part: if negative, so many rows that were printed for good were replaced with it.
+        """
+        if left > 0:
+            self._spoil(first)
+        while left < 0 and first > 0:
+            first -= 1
+            left += rows(self._above[first], columns)
+        if first < self._live:
+            self._spoil(max((start for start, _ in self._pieces if start <= first), default=first))
+        return first, max(left, 0)
+
+    def _spoil(self, line: int) -> None:
+        self._wrong = line if self._wrong is None else min(line, self._wrong)
+
+    def _forget(self) -> None:
+        """Forget all but the last lines that were printed."""
+        gone = self._live - HISTORY
+        if gone > 0 and self._wrong is None:
+            self._above, self._live = self._above[gone:], HISTORY
+            self._pieces = [(start - gone, piece) for start, piece in self._pieces if start >= gone]
 
     def _rows(self, columns: int, first: int = 0) -> int:
         return sum(rows(line, columns) for line in self._above[first:]) + self._column // columns
+
+
+def _place(tops: Sequence[int], line: int) -> int:
+    """Return the number of a painted line, given the numbers of those that stood there before."""
+    return tops[line] if line < len(tops) else tops[-1] + line - len(tops) + 1
 
 
 def rows(line: str, columns: int) -> int:

@@ -240,7 +240,7 @@ class Screen:
             if self.painter.log is not None and self.painter.log.waiting and not at_once:
                 asyncio.get_running_loop().call_later(STILL, self._dirty.set)
                 return True
-            again = self.painter.refold(size, self._folds, lambda: at_once or self.size == size)
+            again = self.painter.refold(size, self._folds, lambda: at_once or self.size == size, asks=not at_once)
             if again is None:
                 return self._unsettled()
             self.change(self.state.again(again))
