@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+REPOSITORY = Path(__file__).parent.parent
 HEAVY = (
     "anthropic",
     "google.genai",
@@ -85,25 +87,45 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
     assert not [module for module in modules if module.startswith("agentcli.context.snapshot")]  # hundreds of patterns
 
 
-def test_a_session_without_goals_timers_checks_language_servers_and_side_questions_loads_nothing_of_them(
-    tmp_path: Path,
-) -> None:
-    run = "from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:steps:2'])"
-    unused = (
-        "agentcli.goal",
-        "agentcli.timers",
-        "agentcli.checks",
-        "agentcli.lsp",
-        "agentcli.side_question",
-        "agentcli.serve",
-        "agentcli.status_command",
-        "agentcli.web_search",
-        "agentcli.wake_on",
-        "agentcli.output_schema",
-        "agentcli.ui.commands.memory_proposal",
-        "jsonschema",
-    )
-    assert not [module for module in loaded(run, tmp_path) if module.startswith(unused)]
+LAYERS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+WINGS = {wing for layer in LAYERS if "agentcli.otel" in layer for wing in layer.split(" | ")}
+NEEDED = {"agentcli.extensions", "agentcli.hooks", "agentcli.mcp"}
+"""Wings that every run needs a part of: it looks for skills, hooks and servers."""
+UNUSED = (
+    "agentcli.agent.timed_rules",
+    "agentcli.app.accounts",
+    "agentcli.app.daily",
+    "agentcli.context.policies.native",
+    "agentcli.context.policies.provider",
+    "agentcli.context.policies.regions",
+    "agentcli.context.provider_support",
+    "agentcli.core.text.elapsed",
+    "agentcli.core.text.options",
+    "agentcli.extensions.installed_plugins",
+    "agentcli.extensions.mentions",
+    "agentcli.extensions.plugin_source",
+    "agentcli.extensions.plugins",
+    "agentcli.extensions.unread",
+    "agentcli.providers.endpoint_lists",
+    "agentcli.sandbox.space",
+    "agentcli.serve",
+    "agentcli.status_command",
+    "agentcli.tools.lib.web_request",
+    "agentcli.tools.lsp",
+    "agentcli.tools.web_search",
+    "agentcli.ui.commands.memory_proposal",
+    "jsonschema",
+)
+
+
+@pytest.mark.parametrize("model", ["script:steps:2", "openai/gpt-5.6-luna"])
+def test_a_run_loads_nothing_of_the_features_that_it_does_not_use(tmp_path: Path, model: str) -> None:
+    assert WINGS > NEEDED
+    keys = "import os\nos.environ.update(OPENAI_API_KEY='k', OPENAI_BASE_URL='http://127.0.0.1:1/v1')"
+    run = f"from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', '{model}', '--set', 'retry.attempts=1'])"
+    modules = loaded(f"{keys}\n{run}", tmp_path)
+    assert "agentcli.agent.loop" in modules
+    assert not [module for module in modules if module.startswith((*UNUSED, *(WINGS - NEEDED)))]
 
 
 @pytest.mark.parametrize("command", ["'models'", "'config', 'show'", "'stats'", "'permissions', 'show'", "'--help'"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from agentcli.core.errors import UsageError
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Acted, Context, Output, Said
@@ -12,8 +11,8 @@ from agentcli.ui.render.frame import Item
 
 
 def _stored(context: CommandContext) -> Sequence[Item]:
-    accounts = context.session.core.setup.models.accounts
-    return [Item(name) for name in accounts.stored(context.session.model.provider)] if accounts else []
+    accounts = context.session.core.setup.models.accounts()
+    return [Item(name) for name in accounts.stored(context.session.model.provider)]
 
 
 @command(where="everywhere", at_once=("",), arguments=_stored)
@@ -24,9 +23,7 @@ async def account(context: Context, names: str) -> AsyncIterator[Output]:
     rate limit. The session records the account, and costs are counted for each. See /help models.
     """
     session = context.session
-    accounts, provider = session.core.setup.models.accounts, session.model.provider
-    if accounts is None:
-        raise UsageError("This session has no accounts.")
+    accounts, provider = session.core.setup.models.accounts(), session.model.provider
     if names:
         yield Acted(session.switch(account=names))
     order = accounts.order

@@ -6,17 +6,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.calls.call import Call, beginning
 from agentcli.agent.hooks import NOTHING as NOTHING_SAID
 from agentcli.agent.hooks import Outcome
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
-from agentcli.agent.timed_rules import Judge, Term, TimedRule, TimedRules, timed
 from agentcli.agent.working_folder import replace_cwd
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.message import ToolCall
+from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode
 from agentcli.core.schema import check
 from agentcli.core.tool import DECLINED, Effect, Tool, Traits
@@ -24,6 +24,9 @@ from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
+
+if TYPE_CHECKING:
+    from agentcli.agent.timed_rules import Judge, Term, TimedRule, TimedRules
 
 Preview = Callable[[Tool, Mapping[str, Any], Sequence[Path]], Awaitable[str]]
 """The preview of a call in its approval request: for an edit, the diff it would make at the paths that were decided about."""
@@ -59,7 +62,7 @@ class ApprovalGate:
     approve: Approve
     preview: Preview
     save: Callable[[Sequence[str]], None]
-    timed: TimedRules
+    timed: OnDemand[TimedRules]
     """Rules that end by themselves."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     start_of: Callable[[ToolCall, Tool], Path | None] = lambda *_: None
@@ -89,11 +92,11 @@ class ApprovalGate:
             _checked(call)
             judged, needed = self._judged(call)
             decision = swayed(judged, call.hooked, self.mode)
-            if decision.decision == "allow":
-                self.timed.use(needed)
+            if decision.decision == "allow" and needed:
+                self.timed().use(needed)
             if decision.decision != "ask":
                 return call.decided(decision)
-            if ended := self.timed.ended(self._judge(call)):
+            if (timed := self.timed.now) is not None and (ended := timed.ended(self._judge(call))):
                 decision = replace(decision, why=f"{ended}. {decision.why}".rstrip(". "))
             ask = await self._ask(call, decision)
             if call.hooked.changed_by:
@@ -156,6 +159,8 @@ class ApprovalGate:
 
     def _keep(self, decision: Decision, answer: ApprovalResponse) -> None:
         """Add the rules of an answer to the session's, and save the permanent ones."""
+        from agentcli.agent.timed_rules import timed
+
         rules = _chosen_rules(decision, answer)
         lasting = []
         for rule, term in map(timed, rules):
@@ -173,14 +178,15 @@ class ApprovalGate:
     def forget(self, rule: str) -> None:
         """Drop an allow rule that an answer has added or saved."""
         answered = ("your answers", "session")
-        self.timed.remove(rule)
+        if (timed := self.timed.now) is not None:
+            timed.remove(rule)
         kept = tuple(one for one in self.rules.allow if str(one) != rule or one.origin not in answered)
         self.rules = replace(self.rules, allow=kept)
 
     def allow_for(self, rule: str, term: Term) -> str:
         """Allow a rule for a term; return it with our name of its tool. Raises UsageError."""
         (known,) = in_own_names(parse_rules(allow=[rule], origin="flag"), self.traits).allow
-        self.timed.add(replace(known, origin="session"), term)
+        self.timed().add(replace(known, origin="session"), term)
         return str(known)
 
     def _allow_for(self, rule: str, term: Term) -> None:
@@ -216,7 +222,8 @@ class ApprovalGate:
 
     def _judged(self, call: Call) -> tuple[Decision, Sequence[TimedRule]]:
         """Return the decision, and the timed rules without which the call would not be allowed."""
-        decision, needed = self.timed.judged(self._judge(call))
+        timed, judge = self.timed.now, self._judge(call)
+        decision, needed = timed.judged(judge) if timed is not None else (judge(()), ())
         if call.its_tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
             return Decision("ask", "plan", ""), ()
         return decision, needed

@@ -121,8 +121,8 @@ class Conversation:
         self.compactor.new_turn()
         self.guard.new_task()
         self.spending.begin()
-        if self._models.accounts is not None:
-            self._models.accounts.begin_turn()
+        if (accounts := self._models.accounts.now) is not None:
+            accounts.begin_turn()
         turn = self.journal.history.turn + 1
         yield from self.answer_open_calls()
         yield self._record_prompt(prompt, turn)
@@ -239,7 +239,7 @@ class Conversation:
 
     def another_account(self, error: ModelError) -> bool:
         """Return True if another account takes over after this error."""
-        accounts = self._models.accounts
+        accounts = self._models.accounts.now
         return accounts is not None and accounts.passes_on(error, self.model.spec.provider)
 
     def can_fall_back(self, error: ModelError) -> bool:
@@ -251,7 +251,7 @@ class Conversation:
 
         `why` is set if the change was not requested; without it a notice tells of it, unless told otherwise.
         """
-        accounts, recorded = self._models.accounts, self.journal.history.account
+        accounts, recorded = self._models.accounts.now, self.journal.history.account
         if accounts is None or (accounts.current or USUAL_ACCOUNT) == (recorded or USUAL_ACCOUNT):
             return
         self.builder.model = self._models.connect(self.model.spec.name)
@@ -261,8 +261,8 @@ class Conversation:
 
     def fall_back(self, error: ModelError) -> Iterator[Event]:
         """Continue with the next account, or with the fallback model, and say so. Thoughts of another model are not sent to it."""
-        if self.another_account(error) and self._models.accounts is not None:
-            account = self._models.accounts.move_on(self.model.spec.provider)
+        if self.another_account(error):
+            account = self._models.accounts().move_on(self.model.spec.provider)
             why = f"{error} The session continues with the account {account}."
             yield from self.follow_account(why)
             yield Noticed(why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agentcli.agent.approval import ApprovalGate
 from agentcli.agent.buffers import UnsavedBuffers
@@ -15,7 +15,6 @@ from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
 from agentcli.agent.spending import BudgetGuard, TurnSpending
-from agentcli.agent.timed_rules import TimedRules
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.agent.working_folder import WorkingFolder
 from agentcli.context.settings import PolicyName
@@ -25,10 +24,14 @@ from agentcli.core.event import Noticed, Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, ToolSchema
-from agentcli.core.record import Body, Mode, Settings
+from agentcli.core.on_demand import OnDemand
+from agentcli.core.record import TIMED_RULES, Body, Mode, Settings
 from agentcli.core.tool import CallScope, Tool, Traits
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
+
+if TYPE_CHECKING:
+    from agentcli.agent.timed_rules import RunRules, TimedRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +157,21 @@ def _approval(
         approve=setup.person.approve,
         preview=previews.of,
         save=permissions.save_rules,
-        timed=permissions.timed or TimedRules(log.journal, log.record, run=permissions.run),
+        timed=permissions.timed or _timed_rules(log, permissions.run),
         save_everywhere=permissions.save_everywhere,
         switched=log.switched,
         start_of=folder.start_of,
         notice=log.tell,
     )
+
+
+def _timed_rules(log: SessionLog, run: RunRules | None) -> OnDemand[TimedRules]:
+    def make() -> TimedRules:
+        from agentcli.agent.timed_rules import TimedRules
+
+        return TimedRules(log.journal, log.record, run=run)
+
+    return OnDemand(make, lambda: run is not None or TIMED_RULES in log.journal.history.features)
 
 
 def _builder(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> RequestBuilder:

@@ -19,10 +19,9 @@ from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
 from agentcli.context.clearing import clearing_of
 from agentcli.context.invariants import Passed, check, ensure, mended
-from agentcli.context.provider_support import NATIVE
 from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import NATIVE, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, grown, view
 from agentcli.context.window import Window, is_oversize, reference, size_of, window_of

@@ -272,7 +272,8 @@ class AgentSession:
 
     def switch(self, *, model: str = "", mode: str = "", account: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
-        if account and (accounts := self._setup.models.accounts) is not None:
+        if account:
+            accounts = self._setup.models.accounts()
             former = ",".join(accounts.order) or USUAL_ACCOUNT
             accounts.use(account)
             try:
@@ -388,6 +389,6 @@ def _unattended(setup: SessionSetup, text: Callable[..., str], mode: Mode) -> st
     """Return the text about the calls that this run denies because no person is there to allow them; empty if one is."""
     if setup.person.attended:
         return ""
-    permissions = setup.permissions
-    allows = bool(permissions.rules.allow or permissions.run.rules)
+    timed = setup.permissions.run
+    allows = bool(setup.permissions.rules.allow or (timed is not None and timed.rules))
     return text(mode, sandboxed=setup.workspace.sandboxed, rules=allows)

@@ -13,14 +13,15 @@ from agentcli.agent.hooks import Hooks, Subagent
 from agentcli.agent.ports import Accounts, Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
 from agentcli.agent.spending import RunLimits, Spent
-from agentcli.agent.timed_rules import RunRules, TimedRules
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Estimator
 from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import UsageError
 from agentcli.core.families import offers
 from agentcli.core.journal import Journal
 from agentcli.core.mcp_servers import Servers
 from agentcli.core.model import Model, ModelSpec, ToolSchema
+from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode, Settings
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.permissions.denied.files import Hidden
@@ -33,6 +34,7 @@ from agentcli.tools.jobs import Jobs
 
 if TYPE_CHECKING:
     from agentcli.agent.buffers import EditorFiles
+    from agentcli.agent.timed_rules import RunRules, TimedRules
 
 INSTRUCTIONS = "# Instructions of the user and the project"
 """The first line of the system prompt's block of instruction files."""
@@ -68,6 +70,10 @@ class StandingInstructions:
     """The files that another one imports, each with that one."""
 
 
+def _no_accounts() -> Accounts:
+    raise UsageError("This session has no accounts.")
+
+
 @dataclass(frozen=True, slots=True)
 class ModelAccess:
     """The models that a session can reach."""
@@ -80,8 +86,8 @@ class ModelAccess:
     """True for a model that loads the tools of servers that a search finds as its own."""
     spec: Callable[[str], ModelSpec | None] = lambda _: None
     """The spec of a model by its name, without connecting it; None for a name that is not known."""
-    accounts: Accounts | None = None
-    """The accounts of the run, shared with its subagents; None if there are none to choose from."""
+    accounts: OnDemand[Accounts] = field(default_factory=lambda: OnDemand(_no_accounts))
+    """The accounts of the run, shared with its subagents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +139,9 @@ class Permissions:
     """Saves allow rules for the project."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     """Saves allow rules for every project."""
-    timed: TimedRules | None = None
+    timed: OnDemand[TimedRules] | None = None
     """The timed rules of the parent session; None for a session that has its own."""
-    run: RunRules = field(default_factory=RunRules)
+    run: RunRules | None = None
     """The timed rules of this run's flags."""
     trusted: bool = False
     """True if the user trusts the folder: its instruction files further down are brought by the calls that touch them."""
@@ -262,9 +268,16 @@ def beginning(
     """
     offered = (tool.schema for tool in _fitting(setup, model) if setup.person.attended or not tool.traits.needs_person)
     raw = tuple(tool.raw for tool in (*offered, *more))
-    account = setup.models.accounts.current if setup.models.accounts is not None else ""
+    accounts = setup.models.accounts.now
     system = (setup.prompts.lasting if lasting else setup.prompts.system)(model, mode)
-    return Settings(model.name, mode, setup.settings.context.policy, system, raw, account=account)
+    return Settings(
+        model.name,
+        mode,
+        setup.settings.context.policy,
+        system,
+        raw,
+        account=accounts.current if accounts is not None else "",
+    )
 
 
 def _fitting(setup: SessionSetup, model: ModelSpec) -> Sequence[Tool]:

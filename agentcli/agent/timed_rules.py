@@ -13,14 +13,12 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import seconds_left
 from agentcli.core.journal import Journal
-from agentcli.core.record import Body, FeatureState
+from agentcli.core.record import TIMED_RULES, Body, FeatureState
 from agentcli.core.text.options import duration
 from agentcli.core.text.plural import plural
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.rules import Origin, Rule, parse_rule
 
-NAME = "timed rules"
-"""The name of their records."""
 FLAG: Origin = "flag"
 """The origin of the rules that end with the run."""
 MOST = 20
@@ -108,7 +106,7 @@ class TimedRules:
     ) -> None:
         self._journal, self._record, self._clock = journal, record, clock
         self._run = run if run is not None else RunRules()
-        kept = journal.history.features.get(NAME)
+        kept = journal.history.features.get(TIMED_RULES)
         self._own: tuple[TimedRule, ...] = () if kept is None else self._read(kept.data)
 
     @property
@@ -191,7 +189,9 @@ class TimedRules:
             }
             for each in self._own
         ]
-        self._record(FeatureState(NAME, {"rules": raw, "session": self._journal.id, "start": self._clock.start()}))
+        self._record(
+            FeatureState(TIMED_RULES, {"rules": raw, "session": self._journal.id, "start": self._clock.start()})
+        )
 
     def _read(self, data: Mapping[str, Any]) -> tuple[TimedRule, ...]:
         """Return the recorded rules. Times of another start of the machine have ended: nobody knows how much time has passed."""

@@ -17,7 +17,8 @@ from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.app.sessions import Reading, unseen
 from agentcli.config import PREFIX
-from agentcli.context.provider_support import NATIVE, PROVIDER, fallen_back, missing
+from agentcli.context.provider_support import fallen_back, missing
+from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError

@@ -6,24 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentcli.app.accounts import RunAccounts
 from agentcli.app.project import ProjectContext
 from agentcli.config import Config
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, CredentialsError, InputError, ModelError
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
+from agentcli.core.on_demand import OnDemand
 from agentcli.providers import catalog, model_figures, retrying
 from agentcli.providers.connect import connect
 from agentcli.providers.endpoint_facts import FILE, EndpointMemory
-from agentcli.providers.endpoint_lists import FOLDER, EndpointList, EndpointLists
 from agentcli.providers.model_figures import Figures
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, address, base_url, is_vendor
+
+if TYPE_CHECKING:
+    from agentcli.app.accounts import RunAccounts
+    from agentcli.providers.endpoint_lists import EndpointList, EndpointLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,8 @@ class Models:
     """Capabilities that endpoints were found to lack."""
     figures: Figures = field(default_factory=Figures)
     """Windows and prices that the user has read from elsewhere."""
-    lists: EndpointLists = field(default_factory=EndpointLists)
-    """Models that endpoints listed."""
+    cache: Path | None = None
+    """The folder in which the lists of endpoints' models are kept; None if none are."""
     stored: Set[str] = frozenset()
     """The variables of `env` that hold stored keys."""
     gates: Path | None = None
@@ -180,12 +183,17 @@ class Models:
             raise InputError(f"The alias {name!r} means {model!r} (models.aliases in config.toml). {error}") from error
         return found if found.known else self.listed_by(found.provider).over(found)
 
+    @property
+    def lists(self) -> EndpointLists:
+        """Models that endpoints listed."""
+        from agentcli.providers.endpoint_lists import FOLDER, EndpointLists
+
+        return EndpointLists(self.cache / FOLDER if self.cache is not None else None)
+
     def listed_by(self, provider: str) -> EndpointList:
         """Return the models that an endpoint listed when it was last asked."""
         settings = self.providers.get(provider) or BUILT_IN.get(provider)
-        if settings is None or not self.lists.kept:
-            return EndpointList(provider)
-        return self.lists.of(provider, address(settings, self.env))
+        return self.lists.of(provider, address(settings, self.env) if settings is not None else "")
 
     def listed_specs(self, found: EndpointList) -> Iterator[ModelSpec]:
         """Yield the specs of the models in a list."""
@@ -231,9 +239,16 @@ class ModelSource:
         self._keyed: tuple[str, Mapping[str, str], Mapping[str, str]] = ("", {}, {})
 
     @cached_property
-    def accounts(self) -> RunAccounts:
+    def accounts(self) -> OnDemand[RunAccounts]:
         """The accounts of the run. Raises InputError for a name that cannot be an account's."""
-        return RunAccounts(self._project)
+        project = self._project
+
+        def make() -> RunAccounts:
+            from agentcli.app.accounts import RunAccounts
+
+            return RunAccounts(project)
+
+        return OnDemand(make, lambda: project.options.account or project.config.general.accounts)
 
     @cached_property
     def _memory(self) -> EndpointMemory:
@@ -248,28 +263,28 @@ class ModelSource:
         env = self._environment()
         stored = frozenset(dict(env.items() - project.given_env.items()))
         gates = None if project.options.no_session else project.dirs.state / retrying.FOLDER
-        lists = EndpointLists(project.dirs.cache / FOLDER)
         return Models(
             project.config,
             env,
             self._memory,
             seen,
-            lists,
+            project.dirs.cache,
             stored,
             gates,
             self._attended,
-            self.accounts,
+            self.accounts.now,
             self._connected,
         )
 
     def _environment(self) -> Mapping[str, str]:
         """Return the environment with the keys of the account in use, which are read once."""
-        account, env = self.accounts.current, self._project.env
-        if not account:
+        accounts, env = self.accounts.now, self._project.env
+        if accounts is None or not accounts.current:
             return env
+        account = accounts.current
         if self._keyed[:2] != (account, env):
             configured = Models(self._project.config, env).providers
-            self._keyed = (account, env, self.accounts.environment(env, {**BUILT_IN, **configured}))
+            self._keyed = (account, env, accounts.environment(env, {**BUILT_IN, **configured}))
         return self._keyed[2]
 
     async def close(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.app.options import Options
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
+from agentcli.extensions import PLUGINS_FILE
 from agentcli.sessions.store import Store
 from agentcli.system.paths import AppDirs, app_dirs
 from agentcli.system.programs import leave_out, search_path
@@ -85,9 +86,11 @@ class ProjectContext:
     @cached_property
     def plugins(self) -> tuple[Sequence[Plugin], Sequence[str]]:
         """Return the plugins in force, and notes about unusable ones. Nothing else is read if no plugin is listed."""
-        from agentcli.extensions.installed_plugins import FILE, Plugins
+        if not (self.dirs.state / PLUGINS_FILE).exists():
+            return (), ()
+        from agentcli.extensions.installed_plugins import Plugins
 
-        return Plugins(self.dirs).in_force() if (self.dirs.state / FILE).exists() else ((), ())
+        return Plugins(self.dirs).in_force()
 
     @cached_property
     def extensions(self) -> Extensions:

@@ -62,9 +62,10 @@ class ProgramReports:
 
     def _rules(self, session: AgentSession) -> Sequence[str]:
         lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.rules.listed()]
+        timed = session.core.approval.timed.now
         saved = any(rule.origin == "your answers" for rule in session.rules.allow)
         return [
             f"Mode: {session.mode}. {self._program.workspace_policy.sandbox.report}",
-            *([*lines, *session.core.approval.timed.lines()] or ["No rules set."]),
+            *([*lines, *(timed.lines() if timed is not None else ())] or ["No rules set."]),
             *(["/permissions remove takes a rule back that you saved for this project."] if saved else []),
         ]

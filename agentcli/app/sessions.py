@@ -16,7 +16,6 @@ from agentcli.agent.report import lifetime
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
-from agentcli.app.daily import FILE, first_today
 from agentcli.app.models import ModelSource, no_key
 from agentcli.app.options import LAST
 from agentcli.app.project import ProjectContext
@@ -181,7 +180,8 @@ class SessionOpener:
         `notes` are shown to the person first, together with the notes about the settings.
         """
         history = journal.history
-        self._models.accounts.resume(history.account)
+        if history.account or self._models.accounts.now is not None:
+            self._models.accounts().resume(history.account)
         name, why = self._selection.model_for(history)
         models = self._models.now()
         spec = models.spec(name)
@@ -195,9 +195,11 @@ class SessionOpener:
         """Return the warning that a model is retired, or will be soon, once a day."""
         today = date.today().isoformat()
         ends = lifetime(spec, today)
-        if ends and not self._options.no_session and not first_today(self._project.dirs.state / FILE, ends, today):
-            return ""
-        return ends
+        if not ends or self._options.no_session:
+            return ends
+        from agentcli.app.daily import FILE, first_today
+
+        return ends if first_today(self._project.dirs.state / FILE, ends, today) else ""
 
     def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
         """Start a new session that continues another with this handoff; `session` stays as it is."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.setup import Sandboxes
-from agentcli.agent.timed_rules import RunRules, begun, timed
 from agentcli.app.project import ProjectContext
 from agentcli.app.project_rules import project_rules
 from agentcli.app.saved_rules import SavedRules
 from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.message import ToolCall
+from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode
 from agentcli.core.tool import Boxed, CommandSandbox, ToolLimits, Traits
 from agentcli.permissions.decide import decide
@@ -25,10 +27,13 @@ from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules
 from agentcli.permissions.shell.private_tmp import names_tmp
 from agentcli.permissions.started import Started, files_started
-from agentcli.sandbox import PrivateSpace, Sandbox, box_for, choose, protected_since
-from agentcli.sandbox.space import served_ports
+from agentcli.sandbox import Sandbox, box_for, choose, protected_since
 from agentcli.sessions.checkpoints.file_states import SKIPPED
 from agentcli.system.programs import trusted_path
+
+if TYPE_CHECKING:
+    from agentcli.agent.timed_rules import RunRules
+    from agentcli.sandbox.space import PrivateSpace
 
 
 class WorkspacePolicy:
@@ -52,14 +57,26 @@ class WorkspacePolicy:
         return choose(self._context.config.general.sandbox, self._context.roots)
 
     @cached_property
-    def _space(self) -> PrivateSpace | None:
-        """The /tmp and the loopback that sandboxed commands share; None if they share none here."""
-        return PrivateSpace(self.sandbox.program) if self.sandbox.lasts else None
+    def _tmp(self) -> Path | None:
+        """The folder that sandboxed commands of mode auto see as /tmp; None if they share none here."""
+        name = f"agentcli-tmp-{os.getpid()}-{os.urandom(4).hex()}"
+        return Path(tempfile.gettempdir()).resolve() / name if self.sandbox.lasts else None
+
+    @cached_property
+    def _space(self) -> OnDemand[PrivateSpace | None]:
+        """That /tmp and the loopback that these commands share."""
+
+        def make() -> PrivateSpace | None:
+            from agentcli.sandbox.space import PrivateSpace
+
+            return PrivateSpace(self.sandbox.program, self._tmp) if self._tmp is not None else None
+
+        return OnDemand(make)
 
     def close(self) -> None:
         """Remove what lasted as long as the run."""
-        if self._space is not None:
-            self._space.close()
+        if (space := self._space.now) is not None:
+            space.close()
 
     def workspace(self) -> Workspace:
         """Return the workspace as permission decisions need it."""
@@ -74,8 +91,8 @@ class WorkspacePolicy:
             sandboxed=self.sandbox.working,
             masks=self.sandbox.masks,
             records=self.sandbox.kind in ("bubblewrap", "seatbelt"),
-            tmp=self._space.path if self._space is not None else None,
-            loopback=self._space.same_port if self._space is not None and not self._opens_network else None,
+            tmp=self._tmp,
+            loopback=self._same_port if self._tmp is not None and not self._opens_network else None,
             undo=self._undo,
             readable=lambda: context.extensions.readable,
             destroys=context.config.permissions.destructive == "allow",
@@ -102,17 +119,29 @@ class WorkspacePolicy:
         given, options = self._context.config.permissions, self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
         known = self._traits
-        lasting = [rule for rule, term in map(timed, options.allow) if term is None]
-        rules = in_own_names(configured + parse_rules(lasting, (), options.deny, "flag"), known)
+        rules = in_own_names(configured + parse_rules(self._allowed[0], (), options.deny, "flag"), known)
         rules += self.saved.rules()[0] + project_rules(self._context, known)[0]
         return sum((_denied(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded), rules)
 
+    @property
+    def timed(self) -> RunRules | None:
+        """The rules that flags allow for a time, which begins now, or for a number of calls; None without any. Raises UsageError."""
+        return self._allowed[1]
+
     @cached_property
-    def timed(self) -> RunRules:
-        """The rules that flags allow for a time, which begins now, or for a number of calls. Raises UsageError."""
-        given = [(rule, term) for rule, term in map(timed, self._context.options.allow) if term is not None]
-        known = in_own_names(parse_rules([rule for rule, _ in given], origin="flag"), self._traits).allow
-        return RunRules(tuple(begun(rule, term) for rule, (_, term) in zip(known, given, strict=True)))
+    def _allowed(self) -> tuple[Sequence[str], RunRules | None]:
+        """The rules of flags that last, and the others."""
+        given = self._context.options.allow
+        if not any("for" in rule for rule in given):
+            return given, None
+        from agentcli.agent.timed_rules import RunRules, begun, timed
+
+        split = [*map(timed, given)]
+        lasting = [rule for rule, term in split if term is None]
+        terms = [(rule, term) for rule, term in split if term is not None]
+        known = in_own_names(parse_rules([rule for rule, _ in terms], origin="flag"), self._traits).allow
+        begun_now = tuple(begun(rule, term) for rule, (_, term) in zip(known, terms, strict=True))
+        return lasting, RunRules(begun_now) if begun_now else None
 
     def objection(self, path: Path) -> str:
         """Return why an undo does not restore a file (even mode auto-edit would ask about an edit of it, or deny it); else empty."""
@@ -158,7 +187,7 @@ class WorkspacePolicy:
         required = config.general.sandbox == "require"
         if mode != "auto" and not required and not contained:
             return Sandboxes(CommandSandbox(outside, outside=outside), reader)
-        space = self._space if mode == "auto" else None
+        space = self._space() if mode == "auto" else None
 
         def leaving(argv: Sequence[str]) -> Boxed:
             """Run a command outside, with the session's /tmp if it names that: commands in the sandbox put their files there."""
@@ -178,14 +207,20 @@ class WorkspacePolicy:
         def recorder(argv: Sequence[str]) -> Boxed:
             return self.sandbox.wrap(argv, workspace, git=True, hidden=hidden, space=space)
 
-        same_port = workspace.loopback or (lambda port: port not in served_ports())
-        inside = CommandSandbox(wrap, self._escalate, watch, outside=leaving, same_port=same_port)
+        inside = CommandSandbox(wrap, self._escalate, watch, outside=leaving, same_port=self._same_port)
         return Sandboxes(
             inside,
             reader,
             CommandSandbox(recorder, self._escalate, watch, hardened=True, outside=leaving),
             inside if required else CommandSandbox(leaving, outside=leaving),
         )
+
+    def _same_port(self, port: int) -> bool:
+        """Return True if a command in the sandbox meets at a port of loopback what it would meet outside."""
+        from agentcli.sandbox.space import served_ports
+
+        space = self._space() if not self._opens_network else None
+        return space.same_port(port) if space is not None else port not in served_ports()
 
     @cached_property
     def saved(self) -> SavedRules:

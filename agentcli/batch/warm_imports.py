@@ -10,7 +10,6 @@ MODULES = (
     "agentcli.cli.parser",
     "agentcli.cli.run_commands",
     "agentcli.app.demo",
-    "agentcli.extensions.installed_plugins",
     "agentcli.app.launch",
     "agentcli.app.program",
     "agentcli.app.print_mode",

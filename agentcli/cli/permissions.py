@@ -79,7 +79,7 @@ def explain(
 
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
     policy, chosen = program.workspace_policy, program.selection.mode()
-    given = Rules(allow=tuple(each.rule for each in policy.timed.rules))
+    given = Rules(allow=tuple(each.rule for each in policy.timed.rules) if policy.timed is not None else ())
     rules, workspace = policy.rules() + given, policy.workspace()
     if json:
         lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer) if command == "-" else [command]

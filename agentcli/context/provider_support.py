@@ -1,13 +1,13 @@
-"""The policies that need a provider's own feature, and the reason why a model cannot follow one."""
+"""The reason why a model cannot follow a policy that needs a provider's own feature. Without such a policy, nothing imports this."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.model import ModelSpec
 
-NATIVE, PROVIDER = "native", "provider"
 INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         NATIVE: "agentcli clears old outputs itself, by the policy auto.",

@@ -17,6 +17,8 @@ from agentcli.core.text.ranges import Dollars, Messages, Part, Positive, Range, 
 
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding", "native", "provider"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
+NATIVE, PROVIDER = "native", "provider"
+"""The policies that need a feature of the provider; `provider_support` says which models have it."""
 EstimatorName = Literal["calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 OwnEstimator = Literal["", "calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 """The estimator of one policy; empty for the one that `context.estimator` names."""

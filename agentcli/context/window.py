@@ -11,10 +11,9 @@ from dataclasses import field, replace
 from pathlib import PurePath
 
 from agentcli.context.clearing import foreseen
-from agentcli.context.provider_support import NATIVE, missing
 from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import NATIVE, PROVIDER, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.dataclass import dataclass
@@ -122,6 +121,10 @@ def window_of(
 
 def in_force(settings: ContextSettings, model: ModelSpec) -> ContextSettings:
     """Return the settings with the policy that this model allows."""
+    if settings.policy not in (NATIVE, PROVIDER):
+        return settings
+    from agentcli.context.provider_support import missing
+
     return replace(settings, policy="auto") if missing(settings.policy, model) else settings
 
 

@@ -33,6 +33,8 @@ MODE_SUMMARIES: Mapping[Mode, str] = {
 
 USUAL_ACCOUNT = "default"
 """The name of the account whose keys have no name of their own."""
+TIMED_RULES = "timed rules"
+"""The name of the records of rules that end by themselves."""
 
 
 @dataclass(frozen=True, slots=True)

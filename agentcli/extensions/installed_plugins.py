@@ -14,14 +14,13 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.extensions import PLUGINS_FILE
 from agentcli.extensions.plugin_source import canonical, found_at
 from agentcli.extensions.plugins import DATA, Plugin, digest, read_plugin, remove_caches
 from agentcli.system.locked_file import update
 from agentcli.system.paths import AppDirs
 from agentcli.system.regular_file import Unusable
 
-FILE = "plugins.json"
-"""The file in the state folder that lists the plugins with the hashes of their files."""
 _Entries = dict[str, dict[str, Any]]
 
 
@@ -42,7 +41,7 @@ class Plugins:
     """The plugins of the user, in the data folder."""
 
     def __init__(self, dirs: AppDirs) -> None:
-        self._root, self._file = dirs.data / "plugins", dirs.state / FILE
+        self._root, self._file = dirs.data / "plugins", dirs.state / PLUGINS_FILE
         self._looked_at: dict[Path, str] = {}
         """The hashes of candidates as they were before anything of them was shown."""
 

@@ -118,7 +118,8 @@ def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list
 
     A replay asks no provider for summaries, so `provider` cannot be played.
     """
-    from agentcli.context.provider_support import PROVIDER, missing
+    from agentcli.context.provider_support import missing
+    from agentcli.context.settings import PROVIDER
 
     named = _named(policies, horizons)
     models = [setup.model for setup in setups.values()]

@@ -2,6 +2,5 @@
 
 from agentcli.sandbox.box import Box, box_for, protected_since
 from agentcli.sandbox.choose import Sandbox, Setting, choose, detect
-from agentcli.sandbox.space import PrivateSpace
 
-__all__ = ["Box", "PrivateSpace", "Sandbox", "Setting", "box_for", "choose", "detect", "protected_since"]
+__all__ = ["Box", "Sandbox", "Setting", "box_for", "choose", "detect", "protected_since"]

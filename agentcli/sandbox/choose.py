@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError
@@ -16,8 +16,10 @@ from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import bubblewrap, landlock, seatbelt
 from agentcli.sandbox.box import Box, box_for, fixed
 from agentcli.sandbox.reading import box_for_reader
-from agentcli.sandbox.space import PrivateSpace
 from agentcli.system.programs import find_program
+
+if TYPE_CHECKING:
+    from agentcli.sandbox.space import PrivateSpace
 
 Setting = Literal["auto", "require", "off"]
 Kind = Literal["bubblewrap", "landlock", "seatbelt", "none"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -33,10 +32,9 @@ class _Holder:
 class PrivateSpace:
     """The /tmp and the loopback of the sandboxed commands of one run; both are made when they are first needed."""
 
-    def __init__(self, program: str) -> None:
-        """`program` is bubblewrap."""
-        self._program = program
-        self.path = Path(tempfile.gettempdir()).resolve() / f"agentcli-tmp-{os.getpid()}-{os.urandom(4).hex()}"
+    def __init__(self, program: str, path: Path) -> None:
+        """`program` is bubblewrap, `path` the folder that commands see as /tmp, which is not there yet."""
+        self._program, self.path = program, path
         self._holder: _Holder | None = None
         self._failed = False
         self._remove: Callable[[], object] = _nothing

@@ -18,7 +18,6 @@ from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, FeatureState, Record, Settings, Title
 from agentcli.core.sanitise import harmful
 from agentcli.core.subagent_result import changed_files, spent
-from agentcli.core.text import elapsed
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"  # ascending in ASCII, so that ids sort as the numbers do
 
@@ -60,7 +59,9 @@ def ago(stamped: str, now: datetime | None = None) -> str:
         seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(stamped)).total_seconds()
     except (ValueError, TypeError):
         return local_minute(stamped)
-    return elapsed.ago(seconds) if seconds < 8 * 86_400 else local_day(stamped)
+    from agentcli.core.text.elapsed import ago as in_words  # for lists only
+
+    return in_words(seconds) if seconds < 8 * 86_400 else local_day(stamped)
 
 
 def local_day(stamped: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from importlib import import_module
 from typing import Any
 
 from agentcli.core.dataclass import dataclass, replace
@@ -25,7 +26,6 @@ from agentcli.tools import (
     grep,
     jobs,
     list,
-    lsp,
     mcp,
     read,
     recall,
@@ -33,7 +33,6 @@ from agentcli.tools import (
     task,
     todo,
     web_fetch,
-    web_search,
     write,
 )
 from agentcli.tools.mending import Mended, mended, with_ignored
@@ -41,11 +40,11 @@ from agentcli.tools.mending import Mended, mended, with_ignored
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The entry of one tool; its schema is its function's signature."""
+    """The entry of one tool; its schema is its function's signature. A function named `module:name` of this package is imported with the tool."""
 
     name: str
-    run: Run
-    title: Title
+    run: Run | str
+    title: Title | str
     traits: Traits
     preview: Preview = as_json
     description: str = ""
@@ -55,14 +54,23 @@ class Entry:
 
     def tool(self) -> Tool:
         """Make the tool."""
+        run, title = _imported(self.run), _imported(self.title)
         schema = ToolSchema(
-            self.name, self.description or prompt(f"tools/{self.name}.md"), parameters(self.run), self.grammar
+            self.name, self.description or prompt(f"tools/{self.name}.md"), parameters(run), self.grammar
         )
-        return Tool(schema, self.run, self.traits, self._one_line, self.preview, unlisted=unlisted(self.run))
+        return Tool(schema, run, self.traits, partial(_one_line, title), self.preview, unlisted=unlisted(run))
 
-    def _one_line(self, given: Mapping[str, Any]) -> str:
-        # Paths that differ in a newline or a blank have different titles.
-        return safe_line(replace_surrogates(self.title(given))).strip()
+
+def _imported(function: Any) -> Any:
+    if not isinstance(function, str):
+        return function
+    module, _, name = function.partition(":")
+    return getattr(import_module(f"agentcli.tools.{module}"), name)
+
+
+def _one_line(title: Title, given: Mapping[str, Any]) -> str:
+    # Paths that differ in a newline or a blank have different titles.
+    return safe_line(replace_surrogates(title(given))).strip()
 
 
 _EDITS = Traits("write", "file_path", edits_files=True)
@@ -112,7 +120,9 @@ WEB = (
     ),
 )
 WEB_SEARCH = (
-    Entry("web_search", web_search.web_search, web_search.title, Traits("network", for_people=True, dispensable=True)),
+    Entry(
+        "web_search", "web_search:web_search", "web_search:title", Traits("network", for_people=True, dispensable=True)
+    ),
 )
 SUBAGENTS = (Entry("task", task.task, task.title, Traits("none", delegates=True, dispensable=True)),)
 SKILLS = (Entry("skill", skill.skill, skill.title, Traits("none")),)
@@ -120,7 +130,7 @@ MCP = (
     Entry("mcp_search", mcp.mcp_search, mcp.search_title, Traits("none", gate=True)),
     Entry("mcp_call", mcp.mcp_call, mcp.call_title, Traits("run", gate=True)),
 )
-LSP = (Entry("lsp", lsp.lsp, lsp.title, Traits("read", "file_path", reads_files=True, dispensable=True)),)
+LSP = (Entry("lsp", "lsp:lsp", "lsp:title", Traits("read", "file_path", reads_files=True, dispensable=True)),)
 _TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *WEB_SEARCH, *SUBAGENTS, *SKILLS, *MCP, *LSP)
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 """The traits of all built-in tools, also of tools that this session lacks: former sessions may have used them."""

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentcli.core.causes import in_words, innermost
 from agentcli.core.dataclass import dataclass
@@ -16,13 +16,15 @@ from agentcli.core.tool import ToolContext, ToolOutput, as_json
 from agentcli.system.network import check_literal, same_site, target
 from agentcli.tools.lib.html_markup import plain_markup
 from agentcli.tools.lib.truncate import whereabouts, whole_or_cut
-from agentcli.tools.lib.web_request import Page, Unreadable, WebRequest, client_for, exchanged
+
+if TYPE_CHECKING:
+    from agentcli.tools.lib.web_request import Page
 
 _REDIRECTS = 5
 _CONVERTED = 400_000
 """Maximum characters of HTML that are turned into Markdown; the library needs seconds for a million."""
 _UNSEEN = ("script", "style", "noscript", "svg", "template", "iframe")
-_GET = WebRequest(headers={"Accept": "text/markdown, text/html, text/plain, */*;q=0.5"})
+_ACCEPT = "text/markdown, text/html, text/plain, */*;q=0.5"
 _HTML = r"(?i)text/html|application/xhtml"
 
 
@@ -101,12 +103,14 @@ def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
 async def _get(url: str, ctx: ToolContext) -> Page | _Elsewhere:
     import httpx2
 
-    limits = ctx.limits
+    from agentcli.tools.lib.web_request import Page, Unreadable, WebRequest, client_for, exchanged
+
+    limits, get = ctx.limits, WebRequest(headers={"Accept": _ACCEPT})
     async with client_for(limits.fetch_seconds) as client:
         for _ in range(_REDIRECTS + 1):
             goal = await target(url, limits.fetch_addresses)
             try:
-                page = await exchanged(client, goal, _GET, limits.fetch_bytes)
+                page = await exchanged(client, goal, get, limits.fetch_bytes)
             except Unreadable as error:
                 raise ToolError(f"{error} Download it with bash if you need it.") from error
             except httpx2.HTTPError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from agentcli.agent.timed_rules import TimedRules
 from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.event import Noticed, PermissionDecided
 from agentcli.core.message import ToolCall
+from agentcli.core.on_demand import OnDemand
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.providers.scripted.model import call, say
@@ -381,7 +383,7 @@ def test_the_answer_that_allows_a_program_in_the_sandbox_runs_this_call_there_to
         journal = MemorySession()
         gate = ApprovalGate(
             TRAITS, Rules(), "ask", workspace, Person(answer), _no_preview, saved.extend,
-            TimedRules(journal, journal.append),
+            OnDemand(partial(TimedRules, journal, journal.append)),
         )  # fmt: skip
         script = beginning(
             ToolCall("c", "bash", {"command": "python3 -c 1"}), {tool.name: tool for tool in tools()}["bash"]

@@ -194,7 +194,7 @@ def test_deny_rules_and_what_always_asks_stay_above_a_timed_rule(tmp_path: Path)
     say_to(session, "go")
     assert [result.status for result in results(session)] == ["denied", "denied"]
     assert len(person.asked) == 1
-    assert session.core.approval.timed.lines() == ["allow  bash  (10 calls left)"]
+    assert session.core.approval.timed().lines() == ["allow  bash  (10 calls left)"]
 
 
 def test_subagents_share_the_calls(tmp_path: Path) -> None:
@@ -205,4 +205,4 @@ def test_subagents_share_the_calls(tmp_path: Path) -> None:
     session.core.approval.allow_for("bash(make *)", Term(calls=3))
     say_to(session, "go")
     assert len(person.asked) == 1
-    assert session.core.approval.timed.lines() == []
+    assert session.core.approval.timed().lines() == []

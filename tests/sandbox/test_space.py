@@ -12,8 +12,9 @@ import pytest
 
 from agentcli.permissions.denied.files import NOTHING
 from agentcli.permissions.paths import Workspace
-from agentcli.sandbox import PrivateSpace, detect
+from agentcli.sandbox import detect
 from agentcli.sandbox.probe import startable
+from agentcli.sandbox.space import PrivateSpace
 
 SANDBOX = detect()
 pytestmark = pytest.mark.skipif(SANDBOX.kind != "bubblewrap", reason="bubblewrap does not work here")
@@ -33,8 +34,8 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
-def space() -> Iterator[PrivateSpace]:
-    made = PrivateSpace(SANDBOX.program)
+def space(tmp_path: Path) -> Iterator[PrivateSpace]:
+    made = PrivateSpace(SANDBOX.program, tmp_path / "private")
     yield made
     made.close()
 

@@ -12,9 +12,9 @@ from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.policies import plan_prune, policy_of, worth_counting
 from agentcli.context.policies.plans import Plan
-from agentcli.context.provider_support import INSTEAD, PROVIDER
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.room import compactions, due_prune
+from agentcli.context.settings import PROVIDER
 from agentcli.context.window import Window
 from agentcli.core.errors import ContextError, InputError
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, Recorded
@@ -126,6 +126,8 @@ class Compactor:
                     self._learn(event)
                     if run.refused:
                         self._builder.compacts_nothing = True
+                        from agentcli.context.provider_support import INSTEAD
+
                         yield Noticed(
                             f"{self._builder.model.spec.name} did not compact: {run.refused}. {INSTEAD[PROVIDER]}"
                         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agentcli.context.clearing import boundary, reported, tool_uses
-from agentcli.context.provider_support import INSTEAD, NATIVE, fallen_back, missing
+from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.event import Event, Noticed, Pruned, Recorded
 from agentcli.core.message import Message, reminder
 from agentcli.core.model import EditsApplied
@@ -46,9 +46,12 @@ class ProviderClearing:
                 yield self._record(Message("user", parts, history.turn))
             return
         wanted, spec = builder.settings.policy, builder.spec
-        if missing(wanted, spec) and self._told != spec.name:
-            self._told = spec.name
-            yield Noticed(fallen_back(wanted, spec))
+        if wanted in (NATIVE, PROVIDER) and self._told != spec.name:
+            from agentcli.context.provider_support import fallen_back, missing
+
+            if missing(wanted, spec):
+                self._told = spec.name
+                yield Noticed(fallen_back(wanted, spec))
         if history.held or history.held_thinking:
             yield self._record(self._taken_over())
 
@@ -78,6 +81,8 @@ class ProviderClearing:
             body = reported(window.view, applied, history, window.settings, window.traits)
             if not applied.tool_uses and boundary(tool_uses(window.view, window.settings)):
                 self._builder.clears_nothing = True
+                from agentcli.context.provider_support import INSTEAD
+
                 yield Noticed(
                     f"{self._builder.model.spec.name} did not clear the outputs as requested. {INSTEAD[NATIVE]}"
                 )

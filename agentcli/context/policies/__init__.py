@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from agentcli.annexes import annex
-from agentcli.context.policies import auto, native, provider, regions
+from agentcli.context.policies import auto
 from agentcli.context.policies.plans import Plan, keep_all
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
 from agentcli.context.tokens.counter import TokenCounter
@@ -75,11 +77,19 @@ class Policy:
     by_provider: bool = False
 
 
+def _own(policy: str, name: str) -> Callable[..., Any]:
+    """Return a function of a policy of this package, which is imported when the function is called."""
+    return _of(partial(import_module, f"{__name__}.{policy}"), name)
+
+
 def _seed(policy: str, name: str) -> Callable[..., Any]:
     """Return a function of an annex's policy, which is imported when the function is called."""
+    return _of(partial(annex, f"policy {policy}"), name)
 
+
+def _of(module: Callable[[], Any], name: str) -> Callable[..., Any]:
     def run(*given: Any, **named: Any) -> Any:
-        return getattr(annex(f"policy {policy}"), name)(*given, **named)
+        return getattr(module(), name)(*given, **named)
 
     return run
 
@@ -110,7 +120,13 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             "prose",
             prune=_TO_THE_LETTER,
         ),
-        "regions": Policy(regions.plan, regions.threshold, "compact-regions.md", "regions", hard=regions.hard),
+        "regions": Policy(
+            _own("regions", "plan"),
+            _own("regions", "threshold"),
+            "compact-regions.md",
+            "regions",
+            hard=_own("regions", "hard"),
+        ),
         "sliding": Policy(
             _seed("sliding", "plan"),
             _seed("sliding", "threshold"),
@@ -119,18 +135,18 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             hard=_seed("sliding", "hard"),
         ),
         "native": Policy(
-            native.plan,
-            native.threshold,
+            _own("native", "plan"),
+            _own("native", "threshold"),
             "compact.md",
             "snapshot",
-            prune=Pruner(native.prune, native.clears_from),
+            prune=Pruner(_own("native", "prune"), _own("native", "clears_from")),
             keeps_prompts=True,
             items=True,
             priced=True,
         ),
         "provider": Policy(
-            provider.plan,
-            provider.threshold,
+            _own("provider", "plan"),
+            _own("provider", "threshold"),
             "compact.md",
             "snapshot",
             prune=_PRICED,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from agentcli.context.clearing import trigger
 from agentcli.context.policies import auto
 from agentcli.context.policies.plans import Plan
-from agentcli.context.provider_support import NATIVE
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, cleared_in_words
+from agentcli.context.settings import NATIVE
 from agentcli.context.view import Block
 from agentcli.context.window import Window
 from agentcli.core.message import ToolResult

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agentcli.context.policies import auto
 from agentcli.context.policies.plans import Plan
-from agentcli.context.provider_support import PROVIDER
+from agentcli.context.settings import PROVIDER
 from agentcli.context.window import Window
 
 POLICY = PROVIDER

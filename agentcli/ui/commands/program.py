@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from agentcli.agent.timed_rules import USAGE, timed
 from agentcli.core.errors import UsageError
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said
@@ -22,13 +21,16 @@ async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
     """
     word, _, rule = text.strip().partition(" ")
     if word == "allow":
+        from agentcli.agent.timed_rules import USAGE, timed
+
         given, term = timed(rule)
         if term is None:
             raise UsageError(USAGE)
         known = context.session.core.approval.allow_for(given, term)
         yield Said([f"Allowed {term}: {known}. /permissions shows what is left."])
         return
-    if word == "remove" and context.session.core.approval.timed.remove(rule.strip()):
+    lasting = context.session.core.approval.timed.now
+    if word == "remove" and lasting is not None and lasting.remove(rule.strip()):
         yield Said([f"Removed {rule.strip()}."])
         return
     if word != "remove":

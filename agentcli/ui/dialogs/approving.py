@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
-from agentcli.agent.timed_rules import timed
 from agentcli.core.codec.encode import dumps
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
@@ -114,6 +113,8 @@ class Approving:
             if not isinstance(await self._asking.show(line, text=rule), Picked):
                 return ""
             rules.append(self._editor.line.text.strip())
+        from agentcli.agent.timed_rules import timed
+
         try:
             parse_rules(allow=[timed(rule)[0] for rule in rules], origin="flag")
         except UsageError as error:

@@ -1,0 +1,27 @@
+"""Parts that most runs do without: made when one is first needed, with the import of their module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class OnDemand(Generic[T_co]):
+    """A part that is made once, at the first call, or as soon as `is_there` says that there is one."""
+
+    def __init__(self, make: Callable[[], T_co], is_there: Callable[[], object] = bool) -> None:
+        self._make, self._is_there = make, is_there
+        self._made: T_co | None = None
+
+    def __call__(self) -> T_co:
+        """Return the part; make it if there is none yet."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    @property
+    def now(self) -> T_co | None:
+        """The part; None as long as there is none."""
+        return self() if self._made is None and self._is_there() else self._made
