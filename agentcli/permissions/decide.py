@@ -132,7 +132,7 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if nature.refused:
         return Decision("deny", "limits", nature.refused)
     if nature.denied:
-        why = nature.denied_why or f"a rule from {nature.denied.origin} forbids it"
+        why = nature.denied_why or f"the rule {nature.denied} from {nature.denied.origin} forbids it"
         return Decision("deny", f"deny {nature.denied}", why)
     if mode == "plan" and nature.changes and not nature.harmless:
         changes = nature.why or "this may change something"
