@@ -25,6 +25,8 @@ class Family:
     kinds: tuple[str, ...] = ()
     instead: Mapping[str, str] = field(default_factory=dict)
     """A tool that is offered to this family alone, and the tool whose place it takes."""
+    without: tuple[str, ...] = ()
+    """Tools that are not offered to it: it was trained on another one for the same work, and may send several calls of that in a reply."""
     freeform: str = ""
     """The ids of the models that write the text of a tool without JSON, held to its grammar, if the wire has that."""
     prompt: str = ""
@@ -40,7 +42,14 @@ OTHER = Family("other")
 FAMILIES: tuple[Family, ...] = (
     Family("Claude", r"claude|anthropic"),
     # Numbers of lines add 42 % of tokens for Gemini, which needs a token for each digit.
-    Family("Gemini", r"gemini|gemma", ("google",), prompt="system-gemini.md", line_numbers="never"),
+    Family(
+        "Gemini",
+        r"gemini|gemma",
+        ("google",),
+        without=("multi_edit",),
+        prompt="system-gemini.md",
+        line_numbers="never",
+    ),
     # 296 of 296 recorded changes to files by GPT models were patches; other families fail with them in half of the cases.
     Family(
         "GPT",
@@ -60,6 +69,8 @@ def family_of(kind: str, model: str) -> Family:
 
 def offers(family: Family, tool: str, available: frozenset[str]) -> bool:
     """Return True if a tool of the available ones is offered to a family."""
+    if tool in family.without:
+        return False
     if tool in _OWN_TOOLS:
         return tool in family.instead
     return all(left != tool or own not in available for own, left in family.instead.items())

@@ -108,7 +108,7 @@ def test_a_family_of_models_has_its_own_paragraph(tmp_path: Path) -> None:
     given = program(tmp_path)
     gemini = given.system_prompt((), given.models.spec("google/gemini-3.8-flash"), "ask")
     claude = given.system_prompt((), given.models.spec("anthropic/claude-sonnet-5"), "ask")
-    assert [block.splitlines()[0] for block in gemini if block not in claude] == ["# How you call tools"]
+    assert [block.splitlines()[0] for block in gemini if block not in claude] == ["# Tool calls"]
     for name in ("openai/gpt-6.2-sol", "ollama/gpt-oss:20b", "openrouter/openai/gpt-5.3-codex"):
         gpt = given.system_prompt((), given.models.spec(name), "ask")
         assert [block.splitlines()[0] for block in gpt if block not in claude] == ["# How you change files"]

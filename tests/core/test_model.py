@@ -109,6 +109,8 @@ def test_the_newer_gpt_models_write_a_text_without_json(model: str, freely: bool
         ("GPT", "read", {"apply_patch", "read"}, True),
         ("Claude", "apply_patch", {"apply_patch", "multi_edit"}, False),
         ("Claude", "multi_edit", {"apply_patch", "multi_edit"}, True),
+        ("Gemini", "multi_edit", {"edit", "multi_edit"}, False),
+        ("Gemini", "edit", {"edit", "multi_edit"}, True),
         ("other", "apply_patch", {"apply_patch"}, False),
         ("other", "read", {"read"}, True),
     ],

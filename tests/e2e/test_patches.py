@@ -83,7 +83,8 @@ def test_a_patch_is_carried_out_on_every_wire_and_its_history_is_accepted(served
     assert not [asked.refused for asked in server.asked if asked.refused]
     offered = tools_of(server.requests[0])
     assert ("apply_patch" in offered, "multi_edit" in offered) == (
-        (True, False) if wire in ("responses", "chat") else (False, True)
+        wire in ("responses", "chat"),
+        wire not in ("responses", "chat", "gemini"),
     )
     changes = {Path(row["path"]).name for row in _result(program)["metadata"]["files"]}
     assert changes == {"a.py", "b.py", "gone.py"}
