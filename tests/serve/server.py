@@ -38,12 +38,14 @@ class Serving:
         more = ("serve", "--port", str(self.port), *self._arguments)
         self.process = self._program.start(*more, stderr=subprocess.STDOUT)
         assert self.process.stdout is not None
+        said = []
         for line in self.process.stdout:
+            said.append(line)
             if found := re.search(r"http://127\.0\.0\.1:(\d+)/#login=(\S+)", line):
                 self.port, self.code = int(found[1]), found[2]
             if "works once" in line:
                 return self
-        raise AssertionError("The server has ended.")
+        raise AssertionError(f"The server has ended: {''.join(said)}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
