@@ -8,7 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace, judge_path
-from agentcli.permissions.rules import SANDBOX, Rule, command_pattern, exact, holds_secrets, path_rule, reading_scope
+from agentcli.permissions.rules import (
+    SANDBOX,
+    Rule,
+    command_pattern,
+    exact,
+    holds_secrets,
+    parse_rule,
+    path_rule,
+    reading_scope,
+)
 from agentcli.permissions.shell.assigned import Assignments, covers, split_pattern
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.known_programs import bounded
@@ -154,17 +163,28 @@ def offered_in_sandbox(line: CommandLine) -> tuple[str, ...]:
     return tuple(f"{SANDBOX}({name} *)" for name in names)
 
 
-def offered_beside(line: CommandLine, offered: Sequence[str], approved: Sequence[str]) -> tuple[str, ...]:
-    """Return the rules for the sandbox that an answer gives beside those offered: for programs of which `approved` names two kinds of commands.
+def with_whole_programs(line: CommandLine, offered: Sequence[str], approved: Sequence[str]) -> tuple[str, ...]:
+    """Return offered rules with one for the sandbox for each program of which this is a second kind of command.
 
-    Of such a program a person has seen more than one command: its others may run, but only where the sandbox contains them.
+    `approved` are the patterns of the rules that allow commands already. Of such a program a person has seen more than one
+    command: its others may run, but only where the sandbox contains them.
     """
+    fresh = [parse_rule(rule).pattern for rule in offered]
     named = dict.fromkeys(text.split(" ")[0] for text in line.acting)
-    kinds = {name: {one for one in approved if one.startswith(f"{name} ") and one.count(" ") > 1} for name in named}
-    seen = [name for name in named if len(kinds[name]) > 1 and _PLAIN_NAME.fullmatch(name)]
-    rules = [f"{SANDBOX}({name} *)" for name in seen] if offered else []
-    return tuple(rule for rule in rules if rule not in offered) if rules and not line.alone.why else ()
+    seen = [
+        name
+        for name in named
+        if (former := _kinds(name, approved)) and _kinds(name, fresh) - former and _PLAIN_NAME.fullmatch(name)
+    ]
+    if not seen or line.alone.why:
+        return tuple(offered)
+    wider = [f"{SANDBOX}({name} *)" for name in seen]
+    return (*(rule for rule in offered if not rule.startswith(tuple(f"{SANDBOX}({name} " for name in seen))), *wider)
 
 
-_PLAIN_NAME = re.compile(r"git [a-z][a-z-]*|(?!git\Z)[\w./][\w./+-]*", re.ASCII)
+def _kinds(name: str, patterns: Sequence[str]) -> set[str]:
+    return {one for one in patterns if one.startswith(f"{name} ") and one.count(" ") > 1}
+
+
+_PLAIN_NAME = re.compile(r"git [a-z][a-z-]*|[\w./][\w./+-]*", re.ASCII)
 """The name of a program, or the command of git: a name with another character might be a pattern."""

@@ -185,7 +185,7 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
 
 def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decision:
     """Return the decision on a command by the rules that allow what the sandbox contains; it offers such rules if there are no others."""
-    from agentcli.permissions.allowing import offered_beside, offered_in_sandbox
+    from agentcli.permissions.allowing import offered_in_sandbox, with_whole_programs
 
     boxed, why = nature.boxed, nature.why
     contained = line.alone if boxed or not nature.prefixes else None
@@ -196,8 +196,7 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
         why = f"the rule {boxed} does not cover it: {contained.why}"
     elif contained is not None and not contained.why:
         nature = replace(nature, prefixes=offered_in_sandbox(line))
-    beside = offered_beside(line, nature.prefixes, nature.approved)
-    nature = replace(nature, prefixes=(*nature.prefixes, *beside))
+    nature = replace(nature, prefixes=with_whole_programs(line, nature.prefixes, nature.approved))
     return _asked(mode, why, nature)
 
 
@@ -300,7 +299,8 @@ def _command_nature(
     allowed = allowing_rule(allow, line, reads)
     reading = judge_reading(line, reading_denials(rules.deny, tools), workspace)
     denied = command_rule(deny, line) or named_by(line, paths, workspace)
-    approved = tuple(rule.pattern for rule in allow)
+    boxing = [rule for rule in rules.allow if rule.tool == SANDBOX]
+    approved = [rule.pattern for rule in allow]
     return CallFacts(
         denied=denied or reading.rule,
         denied_why="" if denied else reading.why,
@@ -310,7 +310,7 @@ def _command_nature(
         protected=line.protected,
         asked=command_rule(ask, line),
         allowed=allowed if isinstance(allowed, Rule) else None,
-        boxed=sandbox_rule([*allow, *(rule for rule in rules.allow if rule.tool == SANDBOX)], line),
+        boxed=sandbox_rule([*allow, *boxing], line),
         harmless=_ONLY_READS if line.harmless else "",
         line=line,
         machine=line.machine,
@@ -319,7 +319,7 @@ def _command_nature(
         always="" if line.unsaved else f"{tool}({exact(line.text.strip())})",
         unsaved=line.unsaved,
         prefixes=offered(line, tool, approved),
-        approved=approved,
+        approved=(*approved, *(rule.pattern for rule in boxing)),
         session=f"{tool}({exact(line.text.strip())})",
     )
 

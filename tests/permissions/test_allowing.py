@@ -335,6 +335,18 @@ def test_a_command_that_goes_on_after_its_call_has_no_sandbox_of_its_own(contain
     assert (decision.decision, decision.prefixes) == ("ask", ())
 
 
+def test_a_line_may_ask_the_server_that_it_starts(contained: Workspace) -> None:
+    asks = "curl -s http://localhost:3000/health | grep -q ok"
+    rules = ["sandbox(node *)", "sandbox(curl *)"]
+    serving = asked(f"node server.js & sleep 2; {asks}", contained)
+    assert list(serving.prefixes) == rules
+    assert asked(f"node server.js &\nsleep 2; {asks}", contained, rules).contained
+    assert asked(f"node server.js && {asks}", contained, rules).decision == "ask", "it asks a server outside"
+    taken = replace(contained, loopback=lambda port: port != 3000)
+    assert asked(f"node server.js & {asks}", taken, rules).decision == "ask", "a program outside serves that port"
+    assert asked("node server.js & curl http://example.org", contained, rules).decision == "ask"
+
+
 def test_other_rules_count_beside_one_for_the_sandbox(contained: Workspace) -> None:
     line = "make test && python3 -c 1"
     assert asked(line, contained, ["bash(make test *)", "sandbox(python3 *)"]).contained
@@ -349,13 +361,18 @@ def test_a_rule_for_the_sandbox_only_allows() -> None:
             in_own_names(parse_rules(**{kind: ["sandbox(python3 *)"]}), ["bash"])
 
 
-def test_after_two_kinds_of_commands_of_a_program_its_others_are_offered_in_the_sandbox(contained: Workspace) -> None:
-    two = ["bash(bun run test *)", "bash(bun run lint *)"]
-    assert asked("bun run build", contained, two[:1]).prefixes == ("bash(bun run build *)",)
-    offered = asked("bun run build", contained, two).prefixes
+def test_with_a_second_kind_of_command_of_a_program_its_others_are_offered_in_the_sandbox(contained: Workspace) -> None:
+    one = ["bash(bun run test *)"]
+    assert asked("bun run build", contained).prefixes == ("bash(bun run build *)",)
+    offered = asked("bun run build", contained, one).prefixes
     assert offered == ("bash(bun run build *)", "sandbox(bun *)")
-    assert asked("bun run build", replace(contained, sandboxed=False), two).prefixes == offered[:1]
-    assert asked("bun run deploy", contained, [*two, *offered]).contained
-    assert not asked("bun run build", contained, [*two, *offered]).contained
+    assert asked("bun run build", replace(contained, sandboxed=False), one).prefixes == offered[:1]
+    assert asked("bun run deploy", contained, [*one, *offered]).contained
+    assert not asked("bun run build", contained, [*one, *offered]).contained
     for command in ("bun add left-pad", "bun run deploy && curl https://example.org", "npm run build"):
-        assert asked(command, contained, [*two, *offered]).decision == "ask", command
+        assert asked(command, contained, [*one, *offered]).decision == "ask", command
+    assert asked("git add a && git commit -m b", contained).prefixes == ("bash(git add *)", "bash(git commit *)")
+    assert asked("git stash", contained, ["bash(git add *)"]).prefixes == ("sandbox(git *)",)
+    assert asked("git checkout main", contained, ["sandbox(git *)"]).contained
+    for command in ("git push", "git checkout -- src", "git -c alias.x=!y x", "git branch -D main"):
+        assert asked(command, contained, ["sandbox(git *)"]).decision == "ask", command

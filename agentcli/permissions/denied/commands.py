@@ -20,10 +20,11 @@ from agentcli.permissions.readonly.option_grammar import Found, fit
 from agentcli.permissions.readonly.searches import search_of
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.rules import Rule, path_rule
-from agentcli.permissions.shell.command_line import CommandLine, paths_in
+from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects import CHANGING, RECORDING, meanings, repository_problem
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Part, runs
+from agentcli.permissions.shell.protected import paths_in
 from agentcli.system.git_keys import reads_only
 
 _CHANGING = word_set("""

@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from agentcli.permissions.paths import (
     Workspace,
-    could_name_protected,
-    impossible,
-    judge_entry,
     judge_path,
-    names_protected,
 )
 from agentcli.permissions.readonly.commands import (
     Looks,
     Reading,
     looks_at_machine,
     read_in_turn,
-    read_only,
-    shows_no_content,
 )
 from agentcli.permissions.readonly.fed import fed_files
-from agentcli.permissions.readonly.option_grammar import fit
-from agentcli.permissions.readonly.searches import find_reads
 from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.shell.acting import acting_parts
 from agentcli.permissions.shell.assigned import Assignments, leading, without_assignments
 from agentcli.permissions.shell.consequences import named_consequence
-from agentcli.permissions.shell.containable import ASKED, STREAMS, Containment, containment, fits_reader
+from agentcli.permissions.shell.containable import ASKED, Containment, containment
 from agentcli.permissions.shell.covered import leads_away, uncovered
 from agentcli.permissions.shell.effects import (
     CHANGING,
@@ -44,13 +37,21 @@ from agentcli.permissions.shell.effects import (
 )
 from agentcli.permissions.shell.flow import Run, runs_of
 from agentcli.permissions.shell.hiding import hides, may_run, spelled
-from agentcli.permissions.shell.inert import OF_THE_SHELL
-from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved, word_set
-from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, parse, plain_git, spellings, started
+from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved
+from agentcli.permissions.shell.parse import (
+    UNKNOWN,
+    Command,
+    Part,
+    contents,
+    plain_git,
+    spellings,
+    started,
+    starts_in_background,
+)
 from agentcli.permissions.shell.prefixes import local_requests, script_of, whole_program, wider
+from agentcli.permissions.shell.protected import MOST_FOLDERS, folders_of, why_protected
 from agentcli.permissions.shell.reaching import reach
 from agentcli.permissions.shell.strict import NotPlain, read_plain
-from agentcli.permissions.shell.values import BELOW, spread
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class CommandLine:
         for run in self.followed or ():
             ran[run.words] = (*ran.get(run.words, ()), *run.folders)
         words = (tuple(piece.text for piece in part.words) for part in self.parts)
-        return tuple(tuple(dict.fromkeys(ran.get(each) or self.places))[:_FOLDERS] for each in words)
+        return tuple(tuple(dict.fromkeys(ran.get(each) or self.places))[:MOST_FOLDERS] for each in words)
 
     @cached_property
     def acting(self) -> tuple[str, ...]:
@@ -160,18 +161,19 @@ class CommandLine:
 
     @cached_property
     def _acting(self) -> list[Part]:
-        own = [part for part in parse(self.text).parts if part.words]
-        return [part for part in own if not _only_reads(part)] or own
+        return acting_parts(self.text)
 
     @cached_property
     def alone(self) -> Containment:
         """Verdict on the line in a sandbox that shares neither /tmp nor localhost with another, for a person who allows only its programs.
 
-        It names nothing outside the workspace, and git replaces no files by it.
+        It names nothing outside the workspace, and git replaces no files by it. It may ask a server of this machine if it
+        starts something in the background first.
         """
         if self.workspace is None:
             return ASKED
-        workspace = replace(self.workspace, tmp=None, loopback=None)
+        serves = starts_in_background(self.text)
+        workspace = replace(self.workspace, tmp=None, loopback=self.workspace.loopback if serves else None)
         words = (piece.text for part in self._acting for piece in part.words[1:])
         away = next((word for word in words if leads_away(word, self.places, workspace)), "")
         if why := self._discards or (f"{away} is outside the workspace" if away else ""):
@@ -290,7 +292,7 @@ class CommandLine:
     @cached_property
     def places(self) -> tuple[Path, ...]:
         """Folders that any command of it may run in, even if it is not understood."""
-        return tuple(_folders(self.parts, self.workspace)) if self.workspace is not None else ()
+        return tuple(folders_of(self.parts, self.workspace)) if self.workspace is not None else ()
 
     @cached_property
     def beginnings(self) -> tuple[str, ...]:
@@ -335,7 +337,7 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
         for command, (_, folders) in zip(commands, in_turn, strict=True)
     )
     meant = _meant(commands, in_turn, workspace)
-    protected = _why_protected(text, readings, parts, workspace)
+    protected = why_protected(text, readings, parts, workspace)
     destroys = "" if workspace.destroys else destruction(text, parts, workspace)
     ran_in = tuple(folders for _, folders in in_turn)
     line = CommandLine(
@@ -361,134 +363,3 @@ def _meant(
             files = fed_files(commands, number, folders, workspace)
             meant += [] if isinstance(files, str) else files
     return tuple(meant)
-
-
-_READING = word_set("""
-ls dir cat tac nl head tail wc stat du df realpath readlink strings od hexdump cksum sum md5sum sha1sum sha224sum sha256sum
-sha384sum sha512sum b2sum shasum grep egrep fgrep rg cut tr comm join paste column fold fmt expand unexpand rev diff cmp jq basename
-dirname echo printf test which type
-""")
-"""Programs that write no file, whatever their options: a protected name among their words is only read."""
-
-_READING_GIT = word_set("add commit diff log show blame status grep ls-files check-ignore")
-"""Commands of git that change no file of the workspace, whatever their options."""
-
-_FOLDERS = 8
-_IN_SCRIPTS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+]+")
-_PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|cwd|fd)(?:/|\Z)")
-
-
-def _why_protected(text: str, readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace) -> str:
-    """Return the reason why the line must ask in every mode, or the empty string. `readings` is empty if the line is not understood."""
-    if readings and not any(reading.why for reading in readings):
-        return ""
-    for reading in readings:
-        if reading.protected:
-            return reading.why
-    folders, feeds = _folders(parts, workspace), _feeds(text, parts)
-    for part in parts:
-        if why := _part_protected(part, folders, workspace, feeds=feeds):
-            return why
-    return ""
-
-
-def _feeds(text: str, parts: Sequence[Part]) -> bool:
-    """Return True if a command may take the names that another one prints, and read those files."""
-    if not all(piece.known for part in parts for piece in part.words):
-        return True
-    if "|" not in text.replace("||", ""):
-        return False
-    commands = ([piece.text for piece in part.words] for part in parts)
-    return not all(words and (_fits(words[0], words) or shows_no_content(words)) for words in commands)
-
-
-def _folders(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
-    """Return the folders that the commands of a line may run in: each `cd` may fail."""
-    folders = [workspace.cwd]
-    for part in parts:
-        values = [piece.text for piece in part.words if piece.known and not piece.text.startswith("-")]
-        if len(values) == 2 and values[0] in ("cd", "pushd") and not impossible(values[1]):
-            target = values[1].replace("$HOME", str(workspace.home))
-            target = str(workspace.home) + target[1:] if target == "~" or target.startswith("~/") else target
-            folders += [folder / target for folder in folders]
-    return list(dict.fromkeys(folders))[:_FOLDERS]
-
-
-def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, *, feeds: bool) -> str:
-    values = [piece.text for piece in part.words]
-    entries = bool(values) and shows_no_content(values)
-    words = () if entries and not feeds else part.words[1:]
-    for piece in (*words, *part.reads, *part.writes):
-        if piece.loose and _could_stand_for_protected(piece.text):
-            return f"{piece.text} may match a protected file"
-    alone = len(folders) == 1 and not part.writes and not part.reads
-    if values and not entries and alone and all(piece.known for piece in part.words):
-        (reading,) = read_only((Command(tuple(values), "", True),), workspace)
-        if not reading.why or reading.protected:
-            return reading.why
-    name = os.path.basename(values[0]) if values else ""
-    reads = name in _READING or (name == "git" and values[1:2] and values[1] in _READING_GIT) or _fits(name, values)
-    targets = [(piece.text, not reads) for piece in words] + [(piece.text, True) for piece in part.writes]
-    if entries and not feeds and (why := _entry_protected(values, folders, workspace)):
-        return why
-    for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
-        for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
-            for folder in folders:
-                if why := _word_protected(candidate, write, folder, workspace):
-                    return why
-    return ""
-
-
-def _entry_protected(values: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why a command that shows no content must ask for a name that it shows."""
-    named = (word for word in values[1:] if not word.startswith("-"))
-    shown = (judge_entry(word, workspace, cwd=folder) for word in named for folder in folders)
-    return next((verdict.why for verdict in shown if verdict.verdict == "protected"), "")
-
-
-def _fits(name: str, values: Sequence[str]) -> bool:
-    """Return True if the arguments are those with which a program only reads, wherever that is."""
-    if name == "find":
-        return not isinstance(find_reads(values[1:]), str)
-    return name in READERS and not isinstance(fit(READERS[name], values[1:]), str)
-
-
-def _only_reads(part: Part) -> bool:
-    """Return True if a command by its words only reads, or acts on the shell of its own line alone."""
-    if any(not STREAMS.fullmatch(piece.text) for piece in part.writes) or not part.words[0].known:
-        return False
-    values = [piece.text for piece in part.words]
-    name = values[0]
-    return name in OF_THE_SHELL or _fits(name, values) or (name == "git" and len(values) > 1 and fits_reader(values))
-
-
-def _could_stand_for_protected(text: str) -> bool:
-    """Return True if the shell may put a protected name in place of a word with wildcards or braces."""
-    words = spread((text,))
-    if any(BELOW in word for word in words):
-        return True
-    return any(could_name_protected(word) or (len(words) > 1 and names_protected(word, write=True)) for word in words)
-
-
-def _quoted_in(name: str, word: str) -> Iterator[str]:
-    """Yield the words that a script for an interpreter may name: `python -c 'open(".env")'`."""
-    if is_interpreter(name):
-        yield from (token for token in _IN_SCRIPTS.split(word) if token and token != word)
-
-
-def paths_in(word: str) -> Iterator[str]:
-    """Yield the paths that a word of an unknown command may name: the word, or its part after `=`, `:`, `@` or an option's letter."""
-    forms = [word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")]
-    if len(word) > 2 and word[0] == "-" and word[1] != "-":
-        forms.append(word[2:])
-    return (form for form in dict.fromkeys(forms) if form and len(form) < 4096 and "\n" not in form)
-
-
-def _word_protected(text: str, write: bool, folder: Path, workspace: Workspace) -> str:
-    if named := names_protected(text, write=write):
-        return f"{named} is protected"
-    if UNKNOWN in text or text.startswith("-"):
-        return ""
-    verdict = judge_path(text, workspace, write=write, cwd=folder)
-    secret = verdict.verdict == "refused" and _PROCESS_SECRETS.match(os.path.normpath(folder / text))
-    return verdict.why if secret or verdict.verdict == "protected" else ""

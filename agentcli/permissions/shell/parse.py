@@ -103,6 +103,11 @@ def parse(text: str) -> ParsedLine:
     return ParsedLine(parts, tuple(map(_fed, fed)), not root.has_error)
 
 
+def starts_in_background(text: str) -> bool:
+    """Return True if a line starts something in the background, and goes on beside it."""
+    return any(node.type == "&" for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node))
+
+
 def below(node: Node) -> Iterator[Node]:
     """Yield every node of a syntax tree below this one."""
     waiting = list(reversed(node.children))
