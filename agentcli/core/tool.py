@@ -138,7 +138,7 @@ class Question:
 class ToolLimits:
     """`[tools]`: limits of the tools. Sizes in bytes unless said otherwise."""
 
-    # Results of searches, pages and MCP tools: `RESULT_BYTES` in tools/lib/truncate.py.
+    # Results of searches, pages and functions of the Python API: `RESULT_BYTES` in tools/lib/truncate.py.
     read_lines: Annotated[int, Range(1, unit="lines")] = setting(2_000, project="tighten", tighter=LOWER)
     """Maximum that `read` returns."""
     read_bytes: Annotated[int, Range(1, unit="bytes")] = setting(51_200, project="tighten", tighter=LOWER)
@@ -148,7 +148,7 @@ class ToolLimits:
     line_characters: int = 2_000
     """Maximum characters of one line."""
     bash_output: Bytes = setting(30_000, project="tighten", tighter=LOWER)
-    """Maximum of a command's output that the model sees; a file keeps all of it."""
+    """Maximum of the output of a command or an MCP tool that the model sees; a file keeps all of it."""
     bash_timeout: Seconds = setting(120.0, project="tighten", tighter=LOWER)
     """Time after which a command continues in the background, unless the model sets one."""
     bash_timeout_max: Seconds = setting(600.0, project="tighten", tighter=LOWER)

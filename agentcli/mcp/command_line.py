@@ -18,7 +18,7 @@ from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import display_path, safe, safe_line
 from agentcli.core.text.near import did_you_mean, near_names
-from agentcli.mcp.transport import HTTP, STDIO, TRANSPORTS, Kind
+from agentcli.mcp.transport import NAMES, STDIO, TRANSPORTS, Kind, reaching
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program
@@ -36,7 +36,6 @@ class Scope(StrEnum):
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="name of the server")]
 Trust = Annotated[bool, typer.Option("--trust", help="trust the folder and all its servers for this run")]
-_KINDS = " or ".join(", ".join(TRANSPORTS).rsplit(", ", 1))
 InScope = Annotated[Scope, typer.Option("--scope", help="your own servers, or the project's .mcp.json")]
 
 
@@ -88,7 +87,7 @@ def add(
     ],
     scope: InScope = Scope.user,
     transport: Annotated[
-        Kind | None, typer.Option("-t", "--transport", help=f"{_KINDS} (default: http for a URL)")
+        Kind | None, typer.Option("-t", "--transport", help=f"{NAMES} (default: http for a URL)")
     ] = None,
     env: Annotated[
         list[str] | None, typer.Option("-e", "--env", metavar="KEY=VALUE", help="a variable; repeatable")
@@ -103,8 +102,9 @@ def add(
     Values may use variables such as ${TOKEN}, which are filled in when the server is started.
     """
     first, *rest = target
-    is_url = first.startswith(("http://", "https://"))
-    by = TRANSPORTS[transport] if transport is not None else HTTP if is_url else STDIO
+    reached = reaching(first)
+    is_url = reached is not None
+    by = TRANSPORTS[transport] if transport is not None else reached or STDIO
     if is_url and (rest or env or by.is_program):
         raise UsageError("A server with a URL takes no arguments and no variables; give it headers with -H.")
     if not is_url and (header or not by.is_program):

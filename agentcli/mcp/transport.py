@@ -23,6 +23,8 @@ class Transport:
     name: Kind
     needs: str
     """The field that a definition must have."""
+    schemes: tuple[str, ...] = ()
+    """The beginnings of its addresses."""
     is_program: bool = False
     """True for a program of this machine, which is started and has no login; False for an address."""
     streams_only: bool = False
@@ -32,9 +34,17 @@ class Transport:
 
 
 STDIO = Transport(Kind.stdio, needs="command", is_program=True)
-SSE = Transport(Kind.sse, needs="url", streams_only=True)
-HTTP = Transport(Kind.http, needs="url", older=SSE)
+_WEB = ("http://", "https://")
+SSE = Transport(Kind.sse, needs="url", schemes=_WEB, streams_only=True)
+HTTP = Transport(Kind.http, needs="url", schemes=_WEB, older=SSE)
 TRANSPORTS: Mapping[str, Transport] = {transport.name: transport for transport in (STDIO, HTTP, SSE)}
 """All transports by name."""
+NAMES = " or ".join(", ".join(TRANSPORTS).rsplit(", ", 1))
+"""Their names in a sentence."""
 WRITTEN: Mapping[str, Transport] = {**TRANSPORTS, "local": STDIO, "streamable-http": HTTP, "streamableHttp": HTTP}
 """Transports by the names that files of other programs have for them, too."""
+
+
+def reaching(address: str) -> Transport | None:
+    """Return the transport, the first if there are several, that reaches such an address; None if it is no address."""
+    return next((each for each in TRANSPORTS.values() if each.schemes and address.startswith(each.schemes)), None)

@@ -17,6 +17,7 @@ from agentcli.core.tasks import start_task
 from agentcli.serve.following import Following
 from agentcli.serve.machine import Machine
 from agentcli.sessions.info import SessionInfo
+from agentcli.ui.dialogs.proposal import needed
 from agentcli.ui.plain.lines import Lines
 
 OUTPUT = 12
@@ -154,9 +155,7 @@ class Attached:
                 else "Type the answers, separated by ;"
             )
             return
-        self._say(
-            "", f"Permission needed: {question['title']}", *filter(None, [question["description"], question["why"]])
-        )
+        self._say("", needed(question["title"]), *filter(None, [question["description"], question["why"]]))
         if question["kind"] != "command":
             self._say(question["subject"])
         self._say(*(f"  {line}" for line in question["preview"].rstrip("\n").split("\n")))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -121,6 +123,36 @@ def test_a_record_has_its_fields_and_comes_back(body: Body, raw: dict[str, Any])
     if not isinstance(body, Unknown):
         assert back == record
     assert encode(back) == encode(record)
+
+
+SAMPLES: Mapping[Any, Any] = {
+    int: 7, float: 0.5, float | None: 0.5, str: "x", Usage: SPENT, tuple[str, ...]: ("x",), Mapping[str, str]: {"a": "b"},
+    Mapping[str, Any]: {"a": 1}, tuple[Mapping[str, Any], ...]: ({"a": 1},),
+}  # fmt: skip
+"""A value for a field of each type."""
+
+
+def filled(kind: type[Any]) -> dict[str, Any]:
+    """A value for each field of a record, other than its default."""
+    values = {
+        name: get_args(hint)[-1] if get_origin(hint) is Literal else SAMPLES.get(hint)
+        for name, hint in get_type_hints(kind).items()
+    }
+    return {
+        each.name: values[each.name]
+        for each in dataclasses.fields(kind)
+        if values[each.name] not in (None, each.default)
+    }
+
+
+@pytest.mark.parametrize(
+    "kind", [Undo, Pin, Unpin, Retry, Title, FeatureState, Failure, Prune, Settings], ids=lambda kind: kind.__name__
+)
+def test_every_field_of_a_record_is_written_and_read(kind: type[Any]) -> None:
+    given = filled(kind)
+    assert given.keys() == {each.name for each in dataclasses.fields(kind)}
+    back = decode(encode(Record(3, "id", "2026-01-01T00:00:00Z", "ab", kind(**given))))
+    assert back.body == kind(**given)
 
 
 def test_a_compaction_has_what_it_says_and_comes_back() -> None:

@@ -36,6 +36,11 @@ class Text:
     ending: str
 
 
+def needed(title: str) -> str:
+    """Return a question as a line of its own, for screens that only add lines."""
+    return f"Permission needed: {title}"
+
+
 def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> str:
     """Return the question in one line."""
     named = look.near(safe_line(ask.title)) or ask.call.name

@@ -140,7 +140,7 @@ class PlainAsking:
         text = ask.call.input.get("description")
         description = [text] if ask.kind == "command" and isinstance(text, str) else []
         self._terminal.say(
-            "", f"Permission needed: {proposal.title(ask, changed, self._terminal.look)}", *description, *preview
+            "", proposal.needed(proposal.title(ask, changed, self._terminal.look)), *description, *preview
         )
         self._terminal.say(
             *filter(None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved else ""))
