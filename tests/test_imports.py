@@ -114,6 +114,7 @@ UNUSED = (
     "agentcli.tools.lsp",
     "agentcli.tools.web_search",
     "agentcli.ui.commands.memory_proposal",
+    "agentcli.ui.terminal.beside",
     "jsonschema",
 )
 
@@ -125,6 +126,11 @@ def test_a_run_loads_nothing_of_the_features_that_it_does_not_use(tmp_path: Path
     run = f"from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', '{model}', '--set', 'retry.attempts=1'])"
     modules = loaded(f"{keys}\n{run}", tmp_path)
     assert "agentcli.agent.loop" in modules
+    assert not [module for module in modules if module.startswith((*UNUSED, *(WINGS - NEEDED)))]
+
+
+def test_the_terminal_loads_nothing_of_them_until_they_are_used(tmp_path: Path) -> None:
+    modules = loaded("import agentcli.app.host, agentcli.app.launch, agentcli.ui.terminal.app", tmp_path)
     assert not [module for module in modules if module.startswith((*UNUSED, *(WINGS - NEEDED)))]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Part
+from agentcli.core.on_demand import OnDemand
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.streams import closing
 from agentcli.ui.commands import extensions, mcp
@@ -31,13 +32,13 @@ from agentcli.ui.render.state import State
 from agentcli.ui.render.status_line import StatusLine
 from agentcli.ui.start_questions import end_reason
 from agentcli.ui.style import Look
-from agentcli.ui.terminal.beside import Beside
 from agentcli.ui.terminal.screen import Screen
 from agentcli.ui.turns import ended_jobs
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.ui.commands.registry import CommandHost
+    from agentcli.ui.terminal.beside import Beside
 
 LIST_AFTER = 1.0
 """Seconds after which the files of a project are listed for completion."""
@@ -63,9 +64,14 @@ class Console:
         self._command: UserMessage | None = None
         """The line of the running slash command, until it is printed."""
         self._cancelled = False
-        self.beside = Beside(self)
+        self.beside = OnDemand(self._beside)
         self._external = ExternalEditor(screen.elsewhere, self.warn)
         self.open_file = self._external.open_file
+
+    def _beside(self) -> Beside:
+        from agentcli.ui.terminal.beside import Beside
+
+        return Beside(self)
 
     @property
     def look(self) -> Look:
@@ -168,7 +174,7 @@ class Console:
         """Show a stream of events as they arrive; Esc interrupts it. Beside other work only its notices are shown, and Esc stops it first."""
         self._print_command()
         if self.state.work is not None:
-            await self.beside.play(doing, work)
+            await self.beside().play(doing, work)
             return
         sharing = self.host.sharing
         with self.screen.working(doing):
@@ -218,7 +224,8 @@ class Console:
 
     async def move_to(self, session: AgentSession) -> None:
         """Switch to another session and end the open one; the same session reopened is not ended."""
-        await self.beside.ended()
+        if (beside := self.beside.now) is not None:
+            await beside.ended()
         if session.journal is self.session.journal:
             self.show_session(session, self._replay, self.status_line.facts, shown=self.session.notes)
             return
