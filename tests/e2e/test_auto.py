@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,3 +91,15 @@ def test_a_rule_for_the_sandbox_runs_a_program_in_it_in_mode_ask(program: Progra
     assert (program.work / "made").exists()
     assert not Path("/usr", program.base.name).exists()
     assert status == "denied"
+
+
+def test_a_rule_for_the_sandbox_lets_git_record_in_mode_ask(program: Program) -> None:
+    git = "git -c user.name=a -c user.email=a@b"
+    (program.work / "a.txt").write_text("one\n")
+    subprocess.run(f"git init -q && git add a.txt && {git} commit -qm one", shell=True, cwd=program.work, check=True)
+    (program.work / "a.txt").write_text("two\n")
+    commands = ["git checkout -q -b other", f"{git} commit -qam two", "git checkout -- a.txt"]
+    results = ran(program, [sh(command) for command in commands], "--allow", "sandbox(git *)", mode="ask")
+    assert [status for status, _ in results] == ["success", "success", "denied"], results
+    log = subprocess.run(["git", "log", "--format=%s", "other"], cwd=program.work, capture_output=True, text=True)
+    assert log.stdout == "two\none\n"
