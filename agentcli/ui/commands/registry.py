@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentcli import manual
 from agentcli.core.errors import UsageError
@@ -22,7 +22,6 @@ from agentcli.ui.render.markdown import document
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.ui.terminal.console import Console
 
 
 class SlashCommands:
@@ -81,10 +80,6 @@ class CommandHost(Host, Protocol):
     @property
     def commands(self) -> SlashCommands:
         """The slash commands of the program."""
-        ...
-
-    def beside(self, console: Console) -> Sequence[Coroutine[Any, Any, None]]:
-        """Return the work of features that runs while the terminal is open."""
         ...
 
 

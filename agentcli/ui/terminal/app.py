@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.session import AgentSession
-    from agentcli.ui.commands.registry import CommandHost
+    from agentcli.ui.terminal.console import ConsoleHost
 
 WATCH_EVERY = 1.0
 """Seconds between two checks of background jobs and prompts that are due, and saves of the draft."""
@@ -67,7 +67,7 @@ class Terminal:
 
     def open(
         self,
-        host: CommandHost,
+        host: ConsoleHost,
         session: AgentSession,
         settings: UiSettings,
         state: Path | None,

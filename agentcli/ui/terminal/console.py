@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Part
@@ -40,6 +40,14 @@ if TYPE_CHECKING:
     from agentcli.ui.commands.registry import CommandHost
     from agentcli.ui.terminal.beside import Beside
 
+    class ConsoleHost(CommandHost, Protocol):
+        """The program around the terminal."""
+
+        def beside(self, console: Console) -> Sequence[Coroutine[Any, Any, None]]:
+            """Return the work of features that runs while the terminal is open."""
+            ...
+
+
 LIST_AFTER = 1.0
 """Seconds after which the files of a project are listed for completion."""
 
@@ -47,7 +55,7 @@ LIST_AFTER = 1.0
 class Console:
     """Command context of the terminal. `interrupt` is set to interrupt the running work."""
 
-    host: CommandHost
+    host: ConsoleHost
     session: AgentSession
 
     asking: Asking

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.agent.session import AgentSession
-    from agentcli.ui.commands.registry import CommandHost
     from agentcli.ui.settings import UiSettings
     from agentcli.ui.terminal.app import Terminal
+    from agentcli.ui.terminal.console import ConsoleHost
 
 
-Opened = tuple["CommandHost", "AgentSession", "UiSettings", "Path | None"]
+Opened = tuple["ConsoleHost", "AgentSession", "UiSettings", "Path | None"]
 """The last is the state folder; None if nothing is stored."""
 Open = Callable[["Approve", "AskUser", Callable[[str], object]], Opened]
 """Constructs the program, and reports in a line what takes long. Called in a thread while the user types: all heavy imports belong in it."""
