@@ -136,15 +136,20 @@ class CommandLine:
         """Verdict on the line in the sandbox. It walks folders, so it is computed only if a mode asks for it."""
         if self.workspace is None or not self.workspace.sandboxed or self.destroys or self.protected:
             return ASKED
-        return containment(self.text, self.parts, self.whole, bool(self.commands), self._places, self.workspace)
+        parts, whole = self._running
+        return containment(self.text, parts, whole, bool(self.commands), self._places(parts), self.workspace)
 
     @cached_property
-    def _places(self) -> tuple[tuple[Path, ...], ...]:
+    def _running(self) -> tuple[tuple[Part, ...], bool]:
+        """Its commands without texts that are only completed, and whether these are all that it runs."""
+        return contents(self.text, completions=False) if "complete" in self.text else (self.parts, self.whole)
+
+    def _places(self, parts: Sequence[Part]) -> tuple[tuple[Path, ...], ...]:
         """For each part the folders that it may run in: by the moves before it, or all that the line moves to."""
         ran: dict[tuple[str, ...], tuple[Path, ...]] = {}
         for run in self.followed or ():
             ran[run.words] = (*ran.get(run.words, ()), *run.folders)
-        words = (tuple(piece.text for piece in part.words) for part in self.parts)
+        words = (tuple(piece.text for piece in part.words) for part in parts)
         return tuple(tuple(dict.fromkeys(ran.get(each) or self.places))[:MOST_FOLDERS] for each in words)
 
     @cached_property
@@ -155,7 +160,7 @@ class CommandLine:
         name only the shell knows is among them.
         """
         texts = [" ".join(started(part)) for part in self._acting]
-        all_words = ([piece.text for piece in part.words] for part in self.parts)
+        all_words = ([piece.text for piece in part.words] for part in self._running[0])
         texts += (" ".join(words) for words in all_words if words and named_consequence(words, self.places))
         return tuple(dict.fromkeys(texts))
 

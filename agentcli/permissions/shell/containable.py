@@ -130,7 +130,7 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace) -> _Judge
 
 def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Iterator[str]:
     yield _name_problem(words[0], folders, workspace)
-    for named in runs(part):
+    for named in runs(part) if words[0] != "complete" else ():  # a shell without a terminal completes nothing
         name, *arguments = named
         if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
             yield f"{name} acts outside the sandbox"

@@ -266,16 +266,17 @@ _SCRIPTED = frozenset(" \t\n;|&$`(<>")
 _DEPTH = 6
 
 
-def contents(text: str) -> tuple[tuple[Part, ...], bool]:
+def contents(text: str, completions: bool = True) -> tuple[tuple[Part, ...], bool]:
     """Return all commands of a line, also in wrappers and nested shells, as deep as text can be followed.
 
-    The second value is false if the line may run commands that were not found.
+    The second value is false if the line may run commands that were not found. With `completions`, what `complete` gets counts
+    as commands: a shell without a terminal runs none of it, and fish only tells how such a line would continue.
     """
     parts: list[Part] = []
-    whole = _look(text, parts, _DEPTH)
+    whole = _look(text, parts, _DEPTH, completions)
     # A word may continue in the next line, where the parser sees two words.
     if "\\\n" in text:
-        whole = _look(text.replace("\\\n", ""), parts, _DEPTH) and whole
+        whole = _look(text.replace("\\\n", ""), parts, _DEPTH, completions) and whole
     return tuple(parts), whole
 
 
@@ -358,23 +359,25 @@ def plain_git(line: list[str]) -> list[str]:
     return [line[0], *rest]
 
 
-def _look(text: str, parts: list[Part], depth: int) -> bool:
+def _look(text: str, parts: list[Part], depth: int, completions: bool) -> bool:
     anatomy = parse(text)
     whole = anatomy.whole
     if depth and any(_reads_script(part) for part in anatomy.parts):
         for text in anatomy.fed:
-            whole = _look(text, parts, depth - 1) and whole
+            whole = _look(text, parts, depth - 1, completions) and whole
     for part in anatomy.parts:
         parts.append(part)
         if not part.words:
             continue
         name = os.path.basename(part.words[0].text)
         whole = whole and part.words[0].known and not part.words[0].loose and not _reads_script(part)
+        if name == "complete" and not completions:
+            continue
         if _wraps(name, [word.text for word in part.words[1:]]) or _has_alias(part):
             whole = whole and (all(word.known for word in part.words) or _starts_known(name, part))
-            whole = _look_inside(part, parts, depth) and whole
+            whole = _look_inside(part, parts, depth, completions) and whole
         elif name in EVALUATING and any("$(" in word.text or "`" in word.text for word in part.words[1:]):
-            whole = _look_inside(part, parts, depth) and whole
+            whole = _look_inside(part, parts, depth, completions) and whole
     return whole
 
 
@@ -407,7 +410,7 @@ def _has_alias(part: Part) -> bool:
     return part.words[0].text == "git" and any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3])
 
 
-def _look_inside(part: Part, parts: list[Part], depth: int) -> bool:
+def _look_inside(part: Part, parts: list[Part], depth: int, completions: bool) -> bool:
     whole = True
     for word in part.words[1:]:
         if word.text in (UNKNOWN, ";") or _SCRIPTED.isdisjoint(word.text):
@@ -416,8 +419,8 @@ def _look_inside(part: Part, parts: list[Part], depth: int) -> bool:
             return False
         joined = word.text[2:] if word.text.startswith("-") else ""
         for script in {word.text, word.text.partition("=")[2].lstrip("!"), joined} - {""}:
-            whole = _look(script, parts, depth - 1) and whole
+            whole = _look(script, parts, depth - 1, completions) and whole
     evaluated = " ".join(word.text for word in part.words[1:])
     if part.words[0].text == "eval" and depth:
-        whole = _look(evaluated, parts, depth - 1) and whole
+        whole = _look(evaluated, parts, depth - 1, completions) and whole
     return whole

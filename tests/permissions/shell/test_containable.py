@@ -9,7 +9,7 @@ import pytest
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules
+from agentcli.permissions.rules import Rules, parse_rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
 
@@ -232,3 +232,24 @@ def test_programs_of_the_system_are_looked_at_and_git_runs_without_its_file_watc
         assert decided(command, workspace).decision == "allow", command
     for command in ("ls /Applications/../home/x", "git -c core.fsmonitor=./x status"):
         assert decided(command, workspace).decision == "ask", command
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("fish -c 'complete -C \"kubectl get \" | string collect'", "allow"),
+        ("bash -c 'complete -W \"docker sudo\" y'", "allow"),
+        ("complete -C 'curl x' y", "allow"),
+        ("fish -c 'complete -C \"kubectl get \"; kubectl get pods'", "ask"),
+        ("complete -C x y; sudo x", "ask"),
+        ("compgen -C x y; curl example.org", "ask"),
+        ("fish -c 'complete -C \"cat .env\"'", "ask"),
+    ],
+)
+def test_what_a_shell_would_complete_does_not_run(command: str, decision: str, workspace: Workspace) -> None:
+    assert decided(command, workspace).decision == decision
+
+
+def test_a_rule_that_denies_a_command_is_about_its_completions_too(workspace: Workspace) -> None:
+    call = ToolCall("c", "bash", {"command": "complete -C 'curl x' y"})
+    assert explain(call, parse_rules(deny=["bash(curl *)"]), "auto", workspace).decision == "deny"
