@@ -63,70 +63,100 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
     for event in conversation.begin(prompt):
         yield event
     asked_again: Counter[Kind] = Counter()
-    printed = conversation.core.printed
     while True:
-        conversation.allow_step()
-        async with closing(conversation.take_steering(interrupt)) as events:
-            async for event in events:
-                yield event
-        async with closing(conversation.make_room(interrupt)) as events:
-            async for event in events:
-                yield event
         box = ReplyBox()
-        async with closing(_ask(conversation, box, interrupt)) as events:
-            async for event in events:
-                yield event
-        reply = box.reply
-        if reply.calls:
-            async with closing(execute(reply.calls, conversation.stages, printed, interrupt)) as events:
+        for step in (
+            _request(conversation, box, interrupt),
+            _calls(conversation, box, interrupt),
+            _go_on(conversation, box, asked_again, interrupt),
+        ):
+            async with closing(step) as events:
                 async for event in events:
                     yield event
-        for event in conversation.answer_open_calls(NOT_RUN if interrupt.is_set() else not_run(reply)):
-            yield event
-        if interrupt.is_set():
-            yield TurnEnded("interrupted", text=reply.text, steps=conversation.steps)
-            return
-        if printed.ended:
-            raise HookBlocked(printed.ended)
-        if reply.has_calls:
-            conversation.answered()
-        flaw = defect(reply, conversation.settings.max_pauses)
-        if flaw is None or conversation.steered:
-            asked_again.clear()
-        if flaw is None and not (reply.calls or conversation.steered):
-            if await conversation.waited_for_background(interrupt):
-                continue
-            objections = [*conversation.unfinished(reply)]
-            for event in objections:
+                    if isinstance(event, TurnEnded):
+                        return
+
+
+async def _request(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    """Make room, and get the next reply."""
+    conversation.allow_step()
+    for step in (
+        conversation.take_steering(interrupt),
+        conversation.make_room(interrupt),
+        _ask(conversation, box, interrupt),
+    ):
+        async with closing(step) as events:
+            async for event in events:
                 yield event
-            if any(isinstance(event, Recorded) for event in objections):
-                continue
-            held = await conversation.hooked.stop(reply.text, interrupt)
-            for event in held.events:
+
+
+async def _calls(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    """Run the calls of the reply; the turn ends here if it was interrupted."""
+    reply, printed = box.reply, conversation.core.printed
+    if reply.calls:
+        async with closing(execute(reply.calls, conversation.stages, printed, interrupt)) as events:
+            async for event in events:
                 yield event
-            if held.verdict.blocks:
-                yield conversation.remind(held.verdict.reason)
-                continue
-            for event in conversation.finish():
+    for event in conversation.answer_open_calls(NOT_RUN if interrupt.is_set() else not_run(reply)):
+        yield event
+    if interrupt.is_set():
+        yield TurnEnded("interrupted", text=reply.text, steps=conversation.steps)
+        return
+    if printed.ended:
+        raise HookBlocked(printed.ended)
+    if reply.has_calls:
+        conversation.answered()
+
+
+async def _go_on(
+    conversation: Conversation, box: ReplyBox, asked_again: Counter[Kind], interrupt: asyncio.Event
+) -> AsyncIterator[Event]:
+    """End the turn with this reply, or say why it goes on. A reply with a flaw is asked for again, as often as its kind allows."""
+    reply = box.reply
+    flaw = defect(reply, conversation.settings.max_pauses)
+    if flaw is None or conversation.steered:
+        asked_again.clear()
+    if flaw is None:
+        if not (reply.calls or conversation.steered):
+            async with closing(_finish(conversation, reply, interrupt)) as events:
+                async for event in events:
+                    yield event
+        return
+    if asked_again[flaw.kind] == flaw.again:
+        error = at_last(flaw, reply)
+        yield conversation.failed(error)
+        yield TurnEnded(flaw.ending, text=reply.text, error=error, steps=conversation.steps)
+        return
+    asked_again[flaw.kind] += 1
+    reminder = flaw.reminder
+    if flaw.kind == "full":
+        before = conversation.builder.window().tokens
+        async with closing(conversation.overflow(interrupt)) as events:
+            async for event in events:
                 yield event
-            yield TurnEnded("done", text=reply.text, steps=conversation.steps)
-            return
-        if flaw is not None and asked_again[flaw.kind] == flaw.again:
-            error = at_last(flaw, reply)
-            yield conversation.failed(error)
-            yield TurnEnded(flaw.ending, text=reply.text, error=error, steps=conversation.steps)
-            return
-        if flaw is not None:
-            asked_again[flaw.kind] += 1
-            reminder = flaw.reminder
-            if flaw.kind == "full":
-                before = conversation.builder.window().tokens
-                async with closing(conversation.overflow(interrupt)) as events:
-                    async for event in events:
-                        yield event
-                reminder = FULL if conversation.builder.window().tokens < before else reminder
-            if reminder:
-                yield conversation.remind(reminder)
+        reminder = FULL if conversation.builder.window().tokens < before else reminder
+    if reminder:
+        yield conversation.remind(reminder)
+
+
+async def _finish(conversation: Conversation, reply: ReplyBuilder, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    """End the turn, unless background work has news, or a feature or a hook objects."""
+    if await conversation.waited_for_background(interrupt):
+        return
+    objections = [*conversation.unfinished(reply)]
+    for event in objections:
+        yield event
+    if any(isinstance(event, Recorded) for event in objections):
+        return
+    held = await conversation.hooked.stop(reply.text, interrupt)
+    for event in held.events:
+        yield event
+    if held.verdict.blocks:
+        yield conversation.remind(held.verdict.reason)
+        return
+    for event in conversation.finish():
+        yield event
+    yield TurnEnded("done", text=reply.text, steps=conversation.steps)
 
 
 class ReplyBox:
