@@ -77,7 +77,7 @@ def _local(place: Path) -> socket.socket:
         path.unlink(missing_ok=True)
         if is_private(former):
             remove_socket(former)
-    made = socket.socket(socket.AF_UNIX)
+    made, usable = socket.socket(socket.AF_UNIX), path
     try:
         usable = usable_path(path)
         made.bind(str(usable))
@@ -87,6 +87,8 @@ def _local(place: Path) -> socket.socket:
             path.symlink_to(usable)
     except OSError as error:
         made.close()
+        if is_private(usable):
+            remove_socket(usable)
         raise InputError(f"Can't listen on {path}: {error.strerror}.") from error
     return made
 
