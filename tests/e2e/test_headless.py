@@ -187,6 +187,8 @@ def _neutral(record: dict[str, Any], program: Program) -> dict[str, Any]:
             part.pop(key, None)
     for key in ("id", "calls", "started"):
         bare.get("data", {}).pop(key, None)
+    if "tools" in bare:  # Gemini is not offered `multi_edit`
+        bare["tools"] = [tool for tool in bare["tools"] if tool["name"] != "multi_edit"]
     # Gemini signs a reply with a last text that is empty: that is the provider's, not the conversation's.
     bare["parts"] = [part for part in bare.get("parts", ()) if part.get("text") != ""]
     return bare
