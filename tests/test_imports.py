@@ -129,6 +129,13 @@ def test_a_run_loads_nothing_of_the_features_that_it_does_not_use(tmp_path: Path
     assert not [module for module in modules if module.startswith((*UNUSED, *(WINGS - NEEDED)))]
 
 
+def test_a_run_without_commands_loads_nothing_that_judges_them(tmp_path: Path) -> None:
+    modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
+    judging = ("agentcli.permissions.shell", "agentcli.permissions.readonly")
+    assert "agentcli.permissions.decide" in modules
+    assert not [module for module in modules if module.startswith(judging)]
+
+
 def test_the_terminal_loads_nothing_of_them_until_they_are_used(tmp_path: Path) -> None:
     modules = loaded("import agentcli.app.host, agentcli.app.launch, agentcli.ui.terminal.app", tmp_path)
     assert not [module for module in modules if module.startswith((*UNUSED, *(WINGS - NEEDED)))]

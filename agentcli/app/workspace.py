@@ -25,7 +25,6 @@ from agentcli.permissions.decide import decide
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
 from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules
-from agentcli.permissions.shell.private_tmp import names_tmp
 from agentcli.permissions.started import Started, files_started
 from agentcli.sandbox import Sandbox, box_for, choose, protected_since
 from agentcli.sessions.checkpoints.file_states import SKIPPED
@@ -191,6 +190,8 @@ class WorkspacePolicy:
 
         def leaving(argv: Sequence[str]) -> Boxed:
             """Run a command outside, with the session's /tmp if it names that: commands in the sandbox put their files there."""
+            from agentcli.permissions.shell.private_tmp import names_tmp
+
             if space is not None and names_tmp(argv[-1]):
                 return self.sandbox.with_tmp(argv, hidden, workspace, space)
             return outside(argv) if outside is not None else Boxed(argv)
