@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentcli import __version__
 from agentcli.agent.core import SessionCore
-from agentcli.agent.run_lock import differences, digest, lock_of, sections
+from agentcli.agent.run_lock import changes, differences, digest, lock_of, sections, tool_digests
 from agentcli.agent.setup import INSTRUCTIONS, RUN_LOCK, WHERE, SessionSetup, beginning
 from agentcli.core.event import Event, Warned
 from agentcli.core.history import History
@@ -109,9 +108,7 @@ def _facts(version: str, model: str, system: Sequence[str], tools: Sequence[Json
     return {
         "agentcli": version,
         "model": model,
-        "tools": {
-            name: digest(json.dumps(tool, sort_keys=True)) for tool in tools if "__" not in (name := str(tool["name"]))
-        },
+        "tools": tool_digests(tool for tool in tools if "__" not in str(tool["name"])),
         "prompt": {name: digest(text) for name, text in own.items() if name not in listed},
         "listed": {name: digest(text) for name, text in listed.items()},
         "instructions": digest(instructions),
@@ -128,17 +125,11 @@ def _changes(before: Json, now: Json) -> Iterator[str]:
             yield f"{name} {safe_line(now[name])}, was {safe_line(str(before[name]))}"
     if before["instructions"] != now["instructions"]:
         yield "instruction files"
-    yield from _named(_compared(before["listed"], now["listed"]))
-    yield from _named((f"tool {name}", what) for name, what in _compared(before["tools"], now["tools"]))
+    yield from _named((name.replace("s: ", " "), what) for name, what in changes(before["listed"], now["listed"]))
+    yield from _named((f"tool {name}", what) for name, what in changes(before["tools"], now["tools"]))
     # A section that only one of them has comes of flags, of the sandbox, or of a run without a person.
     if any(text != before["prompt"].get(name, text) for name, text in now["prompt"].items()):
         yield "system prompt"
-
-
-def _compared(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name in sorted({*before, *now}):
-        if before.get(name) != now.get(name):
-            yield name.replace("s: ", " "), "new" if name not in before else "gone" if name not in now else "changed"
 
 
 def _named(found: Iterable[tuple[str, str]]) -> Iterator[str]:

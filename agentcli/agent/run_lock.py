@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agentcli import __version__
 from agentcli.agent.setup import WHERE
@@ -34,7 +34,7 @@ def lock_of(history: History, model: str, mode: str, version: str = __version__)
         "model": model,
         "mode": mode,
         "policy": history.policy,
-        "tools": {str(tool["name"]): digest(json.dumps(tool, sort_keys=True)) for tool in history.tools},
+        "tools": tool_digests(history.tools),
         "prompt": {name: digest(text) for name, text in sections(history.system)},
     }
 
@@ -68,10 +68,19 @@ def differences(lock: Json, now: Json) -> Iterator[str]:
         if lock.get(name) != now[name]:
             yield f"{name}: {now[name]}, locked {lock.get(name)}"
     for table, what in (("tools", "tool"), ("prompt", "prompt")):
-        before, after = lock[table], now[table]
-        for name in sorted({*before, *after}):
-            if before.get(name) != after.get(name):
-                yield f"{what}: {name} {'is new' if name not in before else 'is missing' if name not in after else 'has changed'}"
+        for name, change in changes(lock[table], now[table]):
+            yield f"{what}: {name} {_WORDS[change]}"
+
+
+Change = Literal["new", "gone", "changed"]
+_WORDS: Mapping[Change, str] = {"new": "is new", "gone": "is missing", "changed": "has changed"}
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Change]]:
+    """Yield the names in order whose values differ, each with what happened to it."""
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            yield name, "new" if name not in before else "gone" if name not in after else "changed"
 
 
 def sections(system: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -85,6 +94,11 @@ def sections(system: Sequence[str]) -> Iterator[tuple[str, str]]:
             for name, text in _entries(section):
                 seen[name] = seen.get(name, 0) + 1
                 yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), text
+
+
+def tool_digests(tools: Iterable[Json]) -> Mapping[str, str]:
+    """Return the hash of each tool by its name."""
+    return {str(tool["name"]): digest(json.dumps(tool, sort_keys=True)) for tool in tools}
 
 
 def digest(text: str) -> str:
