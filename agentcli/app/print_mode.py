@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.feature import wraps
@@ -26,6 +27,9 @@ from agentcli.ui.headless import Headless
 from agentcli.ui.reading import reading, reports_on
 from agentcli.ui.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
 from agentcli.ui.run_results import conclusion
+
+if TYPE_CHECKING:
+    from agentcli.app.feature import WrapTurn
 
 STDIN_WAIT = 3.0
 """Seconds to wait for the first byte of piped input when a prompt was given as well."""
@@ -46,10 +50,10 @@ def print_mode(program: Program, options: Options) -> int:
         texts = options.prompts("" if options.goal and options.prompt is None else read_prompt(options.prompt))
         for text in texts:
             print_command(text, program, _own(options, text))
-        wraps(program)  # options that cannot be used are refused before anything begins
+        around = wraps(program)  # refuses unusable options before anything starts
     front = Headless(options.output_format)
     try:
-        return asyncio.run(_print(program, options, texts, front))
+        return asyncio.run(_print(program, options, texts, around, front))
     except (AgentError, BrokenPipeError):
         raise
     except Exception as error:
@@ -59,7 +63,9 @@ def print_mode(program: Program, options: Options) -> int:
         raise
 
 
-async def _print(program: Program, options: Options, texts: Sequence[str], front: Headless) -> int:
+async def _print(
+    program: Program, options: Options, texts: Sequence[str], around: Sequence[WrapTurn], front: Headless
+) -> int:
     interrupt = asyncio.Event()
     with _signals(interrupt, front) as caught:
         with program.preparing(), reports_on() as report:
@@ -72,7 +78,7 @@ async def _print(program: Program, options: Options, texts: Sequence[str], front
             session = await _handed_off(program, session, options.handoff, interrupt, front)
         try:
             late = at_time_limit(session, interrupt)
-            ended = await _say(program, session, texts, interrupt, front)
+            ended = await _say(program, session, texts, around, interrupt, front)
             if late is not None:
                 late.cancel()
             return _finish(session, ended, front, caught)
@@ -112,11 +118,15 @@ async def _handed_off(
 
 
 async def _say(
-    program: Program, session: AgentSession, texts: Sequence[str], interrupt: asyncio.Event, front: Headless
+    program: Program,
+    session: AgentSession,
+    texts: Sequence[str],
+    around: Sequence[WrapTurn],
+    interrupt: asyncio.Event,
+    front: Headless,
 ) -> TurnEnded:
-    """One prompt after the other, as long as each is answered."""
+    """Send one prompt after the other, as long as each is answered; `around` wraps the turn of the last."""
     ended = TurnEnded("failed")
-    around = wraps(program)
     for number, text in enumerate(texts, 1):
         own, wrapping = _own(program.options, text), around if number == len(texts) else ()
         async with closing(events_of(program, session, text, interrupt, own, wrapping)) as events:
