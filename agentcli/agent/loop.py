@@ -111,7 +111,7 @@ async def _calls(conversation: Conversation, box: ReplyBox, interrupt: asyncio.E
 async def _go_on(
     conversation: Conversation, box: ReplyBox, asked_again: Counter[Kind], interrupt: asyncio.Event
 ) -> AsyncIterator[Event]:
-    """End the turn with this reply, or say why it goes on. A reply with a flaw is asked for again, as often as its kind allows."""
+    """End the turn with this reply, or continue it. Request a flawed reply again, as often as its kind allows."""
     reply = box.reply
     flaw = defect(reply, conversation.settings.max_pauses)
     if flaw is None or conversation.steered:

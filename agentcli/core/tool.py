@@ -36,7 +36,7 @@ class Traits:
     subject: str = ""
     """The input field that permission rules match: a shell command if the effect is `run`, a URL if it is `network`, else a path."""
     background: str = ""
-    """The input field by which a command goes on after its call."""
+    """The input field that makes a command run in the background."""
     reads_files: bool = False
     """It shows the file that its subject names."""
     edits_files: bool = False

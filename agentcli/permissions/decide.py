@@ -234,7 +234,7 @@ class CallFacts:
     approved: tuple[str, ...] = ()
     """Patterns of the rules that allow commands."""
     stays: bool = False
-    """True for a command that goes on after its call: nothing could reach it in a sandbox of its own."""
+    """True for a background command: in a sandbox of its own, nothing could reach it."""
     harmless: str = ""
     edits_inside: bool = False
     prefixes: tuple[str, ...] = ()

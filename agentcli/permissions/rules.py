@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Origin = Literal["config", "your answers", "project", "session", "flag", "skill"]
 SANDBOX = "sandbox"
-"""Stands in an allow rule in the place of a tool, for commands that run without asking as far as the sandbox contains them."""
+"""The name, in place of a tool, of allow rules for commands that run without asking as far as the sandbox contains them."""
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
 
 

@@ -104,7 +104,7 @@ def parse(text: str) -> ParsedLine:
 
 
 def starts_in_background(text: str) -> bool:
-    """Return True if a line starts something in the background, and goes on beside it."""
+    """Return True if a line starts a command in the background."""
     return any(node.type == "&" for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node))
 
 

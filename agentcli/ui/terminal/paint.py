@@ -94,7 +94,8 @@ class Painter:
         row, parts = self._cursor[0], []
         log = self.log if self.log is not None and self.log.asks and size is not None else None
         same, more = _stays(old, new), len(new) - len(old)
-        top, at, kept = min(len(old), len(new)) - same, len(commit) + cursor[0], _alike(old, new)
+        top, at = min(len(old), len(new)) - same, len(commit) + cursor[0]
+        kept = min(_alike(old, new), at) if log is not None else 0
         # The lowest lines are shifted rather than written again. All shifted lines must fit on the screen.
         room = max(size.rows - 1 if size else 0, len(old), len(live))
         shifts = same and more and more + same <= room and log is None
@@ -117,7 +118,7 @@ class Painter:
         if not valid():
             return False
         if log is not None and size is not None:
-            log.sent(Paint(self._cursor[0], min(kept, at), new[:at], cursor[1], size.columns, pieces, time.monotonic()))
+            log.sent(Paint(self._cursor[0], kept, new[:at], cursor[1], size.columns, pieces, time.monotonic()))
             parts.append(ASK_WIDTH)
         elif self.log is not None:
             self.log.reset(live[: cursor[0]], cursor[1])

@@ -165,12 +165,12 @@ class PaintLog:
             self._above, self._live = self._above[gone:], HISTORY
             self._pieces = [(start - gone, piece) for start, piece in self._pieces if start >= gone]
 
-    def _rows(self, columns: int, first: int = 0) -> int:
+    def _rows(self, columns: int, first: int) -> int:
         return sum(rows(line, columns) for line in self._above[first:]) + self._column // columns
 
 
 def _place(tops: Sequence[int], line: int) -> int:
-    """Return the number of a painted line, given the numbers of those that stood there before."""
+    """Return the number of a painted line; `tops` are the numbers of the lines that the paint left, and of the next one."""
     return tops[line] if line < len(tops) else tops[-1] + line - len(tops) + 1
 
 
