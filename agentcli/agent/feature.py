@@ -10,7 +10,7 @@ from agentcli.agent.calls.call import Stage
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.calls.stages import FoundTools
 from agentcli.agent.core import SessionCore
-from agentcli.agent.ports import Prompt, PromptSource
+from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.tool_context import Offer
 from agentcli.core.dataclass import dataclass
@@ -80,10 +80,8 @@ class SessionFeature:
     """Stages that its calls pass."""
     found: FoundTools | None = None
     """Tools that it finds as the session goes."""
-    prompts: PromptSource | None = None
-    """Prompts and resources that a prompt of the person may name."""
     services: Sequence[Offer] = ()
-    """Services for its tools."""
+    """Services for its tools and for other features, by type."""
     opened: Callable[[asyncio.Event], Awaitable[object]] = no_wait
     """Waits, before a turn, for what its first request needs; an interrupt ends the wait."""
     fact: Callable[[], Awaitable[str]] = no_fact

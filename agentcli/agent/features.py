@@ -23,20 +23,19 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.delegation.subagents import OpenChild, Subagents
 from agentcli.agent.ending import ending_of
 from agentcli.agent.feature import FeatureList, MakeFeature, SessionFeature
-from agentcli.agent.instructions import NestedSkills, Standing, nested_of
+from agentcli.agent.instructions import Standing, nested_of
 from agentcli.agent.page_questions import PageReader
 from agentcli.agent.plan_mode import PlanMode
+from agentcli.agent.ports import NoExtensions, PromptExtensions
 from agentcli.agent.repeats import RepeatGuard, RepeatStage
 from agentcli.agent.tool_context import SessionPassages, SessionTodo, offer
 from agentcli.agent.working_folder import FolderStage
 from agentcli.core.message import ToolResult
-from agentcli.extensions.session import Catalogue, SessionExtensions
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.exit_plan import Planning
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
 from agentcli.tools.recall import SessionText
-from agentcli.tools.skill import Skills
 from agentcli.tools.task import Delegates
 from agentcli.tools.todo import TodoList
 from agentcli.tools.web_fetch import Reader
@@ -53,11 +52,8 @@ class Features(FeatureList):
         setup, journal = core.setup, core.journal
         made = [make(core) for make in more]
         self.found = next((one.found for one in made if one.found is not None), None) or NothingFound(core.traits)
-        prompts = next((one.prompts for one in made if one.prompts is not None), None)
         self.instructions = Standing(setup, journal)
         self.nested = nested_of(core)
-        roots = setup.workspace.resolved_roots if setup.permissions.trusted else ()
-        skills = NestedSkills(journal, setup.workspace.cwd, roots)
         prepare = Prepare(
             {tool.name: tool for tool in setup.tools.offered},
             self.found,
@@ -69,38 +65,28 @@ class Features(FeatureList):
         )
         repeats = RepeatGuard(setup.settings.agent.repeat_limit, alone=setup.alone)
         finish = Finish(core.record, repeats, prepare)
-        with_stages = [*self._with_stages(core, prepare, finish, skills, repeats), *made]
+        with_stages = [*self._with_stages(core, prepare, finish, repeats), *made]
         stages = CallStages(core, prepare, finish, [*chain.from_iterable(one.stages for one in with_stages)])
-        catalogue = Catalogue(core, skills)
-        subagents = Subagents(core, catalogue, open_child)
-        self.extensions = SessionExtensions(core, catalogue, stages, subagents, prompts)
-        every = [
-            *with_stages,
-            SessionFeature(
-                "skills and commands",
-                services=[offer(Skills, self.extensions)],
-                fact=catalogue.refresh,
-                news=catalogue.touched,
-            ),
-            SessionFeature(
-                "subagents",
-                services=[offer(Delegates, subagents)],
-                fact=subagents.interrupted,
-                notices=subagents.notices,
-                background=subagents.wait_for_background,
-            ),
-        ]
-        super().__init__(every, stages)
-        for one in every:
-            core.ctx.add(one.services)
+        core.ctx.add([offer(CallStages, stages), *chain.from_iterable(one.services for one in with_stages)])
+        self.extensions = core.ctx.service(PromptExtensions) or NoExtensions()
+        subagents = Subagents(core, self.extensions, open_child)
+        delegating = SessionFeature(
+            "subagents",
+            services=[offer(Delegates, subagents)],
+            fact=subagents.interrupted,
+            notices=subagents.notices,
+            background=subagents.wait_for_background,
+        )
+        core.ctx.add(delegating.services)
+        super().__init__([*with_stages, delegating], stages)
 
     def _with_stages(
-        self, core: SessionCore, prepare: Prepare, finish: Finish, skills: NestedSkills, repeats: RepeatGuard
+        self, core: SessionCore, prepare: Prepare, finish: Finish, repeats: RepeatGuard
     ) -> Iterator[SessionFeature]:
         setup = core.setup
         hooks = HookStage(core.hooks, core.printed, setup.person.attended) if core.hooks.hooks else None
         ask_hooks = hooks.request if hooks is not None else no_hooks
-        nested = [NestedStage(self.nested, skills, prepare)] if self.nested is not None else []
+        nested = [NestedStage(self.nested, prepare)] if self.nested is not None else []
         clearing = ProviderClearing(core.builder, core.record)
         yield SessionFeature("tools", (prepare,))
         yield self._repeats(core, repeats)

@@ -1,11 +1,7 @@
-"""Instructions in a session: the files in force, and files further down that come with the call which touches their folder.
-
-The second are instructions, in the call's result, and folders of skills.
-"""
+"""Instructions in a session: the files in force, and files further down that come with the result of the call which touches their folder."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +17,7 @@ from agentcli.core.message import ToolResult
 from agentcli.core.tool import Traits
 from agentcli.permissions.denied.files import denial_of, reading_denials
 from agentcli.project.instructions import Instructions, beneath
-from agentcli.project.places import folders, programs
+from agentcli.project.places import folders
 
 FILES = 3
 """Instruction files that one result brings at most."""
@@ -31,8 +27,6 @@ SESSION_BYTES = 60_000
 """Bytes of all of them in one session."""
 METADATA = "instructions"
 """The field of a result's metadata that lists the paths that it brought."""
-SKILL_FOLDERS = "skill_folders"
-"""The field of a result's metadata that lists the folders of skills that its call found."""
 
 
 class Standing:
@@ -138,36 +132,6 @@ def nested_of(core: SessionCore) -> NestedInstructions | None:
     return (
         NestedInstructions(core.journal, workspace.cwd, roots, home, unreadable) if setup.permissions.trusted else None
     )
-
-
-class NestedSkills:
-    """Finds the folders of skills between the folders that a session began with and the ones that its calls touch.
-
-    A found folder is known as long as the session is open, and on resume as long as a result in the records in force names it.
-    """
-
-    def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path]) -> None:
-        self._cwd, self._roots = cwd, roots
-        results = (entry.body for entry in journal.history.entries if isinstance(entry.body, ToolResult))
-        named = [str(name) for result in results for name in result.metadata.get(SKILL_FOLDERS, ())]
-        self._known = dict.fromkeys(Path(name) for name in named if os.path.isdir(name))
-
-    @property
-    def folders(self) -> Sequence[Path]:
-        """The folders found so far."""
-        return tuple(self._known)
-
-    def noted(self, result: ToolResult, path: Path | None, traits: Traits) -> ToolResult:
-        """Note in the result's metadata the folders of skills that its call is the first to touch."""
-        if path is None or result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
-            return result
-        touched = [folder for folder, _ in folders_to(path, self._cwd, self._roots)]
-        here = [folder / program / "skills" for folder in touched for program in programs("skills")]
-        fresh = [folder for folder in here if folder not in self._known and folder.is_dir()]
-        if not fresh:
-            return result
-        self._known |= dict.fromkeys(fresh)
-        return replace(result, metadata={**result.metadata, SKILL_FOLDERS: [str(folder) for folder in fresh]})
 
 
 def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) -> Iterator[Instructions]:

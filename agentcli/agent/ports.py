@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import ModelError
+from agentcli.core.errors import AgentError, ModelError
 from agentcli.core.message import Part, ToolCall
 from agentcli.core.tool import Question
+from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.project.extensions import Extensions, Skill, Template
 from agentcli.tools.mcp import KeepFile
 
 
@@ -95,6 +97,19 @@ class TurnGrants:
         rules = (*self.allow, *other.allow), (*self.deny, *other.deny)
         return TurnGrants(*rules, self.model or other.model, self.effort or other.effort)
 
+    @property
+    def rules(self) -> Rules:
+        """The rules, without invalid ones."""
+        allowing = [_rules([text], ()) for text in self.allow]
+        return sum([*allowing, *(_rules((), [text]) for text in self.deny)], Rules())
+
+
+def _rules(allow: Sequence[str], deny: Sequence[str]) -> Rules:
+    try:
+        return parse_rules(allow, (), deny, "skill")
+    except AgentError:
+        return Rules()
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -128,6 +143,63 @@ class PromptSource(Protocol):
     async def expanded(self, prompt: Prompt, keep: KeepFile) -> Prompt:
         """Return the prompt with the texts that a server makes of it if it names one; else unchanged. Raises InputError."""
         ...
+
+
+class PromptExtensions(Protocol):
+    """Port to the skills, slash commands and kinds of agents that files define for a session."""
+
+    @property
+    def found(self) -> Extensions:
+        """The extensions found by the last search."""
+        ...
+
+    def entry(self, name: str) -> Skill | Template | None:
+        """Return the skill or command that the person means by `/name`."""
+        ...
+
+    def mentioned(self, text: str) -> Sequence[Skill | Template]:
+        """Return the skills, and the commands of files, that a text names as `$skill` or `/name` anywhere, in order."""
+        ...
+
+    def is_entry(self, text: str) -> bool:
+        """Return True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
+        ...
+
+    async def expanded(self, prompt: Prompt) -> Prompt:
+        """Return the prompt with the texts of all commands, skills and servers' prompts that it names.
+
+        Raises InputError if a text cannot be read, or wants to run a command that may not run.
+        """
+        ...
+
+    async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
+        """Return the prompt with the bodies of these skills before it; skip unknown names."""
+        ...
+
+
+class NoExtensions:
+    """The extensions of a session that has no feature for them."""
+
+    found = Extensions()
+
+    def entry(self, name: str) -> None:
+        """Return None: there is no skill and no command."""
+
+    def mentioned(self, text: str) -> Sequence[Skill | Template]:
+        """Return nothing."""
+        return ()
+
+    def is_entry(self, text: str) -> bool:
+        """Return False."""
+        return False
+
+    async def expanded(self, prompt: Prompt) -> Prompt:
+        """Return the prompt unchanged."""
+        return prompt
+
+    async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
+        """Return the prompt unchanged."""
+        return prompt
 
 
 @dataclass(frozen=True, slots=True)

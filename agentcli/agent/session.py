@@ -159,7 +159,7 @@ class AgentSession:
     async def _answer(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Answer one prompt."""
         await self.prepare(interrupt)
-        self.extensions.grant(prompt.grants)
+        self._approval.turn_rules = prompt.grants.rules
         for notice in self._notices():
             yield notice
         self._remind(await self._features.facts())
@@ -179,7 +179,7 @@ class AgentSession:
         if (comparison := self._compared()) is not None:
             for event in comparison.prompted():
                 yield event
-        self.extensions.grant(prompt.grants)
+        self._approval.turn_rules = prompt.grants.rules
         with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.models.connect) as notices:
             for notice in notices:
                 yield notice

@@ -89,9 +89,9 @@ def _status_command(program: CheckedProgram, console: Console) -> Iterable[Corou
     return [later("status_command.run:StatusCommand")(command, console).run()] if command else ()
 
 
-def _mcp(_: CheckedProgram, core: SessionCore) -> SessionFeature:
-    made: SessionFeature = later("mcp.session:session_feature")(core)
-    return made
+def _of_session(place: str) -> Callable[[CheckedProgram, SessionCore], SessionFeature]:
+    """Return what imports a function when a session is opened, and makes the session's part of a feature with it."""
+    return lambda _, core: later(place)(core)
 
 
 def _if(is_on: Callable[[CheckedProgram], object]) -> Callable[[str], Callable[..., Any]]:
@@ -144,6 +144,7 @@ FEATURES: Sequence[Feature] = (
         commands=later("ui.commands.built_in:EXTENSIONS"),
         checks=later("app.checks:extension_rows"),
         prompt=later("app.system_prompt:catalogue_of"),
+        session=_of_session("extensions.session:session_feature"),
         refuse=_refuse_unread,
     ),
     Feature(
@@ -151,7 +152,7 @@ FEATURES: Sequence[Feature] = (
         registry.MCP,
         commands=later("ui.commands.built_in:MCP"),
         checks=later("mcp.checks:server_rows"),
-        session=_mcp,
+        session=_of_session("mcp.session:session_feature"),
         definitions=later("mcp.run_servers:project_servers"),
         started=lambda program: program.servers.started(),
     ),

@@ -31,7 +31,9 @@ _NAME_CHARACTERS = 4_000
 class Filler:
     """Fills the parts of one template. `what` names it in messages: `Command /x`."""
 
-    def __init__(self, what: str, core: SessionCore, stages: CallStages, call_id: str) -> None:
+    def __init__(self, what: str, core: SessionCore, call_id: str) -> None:
+        stages = core.ctx.service(CallStages)
+        assert stages is not None
         self._what, self._core, self._stages, self._call_id = what, core, stages, call_id
         self._commands = 0
 

@@ -7,15 +7,15 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
-from agentcli.agent.instructions import NestedSkills
-from agentcli.agent.ports import ApprovalRequest, Prompt, PromptSource, TurnGrants
+from agentcli.agent.feature import SessionFeature
+from agentcli.agent.ports import ApprovalRequest, Prompt, PromptExtensions, PromptSource, TurnGrants
+from agentcli.agent.tool_context import offer
 from agentcli.agent.unreadable import require_readable_uri
 from agentcli.context.compaction.carryover import skill_body
 from agentcli.context.inject import wrap
 from agentcli.core.aliases import own_rule
-from agentcli.core.errors import AgentError, InputError, ToolError
+from agentcli.core.errors import InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall, reminder
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
@@ -24,10 +24,11 @@ from agentcli.extensions import commands, skills
 from agentcli.extensions.discover import changes_since, with_nested
 from agentcli.extensions.fill import Filler
 from agentcli.extensions.lookup import named
+from agentcli.extensions.nested import NestedSkills
 from agentcli.extensions.template import arguments
-from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.project.extensions import Extensions, Skill, Template
 from agentcli.system.regular_file import Unusable
+from agentcli.tools.skill import Skills
 from agentcli.tools.task import Delegates, Delegation
 
 
@@ -76,24 +77,10 @@ BODY_CHARACTERS = 200_000
 
 
 class SessionExtensions:
-    """The extensions of one session. `delegates` runs a subagent; `prompts` are those of servers, if there are any."""
+    """The extensions of one session. Subagents, and the prompts of servers, are services of the session."""
 
-    def __init__(
-        self,
-        core: SessionCore,
-        catalogue: Catalogue,
-        stages: CallStages,
-        delegates: Delegates,
-        prompts: PromptSource | None,
-    ) -> None:
-        self._prompts = prompts
-        self._core, self._setup, self._catalogue, self._stages, self._delegates = (
-            core,
-            core.setup,
-            catalogue,
-            stages,
-            delegates,
-        )
+    def __init__(self, core: SessionCore, catalogue: Catalogue) -> None:
+        self._core, self._setup, self._catalogue = core, core.setup, catalogue
         self._asking = asyncio.Lock()
         self._approved: set[tuple[str, ...]] = set()
         self._uses = 0
@@ -102,6 +89,11 @@ class SessionExtensions:
     def found(self) -> Extensions:
         """The extensions found by the last search."""
         return self._catalogue.found
+
+    @property
+    def _prompts(self) -> PromptSource | None:
+        """The prompts of servers, if there are any."""
+        return self._core.ctx.service(PromptSource)
 
     def entry(self, name: str) -> Skill | Template | None:
         """Return the skill or command that the person means by `/name`."""
@@ -125,7 +117,7 @@ class SessionExtensions:
     def is_entry(self, text: str) -> bool:
         """Return True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
         known = text.startswith("/") and self.entry(name_and_argument(text)[0]) is not None
-        return known or (self._prompts is not None and self._prompts.named(text))
+        return known or ((prompts := self._prompts) is not None and prompts.named(text))
 
     async def expanded(self, prompt: Prompt) -> Prompt:
         """Return the prompt with the text of the command that it begins with, and the bodies of all skills and commands that it names.
@@ -162,10 +154,8 @@ class SessionExtensions:
         """
         keep = self._core.ctx.keep_output
         rules = self._core.approval.rules
-        if self._prompts is not None:
-            prompt = await self._prompts.attached(
-                prompt, keep, lambda uri: require_readable_uri(uri, rules, self._setup)
-            )
+        if (prompts := self._prompts) is not None:
+            prompt = await prompts.attached(prompt, keep, lambda uri: require_readable_uri(uri, rules, self._setup))
         if prompt.text.startswith("@"):
             return self._for_agent(prompt)
         if not prompt.text.startswith("/"):
@@ -174,7 +164,7 @@ class SessionExtensions:
         entry = self.entry(name)
         before = tuple(part for part in prompt.parts if part != Text(prompt.text))
         if entry is None:
-            return await self._prompts.expanded(prompt, keep) if self._prompts is not None else prompt
+            return await prompts.expanded(prompt, keep) if prompts is not None else prompt
         self._uses += 1
         call_id = f"{name}-{self._uses}"
         if isinstance(entry, Skill):
@@ -191,10 +181,10 @@ class SessionExtensions:
         async with self._asking:
             text = await self._body(skill, given, call_id)
         if skill.forks:
-            return await self._delegates.delegate(call_id, Delegation(f"skill {skill.name}", text, skill.agent))
+            return await self._delegated(call_id, Delegation(f"skill {skill.name}", text, skill.agent))
         if any(skill_body(block) == text for block in self._core.builder.window().view.blocks):
             return ToolOutput(f"The skill {skill.name} is loaded already: it is above, unchanged.")
-        self._core.approval.turn_rules += _rules(await self._granted(skill, call_id))
+        self._core.approval.turn_rules += (await self._granted(skill, call_id)).rules
         return ToolOutput(text, metadata={"skill": skill.name})
 
     async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
@@ -205,9 +195,12 @@ class SessionExtensions:
         bodies = [Text(await self._body(skill, "", skill.name), True, "skill") for skill in known]
         return replace(prompt, parts=(*bodies, *(prompt.parts or (Text(prompt.text),))))
 
-    def grant(self, grants: TurnGrants) -> None:
-        """Apply these rules until the turn ends, in place of the former turn's."""
-        self._core.approval.turn_rules = _rules(grants)
+    async def _delegated(self, call_id: str, work: Delegation) -> ToolOutput:
+        """Give a skill's text to a subagent, and return its report. Raises ToolError."""
+        delegates = self._core.ctx.service(Delegates)
+        if delegates is None:
+            raise ToolError(f"The {work.description} runs in a subagent, and there are none here.")
+        return await delegates.delegate(call_id, work)
 
     async def _granted(self, entry: Skill | Template, call_id: str) -> TurnGrants:
         """Return the changes that a skill or a command makes to the turn; a project's file may allow calls only if the person agrees.
@@ -248,13 +241,13 @@ class SessionExtensions:
         self, command: Template, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
     ) -> Prompt:
         grants = await self._granted(command, call_id)
-        self.grant(grants)
+        self._core.approval.turn_rules = grants.rules
         try:
             parts = await asyncio.to_thread(commands.body_of, command)
         except Unusable as why:
             raise InputError(f"Can't use the command /{command.name}: {why} ({command.file}).") from why
         ending = commands.ending(command, rest)
-        filler = Filler(f"Command /{command.name}", self._core, self._stages, call_id)
+        filler = Filler(f"Command /{command.name}", self._core, call_id)
         filled = await filler.fill(parts, arguments(rest, self._variables(command.file.parent, command)), ending)
         if not any(isinstance(part, Text) and part.text.strip() for part in filled):
             raise InputError(f"The command /{command.name} is empty ({command.file}).")
@@ -285,7 +278,7 @@ class SessionExtensions:
             listed = await asyncio.to_thread(skills.files_of, skill)
         except Unusable as why:
             raise InputError(f"Can't use the skill {skill.name}: {why}.") from why
-        filler = Filler(f"Skill {skill.name}", self._core, self._stages, call_id)
+        filler = Filler(f"Skill {skill.name}", self._core, call_id)
         ending = f"\n\nARGUMENTS: {given.strip()}" if given.strip() else ""
         filled = await filler.fill(parts, arguments(given, self._variables(skill.folder, skill)), ending)
         body = "".join(part.text for part in filled if isinstance(part, Text))[:BODY_CHARACTERS]
@@ -321,18 +314,16 @@ def _own(rules: Sequence[str]) -> tuple[str, ...]:
     return tuple(filter(None, map(own_rule, rules)))
 
 
-def _rules(grants: TurnGrants) -> Rules:
-    """Return the rules of a turn; leave out invalid ones."""
-    result = Rules()
-    for text in grants.allow:
-        result += _rule(text, allow=True)
-    for text in grants.deny:
-        result += _rule(text, allow=False)
-    return result
-
-
-def _rule(text: str, allow: bool) -> Rules:
-    try:
-        return parse_rules([text] if allow else [], (), [] if allow else [text], "skill")
-    except AgentError:
-        return Rules()
+def session_feature(core: SessionCore) -> SessionFeature:
+    """Return what skills, commands and kinds of agents bring to a session; nested skills only in a trusted folder."""
+    workspace, trusted = core.setup.workspace, core.setup.permissions.trusted
+    nested = NestedSkills(core.journal, workspace.cwd, workspace.resolved_roots if trusted else ())
+    catalogue = Catalogue(core, nested)
+    extensions = SessionExtensions(core, catalogue)
+    return SessionFeature(
+        "skills and commands",
+        [nested] if trusted else (),
+        services=[offer(Skills, extensions), offer(PromptExtensions, extensions)],
+        fact=catalogue.refresh,
+        news=catalogue.touched,
+    )

@@ -12,7 +12,7 @@ from typing import Any
 from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
-from agentcli.agent.ports import Prompt
+from agentcli.agent.ports import Prompt, PromptSource
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_context import offer
@@ -329,8 +329,7 @@ def session_feature(core: SessionCore) -> SessionFeature:
         "mcp",
         [LoadingStage(setup, tools, core.builder)],
         found=tools,
-        prompts=ServerPrompts(pool),
-        services=[offer(Servers, pool)],
+        services=[offer(Servers, pool), offer(PromptSource, ServerPrompts(pool))],
         opened=partial(wait_for_servers, core, pool),
         listing=partial(tools.catalogue_for, core),
         news=tools.changes,

@@ -37,9 +37,10 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
+from agentcli.extensions.session import session_feature as extensions_of
 from agentcli.hooks.files import Hook
 from agentcli.hooks.opening import hooks_of
-from agentcli.mcp.session import session_feature
+from agentcli.mcp.session import session_feature as servers_of
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.project.extensions import Extensions
@@ -136,7 +137,7 @@ def open_session(
         changes=changes,
         today=lambda: date(2026, 11, 20),
     )
-    return AgentSession(journal or MemorySession(), setup, made, mode, features=[session_feature, *features])
+    return AgentSession(journal or MemorySession(), setup, made, mode, features=[extensions_of, servers_of, *features])
 
 
 def part_of_session(name: str, program: Any = None) -> MakeFeature:

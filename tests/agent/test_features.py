@@ -13,7 +13,7 @@ from tests.agent.open_session import messages, open_session, say_to
 def test_calls_pass_the_stages_of_features_in_the_order_of_the_list(tmp_path: Path) -> None:
     found = open_session(tmp_path, [], trusted=True)._features.all
     assert [one.name for one in found if one.stages] == [
-        "tools", "repeats", "folder of commands", "approval", "instructions", "results", "sandbox", "end of a turn",
+        "tools", "repeats", "folder of commands", "approval", "instructions", "results", "sandbox", "end of a turn", "skills and commands",
     ]  # fmt: skip
     assert len({one.name for one in found}) == len(found)
 

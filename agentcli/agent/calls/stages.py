@@ -17,7 +17,7 @@ from agentcli.agent.approval import ApprovalGate, AskHooks
 from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.calls.call import Call, Run, Stage, title_of, with_notes
 from agentcli.agent.checkpointing import Checkpointer
-from agentcli.agent.instructions import NestedInstructions, NestedSkills
+from agentcli.agent.instructions import NestedInstructions
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.setup import SessionSetup
 from agentcli.core.aliases import no_tool
@@ -178,10 +178,10 @@ class ApprovalStage(Stage):
 
 
 class NestedStage(Stage):
-    """Adds nested instructions and skills to results: files that belong to the folders touched by the calls."""
+    """Adds nested instructions to results: files that belong to the folders touched by the calls."""
 
-    def __init__(self, instructions: NestedInstructions, skills: NestedSkills, prepare: Prepare) -> None:
-        self._instructions, self._skills, self._prepare = instructions, skills, prepare
+    def __init__(self, instructions: NestedInstructions, prepare: Prepare) -> None:
+        self._instructions, self._prepare = instructions, prepare
 
     def around(self, run: Run) -> Run:
         async def ran(call: Call) -> Call:
@@ -191,7 +191,7 @@ class NestedStage(Stage):
             traits = self._prepare.traits_of(call.call)
             result = call.result
             for path in call.paths or (None,):
-                result = self._skills.noted(self._instructions.added(result, path, traits), path, traits)
+                result = self._instructions.added(result, path, traits)
             return replace(call, result=result)
 
         return ran

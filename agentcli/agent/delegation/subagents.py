@@ -21,7 +21,7 @@ from agentcli.agent.delegation.kinds import (
 )
 from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt, PromptExtensions
 from agentcli.agent.setup import Children, Parent, SessionSetup
 from agentcli.agent.spending import RunLimits, Spent
 from agentcli.core.dataclass import dataclass
@@ -36,29 +36,12 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import Tool, ToolOutput
-from agentcli.project.extensions import BUILT_IN, AgentKind, Extensions, listing_only
+from agentcli.project.extensions import BUILT_IN, AgentKind, listing_only
 from agentcli.resources import prompt
 from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh, Job
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.task import Delegation
-
-
-class Catalogue(Protocol):
-    """The skills, commands and kinds of agents of a session."""
-
-    @property
-    def found(self) -> Extensions:
-        """The ones found by the last search."""
-        ...
-
-
-class WithSkills(Protocol):
-    """The extensions of a subagent's session."""
-
-    async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
-        """Return the prompt with the bodies of these skills before it; skip unknown names."""
-        ...
 
 
 class Child(Protocol):
@@ -67,7 +50,7 @@ class Child(Protocol):
     journal: Journal
 
     @property
-    def extensions(self) -> WithSkills: ...
+    def extensions(self) -> PromptExtensions: ...
 
     @property
     def history(self) -> History: ...
@@ -92,12 +75,12 @@ class Subagents:
     def __init__(
         self,
         core: SessionCore,
-        catalogue: Catalogue,
+        extensions: PromptExtensions,
         open_child: OpenChild,
     ) -> None:
-        """`core` and `catalogue` are the parent's; `open_child` opens a session."""
+        """`core` and `extensions` are the parent's; `open_child` opens a session."""
         setup = core.setup
-        self._core, self._setup, self._catalogue, self._open_child = core, setup, catalogue, open_child
+        self._core, self._setup, self._extensions, self._open_child = core, setup, extensions, open_child
         self._opened = 0
         self._told = False
         self._reported: set[str] = set()
@@ -135,7 +118,7 @@ class Subagents:
         sent there by the user, it is a job.
         """
         former = self._former(work.resume) if work.resume else None
-        kind = kind_named(work.agent or (former.kind if former else ""), self._catalogue.found.agents)
+        kind = kind_named(work.agent or (former.kind if former else ""), self._extensions.found.agents)
         if self._opened >= AGENTS:
             raise ToolError(f"This session has had {AGENTS} subagents, which is the most. Do it yourself.")
         self._opened += 1

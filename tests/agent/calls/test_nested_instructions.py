@@ -1,4 +1,4 @@
-"""The stage of nested files alone: instructions and skills come with the first result that touches their folder."""
+"""The stage of nested instructions alone: they come with the first result that touches their folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentcli.agent.calls.call import Call
 from agentcli.agent.calls.stages import NestedStage, Prepare
-from agentcli.agent.instructions import METADATA, SKILL_FOLDERS, NestedInstructions, NestedSkills
+from agentcli.agent.instructions import METADATA, NestedInstructions
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.mcp.session import ServerTools
 from agentcli.permissions.decide import Decision
@@ -16,10 +16,8 @@ from tests.agent.calls.passing import TOOLS, a_call, ended, unchanged, with_resu
 
 
 def stage_of(work: Path) -> NestedStage:
-    journal = MemorySession()
-    instructions = NestedInstructions(journal, work, (work,), work.parent / "home")
-    skills = NestedSkills(journal, work, (work,))
-    return NestedStage(instructions, skills, Prepare(TOOLS, ServerTools(None, dict(TRAITS), Calibrated), work))
+    instructions = NestedInstructions(MemorySession(), work, (work,), work.parent / "home")
+    return NestedStage(instructions, Prepare(TOOLS, ServerTools(None, dict(TRAITS), Calibrated), work))
 
 
 def read(file: Path) -> Call:
@@ -35,14 +33,13 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def test_a_result_brings_the_instructions_of_its_folder_and_names_its_skills(tmp_path: Path) -> None:
+def test_a_result_brings_the_instructions_of_its_folder(tmp_path: Path) -> None:
     work = workspace(tmp_path)
     result = ended(stage_of(work), with_result("a"), read(work / "inner" / "a.py")).result
     assert result is not None
     assert result.output.startswith("a")
     assert "Use tabs here." in result.output
     assert result.metadata[METADATA] == [str(work / "inner" / "AGENTS.md")]
-    assert result.metadata[SKILL_FOLDERS] == [str(work / "inner" / ".agentcli" / "skills")]
 
 
 def test_a_result_of_the_first_folder_a_failed_one_and_none_stay_as_they_are(tmp_path: Path) -> None:
