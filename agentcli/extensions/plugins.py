@@ -7,36 +7,25 @@ import json
 import os
 import re
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
-from agentcli.extensions.agents import FORM as AGENT_FORM
-from agentcli.extensions.commands import FORM as COMMAND_FORM
-from agentcli.extensions.discover import catalogue
 from agentcli.extensions.plugin_source import marketplace
 from agentcli.extensions.skills import FILE as SKILL
-from agentcli.extensions.skills import FORM as SKILL_FORM
-from agentcli.hooks.files import Dialect, HookFile, given_hooks, read_hooks
-from agentcli.mcp.config import Definitions, parsed
-from agentcli.mcp.gemini import read_gemini
-from agentcli.project.extensions import Skill, Template
-from agentcli.project.instructions import MAX_BYTES, Instructions, InstructionSet
-from agentcli.project.places import Kind, Place, find, read_text
+from agentcli.project.instructions import Instructions, InstructionSet
+from agentcli.project.places import Kind, Place, read_text
+from agentcli.project.plugin_parts import PluginHooks, PluginServers
 from agentcli.system.regular_file import Unusable
 
 CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
 """Manifests of the two layouts; Claude Code's is optional."""
 FILES, BYTES = 5_000, 100_000_000
 """Largest number of files of a plugin, and their largest total size in bytes."""
-LISTED = 30
-"""Changed files that an update names."""
 DATA = ".data"
 """Folder in a plugin's copy for the data of its hooks and servers."""
 _LSP = ".lsp.json"
@@ -44,7 +33,6 @@ _LEVELS = 3
 """Number of folders above a plugin in which to look for a marketplace that lists it."""
 _CACHE = "__pycache__"
 _PARTS = ("skills", "commands", "agents", "hooks")
-_RULE = Calibrated()
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -97,21 +85,18 @@ class Plugin:
                     yield f"plugin {self.name}: {safe_line(path)} ({part}) {why}: left out."
 
     @property
-    def hooks(self) -> HookFile:
+    def hooks(self) -> PluginHooks:
         """Its hooks, from `hooks/hooks.json` and the paths in its manifest; `CLAUDE_PLUGIN_ROOT` names its folder in their environment."""
-        source, named = f"plugin {self.name}", None if self.gemini else self.manifest.get("hooks")
+        named = None if self.gemini else self.manifest.get("hooks")
         given = [] if named is None else named if isinstance(named, list) else [named]
         root = _real(self.folder)
         paths = [self.folder / "hooks/hooks.json", *(self.folder / one for one in self._named("hooks"))]
         inside = [path for path in dict.fromkeys(map(_real, paths)) if path.is_relative_to(root)]
-        dialect: Dialect = "gemini" if self.gemini else "claude"
-        found = [read_hooks(path, source, env=self.variables, dialect=dialect) for path in inside]
-        found += [given_hooks(one, source, self.variables) for one in given if not isinstance(one, str)]
-        hooks, notes = [one.hooks for one in found], [one.notes for one in found]
-        return HookFile(tuple(chain.from_iterable(hooks)), tuple(dict.fromkeys(chain.from_iterable(notes))))
+        tables = [one for one in given if not isinstance(one, str)]
+        return PluginHooks(f"plugin {self.name}", inside, tables, self.variables, self.gemini)
 
     @property
-    def servers(self) -> Definitions:
+    def servers(self) -> PluginServers:
         """Its MCP servers."""
         source = f"plugin {self.name}"
         given = self.manifest.get("mcpServers")
@@ -121,14 +106,14 @@ class Plugin:
             elif (file := self.folder / (given if isinstance(given, str) else ".mcp.json")).is_file():
                 text = read_text(file, _real(self.folder))
             else:
-                return Definitions()
+                return PluginServers(source)
         except Unusable as why:
-            return Definitions(problems=(f"{source}: {why}: its servers are left out.",))
+            return PluginServers(source, problem=str(why))
         if '"mcpServers"' not in text and text.lstrip().startswith("{"):
             text = f'{{"mcpServers": {text}}}'
         for name, value in {**self.variables, "/": os.sep}.items():
             text = text.replace(f"${{{name}}}", json.dumps(value)[1:-1])
-        return parsed(text, source, "plugin", read_gemini if self.gemini else json.loads)
+        return PluginServers(source, text, self.gemini)
 
     @property
     def language_servers(self) -> list[str]:
@@ -223,38 +208,6 @@ def _in_a_marketplace(folder: Path) -> Mapping[str, Any]:
     return {}
 
 
-def contents(plugin: Plugin) -> Iterator[str]:
-    """Yield lines about the parts of a plugin: everything that it would start in full, the rest by name."""
-    notes: list[str] = []
-    skills, _ = find(SKILL_FORM, plugin.places("skills"), notes)
-    commands, _ = find(COMMAND_FORM, plugin.places("commands"), notes)
-    agents, _ = find(AGENT_FORM, plugin.places("agents"), notes)
-    for kind, found in (("skills", skills), ("commands", commands), ("agents", agents)):
-        if found:
-            yield f"{kind}: {', '.join(name.partition(':')[2] for name in found)}"
-    both: list[Skill | Template] = [*skills.values(), *commands.values()]
-    for one in both:
-        if one.allowed:
-            yield f"allowed without asking by {one.name.partition(':')[2]}: {safe_line(', '.join(one.allowed))}"
-    for hook in plugin.hooks.hooks:
-        yield f"hook at {hook.event}: {safe_line(hook.line)}"
-    for server in plugin.servers.servers.values():
-        yield f"server {server.name}: {safe_line(server.starts)}"
-    if plugin.language_servers:
-        yield f"language servers, which run if you set lsp = true: {safe_line(', '.join(plugin.language_servers))}"
-    brought = plugin.instructions(MAX_BYTES)
-    for file in brought.files:
-        yield f"instructions: {safe_line(file.path.name)}"
-    listed = catalogue(skills, agents, sys.maxsize)
-    text = "\n".join([listed, *(file.text for file in brought.files)])
-    tokens = round(_RULE.size(text) * _RULE.rate)
-    more = ", and the names of its servers' tools" if plugin.servers.servers else ""
-    yield f"{f'about {tokens:,}' if tokens else 'no'} tokens in each request{more}"
-    if plugin.excluded:
-        yield f"denied tools: {safe_line(', '.join(plugin.excluded))}"
-    yield from (*plugin.astray, *notes, *plugin.hooks.notes, *plugin.servers.problems, *brought.notes)
-
-
 def digest(folder: Path) -> str:
     """Return the SHA-256 of all files of a plugin with their names. Raise Unusable if there are too many, or if a link leads out of it."""
     size, result = 0, hashlib.sha256()
@@ -273,28 +226,8 @@ def digest(folder: Path) -> str:
     return result.hexdigest()
 
 
-def differences(former: Plugin | None, new: Plugin) -> Iterator[str]:
-    """Yield lines about what another version of a plugin changes: what it contains, with `+` and `-`, and its files."""
-    before = list(contents(former)) if former else []
-    after = list(contents(new))
-    versions = [former.version if former else "", new.version]
-    if versions[0] != versions[1]:
-        yield f"version: {versions[0] or 'none'} → {versions[1] or 'none'}"
-    root, fresh = str(former.folder if former else ""), str(new.folder)
-    known = {line.replace(root, "") if root else line for line in before}
-    yield from (
-        f"- {line}" for line in before if line.replace(root, "") not in {one.replace(fresh, "") for one in after}
-    )
-    yield from (f"+ {line}" for line in after if line.replace(fresh, "") not in known)
-    old, now = (_hashes(plugin.folder) if plugin else {} for plugin in (former, new))
-    names = sorted(name for name in {*old, *now} if old.get(name) != now.get(name))
-    marks = {name: "+" if name not in old else "-" if name not in now else "±" for name in names}
-    yield from (f"{marks[name]} file {safe_line(name)}" for name in names[:LISTED])
-    if len(names) > LISTED:
-        yield f"and {len(names) - LISTED:,} more files"
-
-
-def _hashes(folder: Path) -> dict[str, str]:
+def hashes(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file of a plugin, by its path in it."""
     root = _real(folder)
     return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in _files(root)}
 

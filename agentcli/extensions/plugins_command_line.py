@@ -38,7 +38,7 @@ def add(
 
     It lists what the plugin would start and allow, and its tokens in each request, and asks. Plugins of Claude Code and extensions of Gemini CLI both work.
     """
-    from agentcli.extensions.plugins import contents
+    from agentcli.app.plugin_contents import contents
 
     plugins = _plugins()
     with plugins.candidate(source) as plugin:
@@ -78,7 +78,7 @@ def update(
 
 def _updated(plugins: Plugins, one: Installed, check: bool, yes: bool) -> int:
     """Update one plugin; return 1 if it was not, though there is a newer one."""
-    from agentcli.extensions.plugins import differences
+    from agentcli.app.plugin_contents import differences
 
     with plugins.candidate(one.source) as plugin:
         if plugin.name != one.name:

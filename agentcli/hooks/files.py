@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.project.definition import Definition
+from agentcli.project.plugin_parts import PluginHooks
 from agentcli.system.regular_file import Missing, Unusable, read_regular
 
 Dialect = Literal["claude", "gemini"]
@@ -201,10 +203,18 @@ def read_hooks(
     return _hooks_in(raw.get("hooks", {}), base)
 
 
-def given_hooks(raw: object, source: str, env: Mapping[str, str]) -> HookFile:
-    """Return the hooks of a JSON value in another file, such as the manifest of a plugin."""
+def bundled_hooks(given: PluginHooks) -> HookFile:
+    """Return the hooks of a plugin, from its files and its manifest."""
+    dialect: Dialect = "gemini" if given.gemini else "claude"
+    found = [read_hooks(path, given.source, env=given.variables, dialect=dialect) for path in given.files]
+    found += [_in_manifest(table, given) for table in given.tables]
+    hooks, notes = [one.hooks for one in found], [one.notes for one in found]
+    return HookFile(tuple(chain.from_iterable(hooks)), tuple(dict.fromkeys(chain.from_iterable(notes))))
+
+
+def _in_manifest(raw: object, given: PluginHooks) -> HookFile:
     inner = raw.get("hooks", raw) if isinstance(raw, dict) else raw
-    return _hooks_in(inner, Hook("", "", source=safe_line(source), env=tuple(env.items())))
+    return _hooks_in(inner, Hook("", "", source=safe_line(given.source), env=tuple(given.variables.items())))
 
 
 def _hooks_in(raw: object, base: Hook) -> HookFile:

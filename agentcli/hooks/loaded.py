@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,8 +16,9 @@ from agentcli.project.opened import OpenedProject
 from agentcli.system.regular_file import version
 
 if TYPE_CHECKING:
-    from agentcli.hooks.files import Hook
+    from agentcli.hooks.files import Hook, HookFile
     from agentcli.project.definition import Definition
+    from agentcli.project.plugin_parts import PluginParts
 
 USER_FILE = "hooks.json"
 """The file of the user's own hooks, in the config folder."""
@@ -91,9 +92,17 @@ def loaded(project: OpenedProject) -> LoadedHooks:
     """Return the hooks in force, in their order, with notes about the hooks that were left out."""
     own, theirs = user_hooks(project), project_hooks(project)
     approved = tuple(hook for hook in theirs.hooks if project.approvals.allows(hook.definition))
-    bundled = [plugin.hooks for plugin in project.plugins[0]]
+    bundled = [*_bundled(project.plugins[0])]
     hooks = (*own.hooks, *(hook for file in bundled for hook in file.hooks), *approved)
     return LoadedHooks(hooks, (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes))
+
+
+def _bundled(plugins: Sequence[PluginParts]) -> Iterator[HookFile]:
+    """Yield the hooks of each plugin."""
+    if plugins:
+        from agentcli.hooks.files import bundled_hooks
+
+        yield from (bundled_hooks(plugin.hooks) for plugin in plugins)
 
 
 def started(project: HookedProject) -> Sequence[Started]:

@@ -23,6 +23,7 @@ from agentcli.mcp.gemini import read_gemini
 from agentcli.mcp.names import SERVER_NAME
 from agentcli.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport
 from agentcli.project.files import project_files
+from agentcli.project.plugin_parts import PluginServers
 from agentcli.system.regular_file import Missing, Unusable, read_regular, version
 
 CALL_TIMEOUT = 120.0
@@ -294,6 +295,13 @@ def project_definitions(cwd: Path) -> Definitions:
             if path.as_posix().endswith(f"/{name}"):
                 found += _read(path, os.path.relpath(path, cwd), "project")
     return found
+
+
+def bundled_servers(given: PluginServers) -> Definitions:
+    """Return the servers of a plugin."""
+    if given.problem:
+        return Definitions(problems=(f"{given.source}: {given.problem}: its servers are left out.",))
+    return parsed(given.text, given.source, "plugin", read_gemini if given.gemini else json.loads)
 
 
 def given_definitions(text: str, cwd: Path) -> Definitions:

@@ -18,6 +18,7 @@ from agentcli.core.tool import Choice, Question
 from agentcli.mcp.config import (
     Definitions,
     ServerDefinition,
+    bundled_servers,
     definition,
     given_definitions,
     project_definitions,
@@ -195,7 +196,7 @@ class RunServers:
         """Return the servers of plugins, which the user approved together with the plugins."""
         found = Definitions()
         for plugin in self._project.plugins[0]:
-            found += plugin.servers
+            found += bundled_servers(plugin.servers)
         return found
 
     def _given(self) -> Definitions:

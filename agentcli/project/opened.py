@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from agentcli.project.approvals import Approvals
+    from agentcli.project.plugin_parts import PluginParts
     from agentcli.system.paths import AppDirs
 
 
@@ -45,6 +46,6 @@ class OpenedProject(Protocol):
         ...
 
     @property
-    def plugins(self) -> tuple[Sequence[Any], Sequence[str]]:
+    def plugins(self) -> tuple[Sequence[PluginParts], Sequence[str]]:
         """The plugins in force, and notes about unusable ones."""
         ...

@@ -11,10 +11,10 @@ import pytest
 
 from agentcli.app.doctor import examine
 from agentcli.app.options import Options
+from agentcli.app.plugin_contents import contents
 from agentcli.app.program import Program
 from agentcli.core.errors import InputError
 from agentcli.extensions.installed_plugins import Plugins
-from agentcli.extensions.plugins import contents
 from agentcli.importers.config.import_run import import_plan, lines
 from agentcli.system.paths import app_dirs
 

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from agentcli.app.options import Options
+from agentcli.app.plugin_contents import contents
 from agentcli.app.program import Program
 from agentcli.app.project import ProjectContext
 from agentcli.cli import run
 from agentcli.core.errors import InputError
 from agentcli.extensions.installed_plugins import Plugins
-from agentcli.extensions.plugins import contents, read_plugin
+from agentcli.extensions.plugins import read_plugin
+from agentcli.hooks.files import bundled_hooks
 from agentcli.hooks.loaded import loaded
 from tests.extensions.commit_command import assert_shows_git, changed_repository, sent
 
@@ -220,14 +222,14 @@ def test_hooks_stand_where_the_manifest_says_and_those_of_gemini_have_its_names(
     (home / "outside.json").write_text(json.dumps(listed))
     plugin = read_plugin(written(home / "more", files))
     assert "plugin more: ../outside.json (hooks) leads out of it: left out." in [*contents(plugin)]
-    found = plugin.hooks
+    found = bundled_hooks(plugin.hooks)
     assert [(hook.event, hook.command, hook.dialect) for hook in found.hooks] == [
         ("PreToolUse", "listed", "claude"),
         ("Stop", "inline", "claude"),
     ]
     entry = {"type": "command", "command": "node x.js", "timeout": 5000}
     theirs = {"hooks": {"BeforeTool": [{"matcher": "write_file", "hooks": [entry]}], "BeforeModel": []}}
-    found = read_plugin(written(gemini(home / "ext"), {"hooks/hooks.json": json.dumps(theirs)})).hooks
+    found = bundled_hooks(read_plugin(written(gemini(home / "ext"), {"hooks/hooks.json": json.dumps(theirs)})).hooks)
     (hook,) = found.hooks
     assert (hook.event, hook.dialect, hook.timeout, hook.matcher) == ("PreToolUse", "gemini", 5.0, "write_file")
     assert dict(hook.env)["extensionPath"] == str(home / "ext")

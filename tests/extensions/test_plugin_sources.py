@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from agentcli.app.options import Options
+from agentcli.app.plugin_contents import contents
 from agentcli.app.project import ProjectContext
 from agentcli.cli import run
 from agentcli.core.errors import InputError
 from agentcli.extensions.installed_plugins import Plugins
-from agentcli.extensions.plugins import contents
 from tests.extensions.test_installed_plugins import claude, home, written
 
 __all__ = ["home"]
