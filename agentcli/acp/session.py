@@ -38,7 +38,7 @@ from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
 from agentcli.core.message import ToolResult
 from agentcli.core.message import Usage as Tokens
 from agentcli.core.streams import closing
-from agentcli.core.text.slash import no_command, unknown_command
+from agentcli.ui.commands.unknown import no_command, unknown_command
 
 BUSY = "A turn is running; cancel it first."
 

@@ -14,7 +14,8 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event
 from agentcli.core.sanitise import safe
 from agentcli.core.streams import closing
-from agentcli.core.text.slash import name_and_argument, no_command, unknown_command
+from agentcli.core.text.slash import name_and_argument
+from agentcli.ui.commands.unknown import no_command, unknown_command
 from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.input.missing_files import with_warnings
 

@@ -1,0 +1,37 @@
+"""Slash commands that do not exist, in prompts of runs that could not ask what was meant."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+from agentcli.core.errors import InputError
+
+_MEANT = re.compile(r"/(?:([a-z][a-z-]*)|([a-z][\w-]*(?::[a-z][\w-]*)+)(?:[ \t].*)?)")
+
+
+def meant_as_command(text: str) -> str:
+    """Return the name of the command that a prompt can only mean: `/name` alone, or `/namespace:name` in a line; else empty.
+
+    `/usr`, `/usr/bin`, `/etc is full` and `/login answers 500` are text.
+    """
+    found = _MEANT.fullmatch(text.rstrip())
+    name = (found[1] or found[2]) if found else ""
+    return "" if os.path.exists(f"/{name}") else name
+
+
+def unknown_command(text: str, is_known: Callable[[str], bool], is_server: Callable[[str], bool]) -> str:
+    """Return the name of the command that a prompt means if no such command exists; else empty.
+
+    A name with the namespace of a server passes: the server's prompts are unknown until it is connected.
+    """
+    name = meant_as_command(text)
+    server, colon, _ = name.partition(":")
+    return "" if not name or is_known(name) or (colon and is_server(server)) else name
+
+
+def no_command(name: str, trusted: bool) -> InputError:
+    """Return the refusal of a command that does not exist, for a prompt that may be meant as text."""
+    unread = "" if trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
+    return InputError(f"Unknown command /{name}.{unread} Put a space before it to send it as text.")
