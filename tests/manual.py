@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from agentcli.config import SECTIONS, Config
+from agentcli.config import Config, sections
 from agentcli.config.toml_text import toml_value
 from agentcli.core.dataclass import dataclass
 from agentcli.core.setting import Access, access
@@ -103,7 +103,7 @@ def text() -> str:
 
 def settings() -> Iterator[Setting]:
     """All settings."""
-    for section in SECTIONS:
+    for section in sections():
         yield from _settings("" if section == "general" else section, getattr(Config(), section))
 
 

@@ -209,10 +209,7 @@ class AgentSession:
         await self._features.opened(interrupt)
         if self.history.system:
             return
-        setup = self._setup
-        room = 0 if setup.settings.agent.is_small(self.model.window) else setup.settings.mcp.upfront_tokens
-        upfront = self._features.found.upfront(room)
-        self.core.record(beginning(setup, self.model, self.mode, upfront))
+        self.core.record(beginning(self._setup, self.model, self.mode, self._features.found.upfront()))
         self.conversation.builder.begin(self.history)
 
     @property

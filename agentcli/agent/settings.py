@@ -1,14 +1,13 @@
-"""Settings of the agent: `[agent]`, `[mcp]`, `[permissions]` and `[hooks]`."""
+"""Settings of the agent: `[agent]` and `[permissions]`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS, SMALL_WINDOW
 from agentcli.core.setting import ADDED, LIMIT, LOWER, setting, towards
-from agentcli.core.text.ranges import Bytes, Calls, Range, Requests, Seconds, Tokens
+from agentcli.core.text.ranges import Bytes, Calls, Range, Requests, Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +51,6 @@ class AgentSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class McpSettings:
-    """`[mcp]`: servers of the Model Context Protocol. `mcp.json` and `.mcp.json` define them."""
-
-    upfront_tokens: Tokens = setting(2_000, project="tighten", tighter=LOWER)
-    """Server tools that the model sees from the start; `mcp_search` finds the others."""
-    catalogue_tokens: int = 1_500
-    """Maximum tokens of the list of servers and tools in the first prompt."""
-    wait: Seconds = setting(1.0, project="tighten", tighter=LOWER)
-    """How long the first prompt of an interactive session waits for servers."""
-    deferred: Literal["off", "auto", "on"] = setting("off", project="free")
-    """Load tools that `mcp_search` finds as tools of Claude: `auto` at Anthropic's own address, `on` at any."""
-
-
-@dataclass(frozen=True, slots=True)
 class PermissionSettings:
     """`[permissions]`: rules such as `bash(git push *)`; deny wins over ask, ask over allow."""
 
@@ -77,15 +62,3 @@ class PermissionSettings:
     """Calls that never run."""
     destructive: Literal["ask", "allow"] = setting("ask", project="tighten", tighter=towards("allow", "ask"))
     """`ask`: destructive commands ask in every mode, commands beyond the workspace also in yolo; `allow`: neither asks."""
-
-
-@dataclass(frozen=True, slots=True)
-class HookSettings:
-    """`[hooks]`: commands that run at events, with a JSON object on stdin. Only your own config.toml can set them."""
-
-    pre_compress: str = setting("", project="never")
-    """Command that runs before each compaction, as a hook of PreCompress."""
-    timeout: Seconds = setting(30.0, project="never")
-    """Time after which a hook is stopped."""
-    commands: tuple[Mapping[str, Any], ...] = setting((), project="never")
-    """The `[[hooks]]` tables: `event`, `command`, and optionally `matcher` and `timeout`."""

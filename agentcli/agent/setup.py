@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentcli.agent.checkpointing import Checkpointer, MakeChanges
 from agentcli.agent.hooks import Hooks, Subagent
 from agentcli.agent.ports import Accounts, Approve, AskUser
-from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
+from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits, Spent
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Estimator
@@ -125,9 +125,7 @@ class SessionSettings:
     context: ContextSettings
     budget: BudgetSettings
     agent: AgentSettings
-    hooks: HookSettings
     limits: ToolLimits
-    mcp: McpSettings = field(default_factory=McpSettings)
 
 
 @dataclass(frozen=True, slots=True)

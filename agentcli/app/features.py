@@ -89,11 +89,6 @@ def _status_command(program: CheckedProgram, console: Console) -> Iterable[Corou
     return [later("status_command.run:StatusCommand")(command, console).run()] if command else ()
 
 
-def _of_session(place: str) -> Callable[[CheckedProgram, SessionCore], SessionFeature]:
-    """Return what imports a function when a session is opened, and makes the session's part of a feature with it."""
-    return lambda _, core: later(place)(core)
-
-
 def _if(is_on: Callable[[CheckedProgram], object]) -> Callable[[str], Callable[..., Any]]:
     """Return what makes a function of a feature one that is imported and called only if the feature is on; otherwise nothing comes of it."""
 
@@ -144,7 +139,7 @@ FEATURES: Sequence[Feature] = (
         commands=later("ui.commands.built_in:EXTENSIONS"),
         checks=later("app.checks:extension_rows"),
         prompt=later("app.system_prompt:catalogue_of"),
-        session=_of_session("extensions.session:session_feature"),
+        session=lambda _, core: later("extensions.session:session_feature")(core),
         refuse=_refuse_unread,
     ),
     Feature(
@@ -152,7 +147,7 @@ FEATURES: Sequence[Feature] = (
         registry.MCP,
         commands=later("ui.commands.built_in:MCP"),
         checks=later("mcp.checks:server_rows"),
-        session=_of_session("mcp.session:session_feature"),
+        session=lambda program, core: later("mcp.session:session_feature")(core, program.config.mcp),
         definitions=later("mcp.run_servers:project_servers"),
         started=lambda program: program.servers.started(),
     ),

@@ -201,9 +201,7 @@ class Program(ProjectContext):
                 config.context,
                 config.budget,
                 self.agent_settings,
-                config.hooks,
                 workspace_policy.limits,
-                config.mcp,
             ),
             permissions=Permissions(
                 rules=workspace_policy.rules(),
@@ -230,7 +228,7 @@ class Program(ProjectContext):
                 notes=(*notes, *self._notes(hooks.notes)),
                 lock=self._lock(),
             ),
-            hooks=partial(hooks_of, hooks.hooks),
+            hooks=partial(hooks_of, config.hooks, hooks.hooks),
             extensions=self.look_for_extensions,
             servers=servers,
             changes=self._changes,

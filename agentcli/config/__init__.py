@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings, PermissionSettings
+from agentcli.agent.settings import AgentSettings, PermissionSettings
 from agentcli.config.coerce import Layer, coerce, near
 from agentcli.config.general import General
 from agentcli.config.retired import RETIRED
@@ -25,6 +25,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.setting import ADDED, ENTRIES_ADDED, NEVER, Access, access
 from agentcli.core.tool import ToolLimits
+from agentcli.hooks.settings import HookSettings
+from agentcli.mcp.settings import McpSettings
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.sessions.checkpoints.file_states import CheckpointLimits
 from agentcli.sessions.retention import Retention
@@ -37,7 +39,10 @@ FLAG = "--set"
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings. `providers`, `models` and `aliases` are free tables; `origins` says which place set each value."""
+    """All settings: a field for each section, `general` for the top level, in the order in which they are listed.
+
+    `providers`, `models` and `aliases` are free tables; `origins` says which place set each value.
+    """
 
     general: General = field(default_factory=General)
     agent: AgentSettings = field(default_factory=AgentSettings)
@@ -84,20 +89,6 @@ class Config:
             yield f"models.{ALIASES}.{name}", model
 
 
-SECTIONS = (
-    "general",
-    "agent",
-    "context",
-    "budget",
-    "tools",
-    "retry",
-    "checkpoints",
-    "retention",
-    "permissions",
-    "hooks",
-    "mcp",
-    "ui",
-)
 SHORT = {"prune": "context.prune"}
 """Tables that may be written without the name of their section."""
 LISTS = {"hooks": "hooks.commands"}
@@ -362,6 +353,13 @@ def _flag(text: str) -> tuple[str, str]:
 
 
 @cache
+def sections() -> Sequence[str]:
+    """Return the names of all sections."""
+    config = Config()
+    return [one.name for one in dataclasses.fields(config) if dataclasses.is_dataclass(getattr(config, one.name))]
+
+
+@cache
 def _kinds() -> Mapping[str, Kind]:
     return {key: _kind(key) for key in _places()}
 
@@ -378,7 +376,9 @@ _slots = cache(fields_of)
 def _places() -> Mapping[str, tuple[type, str]]:
     """Return the class and the field of each setting."""
     config = Config()
-    return {_key(path): place for section in SECTIONS for path, place in _fields((section,), getattr(config, section))}
+    return {
+        _key(path): place for section in sections() for path, place in _fields((section,), getattr(config, section))
+    }
 
 
 def _fields(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], tuple[type, str]]]:
@@ -395,7 +395,7 @@ def _key(path: Sequence[str]) -> str:
 
 
 def _path(key: str) -> list[str]:
-    return key.split(".") if key.partition(".")[0] in (*SECTIONS, *TABLES) else ["general", *key.split(".")]
+    return key.split(".") if key.partition(".")[0] in (*sections(), *TABLES) else ["general", *key.split(".")]
 
 
 def _full(key: str) -> str:

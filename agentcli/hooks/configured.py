@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentcli.agent.settings import HookSettings
 from agentcli.core.errors import ConfigError
 from agentcli.hooks.files import EVENTS, Hook
+from agentcli.hooks.settings import HookSettings
 
 PRE_COMPRESS = "PreCompress"
 """The older name of PreCompact in config.toml; its hooks get the session's folder as transcript."""

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agentcli.agent.settings import HookSettings
 from agentcli.core.dataclass import dataclass
+from agentcli.hooks.settings import HookSettings
 from agentcli.permissions.started import Started
 from agentcli.project.files import project_files
 from agentcli.project.opened import OpenedProject

@@ -1,4 +1,4 @@
-"""Hooks of a session as its setup names them."""
+"""Hooks of a session, from settings and files."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from agentcli.agent.hooks import Hooks
 from agentcli.agent.setup import SessionSetup
 from agentcli.core.journal import Journal
 from agentcli.core.record import Mode
+from agentcli.hooks.settings import HookSettings
 
 if TYPE_CHECKING:
     from agentcli.hooks.files import Hook
 
 
 def hooks_of(
+    settings: HookSettings,
     from_files: Sequence[Hook],
     journal: Journal,
     setup: SessionSetup,
     mode: Callable[[], Mode],
     model: Callable[[], str],
 ) -> Hooks:
-    """Return the hooks of configuration and files, around a session with this journal. Without any, nothing is imported for them."""
-    if not (setup.settings.hooks.pre_compress or setup.settings.hooks.commands or from_files):
+    """Return the hooks of settings and files, around a session with this journal. Without any, nothing is imported for them."""
+    if not (settings.pre_compress or settings.commands or from_files):
         return Hooks()
     from agentcli.hooks.configured import configured
     from agentcli.hooks.session_hooks import HookPlace, SessionHooks
@@ -38,4 +40,4 @@ def hooks_of(
         setup.settings.agent.effort,
         setup.parent.identity,
     )
-    return SessionHooks((*configured(setup.settings.hooks), *from_files), place)
+    return SessionHooks((*configured(settings), *from_files), place)

@@ -43,6 +43,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import until_interrupted
 from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.mcp import schema
+from agentcli.mcp.settings import McpSettings
 from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, KeepFile, image_of, kept_data, no_server_tool, server_tool
 
 CATALOGUE = "MCP servers of this session"
@@ -57,13 +58,22 @@ _TROUBLE = ("failed", "needs login")
 
 
 class ServerTools:
-    """The MCP tools that one session may call. `traits` gains the traits of each tool that is `found`."""
+    """The MCP tools that one session may call. `traits` gains the traits of each tool that is `found`.
 
-    def __init__(self, servers: Servers | None, traits: dict[str, Traits], estimator: Callable[[], Estimator]) -> None:
+    `room` returns the tokens of the tools that the model sees from the start.
+    """
+
+    def __init__(
+        self,
+        servers: Servers | None,
+        traits: dict[str, Traits],
+        estimator: Callable[[], Estimator],
+        room: Callable[[], int] = int,
+    ) -> None:
         self.traits = traits
         self.found: dict[str, Tool] = {}
         self._servers = servers
-        self._estimator = estimator
+        self._estimator, self._room = estimator, room
         self._changes_told = len(servers.changes()) if servers is not None else 0
         self._listed = False
         self._warned: set[str] = set()
@@ -95,11 +105,11 @@ class ServerTools:
         await self._servers.settle(SEARCH_SECONDS, again=True)
         return no_server_tool(given, self._servers.tools())
 
-    def upfront(self, tokens: int) -> Sequence[ToolSchema]:
-        """Return the tools that follow the built-in ones: of the servers that fit whole into `tokens`, smallest first."""
+    def upfront(self) -> Sequence[ToolSchema]:
+        """Return the tools that follow the built-in ones: of the servers that fit whole into the room for them, smallest first."""
         if self._servers is None:
             return ()
-        counter = TokenCounter(self._estimator())
+        counter, tokens = TokenCounter(self._estimator()), self._room()
         chosen: list[ToolSchema] = []
         for _, size, schemas in sorted(self._sized(counter), key=lambda each: each[:2]):
             if size <= tokens:
@@ -143,10 +153,9 @@ class ServerTools:
         short = "\n".join([head, *(_entry(state, tools, names=False) for state in states)])
         return short[: tokens * _CHARACTERS_A_TOKEN]
 
-    def catalogue_for(self, core: SessionCore) -> str:
-        """Return the reminder that lists servers and tools, in the room that settings and window leave it."""
-        tokens = core.setup.settings.mcp.catalogue_tokens
-        return self.catalogue(min(tokens, int(core.model.window * CATALOGUE_SHARE)))
+    def catalogue_for(self, core: SessionCore, most: int) -> str:
+        """Return the reminder that lists servers and tools, in the room that the window leaves it, but at most so many tokens."""
+        return self.catalogue(min(most, int(core.model.window * CATALOGUE_SHARE)))
 
     def changes(self) -> Sequence[str]:
         """Return the changes among the servers since the last call, and since the catalogue."""
@@ -319,10 +328,14 @@ def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) ->
     return File("text/plain", name, text) if file else Text(text, True)
 
 
-def session_feature(core: SessionCore) -> SessionFeature:
+def session_feature(core: SessionCore, settings: McpSettings) -> SessionFeature:
     """Return what servers bring to a session: without any, only the reasons why there are no tools of theirs."""
     setup, pool = core.setup, core.setup.servers
-    tools = ServerTools(pool, core.traits, partial(setup.models.estimator, setup.settings.context.policy))
+
+    def room() -> int:
+        return 0 if setup.settings.agent.is_small(core.model.window) else settings.upfront_tokens
+
+    tools = ServerTools(pool, core.traits, partial(setup.models.estimator, setup.settings.context.policy), room)
     if pool is None:
         return SessionFeature("mcp", found=tools)
     return SessionFeature(
@@ -330,16 +343,16 @@ def session_feature(core: SessionCore) -> SessionFeature:
         [LoadingStage(setup, tools, core.builder)],
         found=tools,
         services=[offer(Servers, pool), offer(PromptSource, ServerPrompts(pool))],
-        opened=partial(wait_for_servers, core, pool),
-        listing=partial(tools.catalogue_for, core),
+        opened=partial(wait_for_servers, core, pool, settings.wait),
+        listing=partial(tools.catalogue_for, core, settings.catalogue_tokens),
         news=tools.changes,
         notices=tools.warnings,
     )
 
 
-async def wait_for_servers(core: SessionCore, pool: Servers, interrupt: asyncio.Event) -> None:
+async def wait_for_servers(core: SessionCore, pool: Servers, moment: float, interrupt: asyncio.Event) -> None:
     """Wait for servers that are being connected; with a person there a moment only: servers that come later are reached through the gate."""
     setup = core.setup
-    seconds = setup.settings.mcp.wait if setup.person.attended else None
+    seconds = moment if setup.person.attended else None
     if not core.journal.history.system or not setup.person.attended:
         await until_interrupted(interrupt, pool.settle(seconds))

@@ -13,7 +13,7 @@ from typing import Any
 from agentcli.agent.feature import MakeFeature
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
-from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
+from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
     ModelAccess,
     Permissions,
@@ -40,7 +40,9 @@ from agentcli.core.tool import ToolLimits
 from agentcli.extensions.session import session_feature as extensions_of
 from agentcli.hooks.files import Hook
 from agentcli.hooks.opening import hooks_of
+from agentcli.hooks.settings import HookSettings
 from agentcli.mcp.session import session_feature as servers_of
+from agentcli.mcp.settings import McpSettings
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.project.extensions import Extensions
@@ -120,9 +122,7 @@ def open_session(
             context=context or ContextSettings(),
             budget=budget or BudgetSettings(),
             agent=AgentSettings(**agent),
-            hooks=HookSettings(),
             limits=limits or ToolLimits(),
-            mcp=mcp or McpSettings(),
         ),
         permissions=Permissions(
             rules=rules or parse_rules(), save_rules=(saved if saved is not None else []).extend, trusted=trusted
@@ -131,13 +131,19 @@ def open_session(
         workspace=Workspace(folder, (folder,), home=folder / "home", readable=readable),
         subagents=SubagentSetup(child, reopen, children, worktree, former_worktree),
         run=RunSetup(limits=lambda: run_limits or RunLimits(), strict=True),
-        hooks=partial(hooks_of, hooks),
+        hooks=partial(hooks_of, HookSettings(), hooks),
         extensions=extensions,
         servers=servers,
         changes=changes,
         today=lambda: date(2026, 11, 20),
     )
-    return AgentSession(journal or MemorySession(), setup, made, mode, features=[extensions_of, servers_of, *features])
+    return AgentSession(
+        journal or MemorySession(),
+        setup,
+        made,
+        mode,
+        features=[extensions_of, partial(servers_of, settings=mcp or McpSettings()), *features],
+    )
 
 
 def part_of_session(name: str, program: Any = None) -> MakeFeature:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from agentcli.agent.settings import HookSettings
 from agentcli.config import load
 from agentcli.core.errors import ConfigError
 from agentcli.core.event import Event, Warned
@@ -18,6 +17,7 @@ from agentcli.hooks.configured import configured
 from agentcli.hooks.files import Hook
 from agentcli.hooks.runner import Runner, before_compression
 from agentcli.hooks.session_hooks import HookPlace, SessionHooks
+from agentcli.hooks.settings import HookSettings
 from agentcli.permissions.paths import Workspace
 from tests.agent.compaction.compacting import Answers, compaction, compress, ended, long_story, session, snapshot
 from tests.context.story import Story

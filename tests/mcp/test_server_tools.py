@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.ports import ApprovalResponse
-from agentcli.agent.settings import McpSettings
 from agentcli.core.event import Noticed, PermissionDecided, Warned
 from agentcli.core.message import Message
 from agentcli.core.model import Request
 from agentcli.core.record import Compaction
 from agentcli.extensions.discover import discover
+from agentcli.mcp.settings import McpSettings
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, messages, open_session, results, say_to

@@ -54,8 +54,8 @@ class FoundTools(Protocol):
         """Return the reason why a call of the gate means no tool."""
         ...
 
-    def upfront(self, tokens: int) -> Sequence[ToolSchema]:
-        """Return the tools that the model sees from the start, in the room of so many tokens."""
+    def upfront(self) -> Sequence[ToolSchema]:
+        """Return the tools that the model sees from the start."""
         ...
 
 
@@ -74,7 +74,7 @@ class NothingFound:
         """Return the reason why a call of the gate means no tool."""
         return "No servers are configured."
 
-    def upfront(self, tokens: int) -> Sequence[ToolSchema]:
+    def upfront(self) -> Sequence[ToolSchema]:
         """Return no tools."""
         return ()
 
