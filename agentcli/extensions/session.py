@@ -24,7 +24,7 @@ from agentcli.extensions import commands, skills
 from agentcli.extensions.discover import changes_since, with_nested
 from agentcli.extensions.fill import Filler
 from agentcli.extensions.lookup import named
-from agentcli.extensions.nested import NestedSkills
+from agentcli.extensions.nested_skills import NestedSkills
 from agentcli.extensions.template import arguments
 from agentcli.project.extensions import Extensions, Skill, Template
 from agentcli.system.regular_file import Unusable

@@ -9,14 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.project.definition import Definition
-from agentcli.project.plugin_parts import PluginHooks
 from agentcli.system.regular_file import Missing, Unusable, read_regular
+
+if TYPE_CHECKING:
+    from agentcli.project.plugin_parts import PluginHooks
 
 Dialect = Literal["claude", "gemini"]
 

@@ -14,7 +14,7 @@ from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
@@ -23,8 +23,10 @@ from agentcli.mcp.gemini import read_gemini
 from agentcli.mcp.names import SERVER_NAME
 from agentcli.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport
 from agentcli.project.files import project_files
-from agentcli.project.plugin_parts import PluginServers
 from agentcli.system.regular_file import Missing, Unusable, read_regular, version
+
+if TYPE_CHECKING:
+    from agentcli.project.plugin_parts import PluginServers
 
 CALL_TIMEOUT = 120.0
 """Time in seconds without news after which a call is cancelled."""
