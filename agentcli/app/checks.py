@@ -1,4 +1,4 @@
-"""Checks of features for `doctor`, as rows: extensions and hooks."""
+"""The check of skills, commands and kinds of agents for `doctor`, as rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from agentcli.agent.delegation.kinds import unknown_tools
 from agentcli.app.feature import CheckedProgram, Row, slash_commands, tools_of
-from agentcli.app.project_rules import project_rules
 from agentcli.core.sanitise import display_path, safe_line
 
 
@@ -32,12 +31,3 @@ def extension_rows(program: CheckedProgram) -> Iterator[Row]:
         yield ("extensions", False, line)
     for note in (*found.notes, *program.instruction_files().notes):
         yield ("extensions", False, note)
-
-
-def hook_rows(program: CheckedProgram) -> Iterator[Row]:
-    """Report the hooks, and rules of the project that are not in force."""
-    from agentcli.hooks.report import rows
-
-    yield from rows(program)
-    for line in project_rules(program, program.traits)[1]:
-        yield ("not in force", True, line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.annexes import annex
 from agentcli.core.errors import AgentError
@@ -12,6 +12,9 @@ from agentcli.hooks.loaded import CLAUDE_FILES, label
 from agentcli.permissions.rules import Rules, in_own_names, literal, parse_rule
 from agentcli.project.files import project_files
 from agentcli.project.opened import OpenedProject
+
+if TYPE_CHECKING:
+    from agentcli.app.feature import CheckedProgram, Row
 
 _READERS: Mapping[str, str] = {
     **dict.fromkeys(CLAUDE_FILES, "claude"),
@@ -38,6 +41,12 @@ def project_rules(project: OpenedProject, known: Collection[str]) -> tuple[Rules
             except AgentError as error:
                 unused.append(f"{item.source}: {error}")
     return rules, unused
+
+
+def rows(program: CheckedProgram) -> Iterator[Row]:
+    """Report the entries of the project's files that have no effect."""
+    for line in project_rules(program, program.traits)[1]:
+        yield ("not in force", True, line)
 
 
 def entries_without_effect(project: OpenedProject) -> int:

@@ -8,8 +8,6 @@ from agentcli.ui.commands import (
     copying,
     extensions,
     files,
-    hooks,
-    mcp,
     memory,
     model,
     program,
@@ -46,8 +44,6 @@ CONVERSATION = (
     program.budget,
 )
 CHECKPOINTS = (files.undo, files.redo, context.rewind)
-HOOKS = (hooks.hooks,)
-MCP = (mcp.mcp,)
 EXTENSIONS = (extensions.skills, extensions.agents, extensions.plugins)
 TODO = (reports.todo,)
 JOBS = (reports.tasks,)

@@ -13,7 +13,8 @@ from agentcli.core.message import Part
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.streams import closing
-from agentcli.ui.commands import extensions, mcp
+from agentcli.mcp.commands import resources
+from agentcli.ui.commands import extensions
 from agentcli.ui.commands.base import Queued
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.commands.order import by_use
@@ -300,7 +301,7 @@ def _completion(console: Console) -> Completion:
         known,
         Files(session.cwd),
         lambda: registry.from_files(session),
-        lambda: mcp.resources(session),
+        lambda: resources(session),
         lambda: extensions.agent_items(session),
         lambda: extensions.skill_items(session),
     )

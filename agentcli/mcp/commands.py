@@ -86,3 +86,6 @@ def resources(session: AgentSession) -> Sequence[Item]:
         for label, one in found
         if MENTION.fullmatch(label) and safe_line(label) == label
     ]
+
+
+COMMANDS = (mcp,)

@@ -34,3 +34,6 @@ async def hooks(context: Context, argument: str) -> AsyncIterator[Output]:
         await terminal.move_to(settled)
     approved = [str(one) for one, yes in given if yes]
     yield Said([f"Approved: {'; '.join(approved)}." if approved else "Nothing was approved."])
+
+
+COMMANDS = (hooks,)

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from agentcli.hooks.commands import hooks
 from agentcli.project.definition import Definition
-from agentcli.ui.commands.hooks import hooks
 from tests.ui.contexts import ScriptedContext
 
 FOUND = [Definition("hook", "a", "x.json", "sh a", {}), Definition("server", "b", "x.json", "sh b", {})]

@@ -10,8 +10,8 @@ import pytest
 
 from agentcli.core.errors import UsageError
 from agentcli.core.mcp_servers import ServerState, ServerTool
+from agentcli.mcp import commands
 from agentcli.providers.scripted.model import say
-from agentcli.ui.commands import mcp
 from tests.agent.open_session import open_session
 from tests.mcp.played_servers import STATUS, Played
 from tests.ui.contexts import ScriptedContext
@@ -56,9 +56,9 @@ def test_a_server_that_cannot_be_connected_says_why(tmp_path: Path) -> None:
 
 
 def test_completion_offers_the_resources_that_a_prompt_can_name(tmp_path: Path) -> None:
-    (item,) = mcp.resources(opened(tmp_path, STATUS).session)
+    (item,) = commands.resources(opened(tmp_path, STATUS).session)
     assert (item.label, "\x1b" in item.detail) == ("@git:note://1", False)
-    assert mcp.resources(opened(tmp_path).session) == []
+    assert commands.resources(opened(tmp_path).session) == []
 
 
 class LoginHost:
