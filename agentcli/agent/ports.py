@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import AgentError, ModelError
+from agentcli.core.errors import ModelError
 from agentcli.core.message import Part, ToolCall
 from agentcli.core.tool import Question
-from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.rules import Rules
 from agentcli.project.extensions import Extensions, Skill, Template
 from agentcli.tools.mcp import KeepFile
 
@@ -85,30 +85,15 @@ class TextEditor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TurnGrants:
-    """Changes that a skill or a slash command makes for one turn: rules that allow and deny, the model, its effort."""
+    """Changes that a skill or a slash command makes for one turn: permission rules, the model, its effort."""
 
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
+    rules: Rules = Rules()
     model: str = ""
     effort: str = ""
 
     def __add__(self, other: TurnGrants) -> TurnGrants:
         """Return both together; the first model and effort hold."""
-        rules = (*self.allow, *other.allow), (*self.deny, *other.deny)
-        return TurnGrants(*rules, self.model or other.model, self.effort or other.effort)
-
-    @property
-    def rules(self) -> Rules:
-        """The rules, without invalid ones."""
-        allowing = [_rules([text], ()) for text in self.allow]
-        return sum([*allowing, *(_rules((), [text]) for text in self.deny)], Rules())
-
-
-def _rules(allow: Sequence[str], deny: Sequence[str]) -> Rules:
-    try:
-        return parse_rules(allow, (), deny, "skill")
-    except AgentError:
-        return Rules()
+        return TurnGrants(self.rules + other.rules, self.model or other.model, self.effort or other.effort)
 
 
 @dataclass(frozen=True, slots=True)

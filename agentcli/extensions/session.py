@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Container, Sequence
+import os
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
+from agentcli.agent.instructions import folders_to
 from agentcli.agent.ports import ApprovalRequest, Prompt, PromptExtensions, PromptSource, TurnGrants
 from agentcli.agent.tool_context import offer
 from agentcli.agent.unreadable import require_readable_uri
 from agentcli.context.compaction.carryover import skill_body
 from agentcli.context.inject import wrap
 from agentcli.core.aliases import own_rule
-from agentcli.core.errors import InputError, ToolError
-from agentcli.core.message import TYPED, Part, Text, ToolCall, reminder
+from agentcli.core.errors import AgentError, InputError, ToolError
+from agentcli.core.journal import Journal
+from agentcli.core.message import TYPED, Part, Text, ToolCall, ToolResult, reminder
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
 from agentcli.core.tool import UNKNOWN, ToolOutput
@@ -24,12 +28,60 @@ from agentcli.extensions import commands, skills
 from agentcli.extensions.discover import changes_since, with_nested
 from agentcli.extensions.fill import Filler
 from agentcli.extensions.lookup import named
-from agentcli.extensions.nested_skills import NestedSkills
 from agentcli.extensions.template import arguments
+from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.project.extensions import Extensions, Skill, Template
+from agentcli.project.places import programs
 from agentcli.system.regular_file import Unusable
 from agentcli.tools.skill import Skills
 from agentcli.tools.task import Delegates, Delegation
+
+SKILL_FOLDERS = "skill_folders"
+"""The field of a result's metadata that lists the folders of skills that its call found."""
+
+
+class NestedSkills(Stage):
+    """Finds the folders of skills between the folders that a session began with and the ones that its calls touch.
+
+    A found folder is known as long as the session is open, and on resume as long as a result in the records in force names it.
+    """
+
+    def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path]) -> None:
+        self._cwd, self._roots = cwd, roots
+        results = (entry.body for entry in journal.history.entries if isinstance(entry.body, ToolResult))
+        named = [str(name) for result in results for name in result.metadata.get(SKILL_FOLDERS, ())]
+        self._known = dict.fromkeys(Path(name) for name in named if os.path.isdir(name))
+
+    @property
+    def folders(self) -> Sequence[Path]:
+        """The folders found so far."""
+        return tuple(self._known)
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            return self._noted(await run(call))
+
+        return ran
+
+    def _noted(self, call: Call) -> Call:
+        """Return the call with the folders that it is the first to touch in the metadata of its output."""
+        output, traits = call.output, call.its_tool.traits
+        if output is None or output.status != "success":
+            return call
+        if not (traits.reads_files or traits.edits_files or traits.searches):
+            return call
+        fresh = [*self._fresh(call.paths)]
+        if not fresh:
+            return call
+        self._known |= dict.fromkeys(fresh)
+        metadata = {**output.metadata, SKILL_FOLDERS: [str(folder) for folder in fresh]}
+        return replace(call, output=replace(output, metadata=metadata))
+
+    def _fresh(self, paths: Sequence[Path]) -> Iterable[Path]:
+        """Return the folders of skills on the way to these paths that are not known yet."""
+        touched = dict.fromkeys(folder for path in paths for folder, _ in folders_to(path, self._cwd, self._roots))
+        here = (folder / program / "skills" for folder in touched for program in programs("skills"))
+        return [folder for folder in here if folder not in self._known and folder.is_dir()]
 
 
 class Catalogue:
@@ -93,7 +145,7 @@ class SessionExtensions:
     @property
     def _prompts(self) -> PromptSource | None:
         """The prompts of servers, if there are any."""
-        return self._core.ctx.service(PromptSource)
+        return self._core.ctx.service(PromptSource) if self._setup.servers is not None else None
 
     def entry(self, name: str) -> Skill | Template | None:
         """Return the skill or command that the person means by `/name`."""
@@ -208,21 +260,22 @@ class SessionExtensions:
         Consent lasts for the session and covers only these rules of this file.
         """
         denied = entry.denied if isinstance(entry, Skill) else ()
-        grants = TurnGrants(_own(entry.allowed), _own(denied), entry.model, entry.effort)
-        key = (entry.name, str(entry.file), *grants.allow)
-        if not grants.allow or entry.place.scope != "project" or key in self._approved:
+        allowed, forbidding = _own(entry.allowed), _rules((), _own(denied))
+        grants = TurnGrants(_rules(allowed, ()) + forbidding, entry.model, entry.effort)
+        key = (entry.name, str(entry.file), *allowed)
+        if not allowed or entry.place.scope != "project" or key in self._approved:
             return grants
         kind, title = ("skill", f"Skill {entry.name}") if isinstance(entry, Skill) else ("command", f"/{entry.name}")
         asked = ApprovalRequest(
             ToolCall(call_id, kind, {"name": entry.name}),
             title,
             f"This {kind} of the project wants these calls to run without asking until the turn ends.",
-            "\n".join(grants.allow),
+            "\n".join(allowed),
         )
         async with self._asking:
             answer = await self._setup.person.approve(asked)
         if answer is None or answer.choice == "no":
-            return replace(grants, allow=())
+            return replace(grants, rules=forbidding)
         self._approved.add(key)
         return grants
 
@@ -312,6 +365,18 @@ def _put_before(entry: Skill | Template, parts: Sequence[Part], seen: Container[
 def _own(rules: Sequence[str]) -> tuple[str, ...]:
     """Return the rules of a file in our syntax, without rules about tools that agentcli lacks."""
     return tuple(filter(None, map(own_rule, rules)))
+
+
+def _rules(allow: Sequence[str], deny: Sequence[str]) -> Rules:
+    """Return the rules of a turn; leave out invalid ones."""
+    return sum([*(_rule([text], ()) for text in allow), *(_rule((), [text]) for text in deny)], Rules())
+
+
+def _rule(allow: Sequence[str], deny: Sequence[str]) -> Rules:
+    try:
+        return parse_rules(allow, (), deny, "skill")
+    except AgentError:
+        return Rules()
 
 
 def session_feature(core: SessionCore) -> SessionFeature:

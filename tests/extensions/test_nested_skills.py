@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentcli.agent.calls.call import Call
 from agentcli.core.tool import ToolOutput
-from agentcli.extensions.nested_skills import SKILL_FOLDERS, NestedSkills
+from agentcli.extensions.session import SKILL_FOLDERS, NestedSkills
 from agentcli.permissions.decide import Decision
 from agentcli.sessions.in_memory import MemorySession
 from tests.agent.calls.passing import a_call, ended, with_output
