@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,13 @@ EDIT = ToolCall("c2", "edit", {"file_path": "/repo/shop/cart.py", "old_string": 
 MAKE = ToolCall("c3", "bash", {"command": "make check"})
 
 
-def scenes() -> Iterator[tuple[str, str]]:
-    """Each screen's name and its text; those of one size also with their styles."""
+@cache
+def scenes() -> Mapping[str, str]:
+    """Return each screen's text by its name; those of one size also with their styles."""
+    return dict(_scenes())
+
+
+def _scenes() -> Iterator[tuple[str, str]]:
     for size_name, size in SIZES.items():
         for name, state, edit in (
             (("answer", answer(), Edit("also the docs", 13))),
@@ -201,4 +207,4 @@ def _write(found: Sequence[tuple[str, str]]) -> None:
 
 
 if __name__ == "__main__":
-    _write(list(scenes()))
+    _write(list(scenes().items()))
