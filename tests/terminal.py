@@ -11,6 +11,7 @@ import re
 import select
 import signal
 import struct
+import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,8 @@ from types import TracebackType
 from typing import Any
 
 import pyte
+
+from tests.preloaded import Run, forks, preloaded
 
 _TELLING = ("TMUX", "STY", "TERM_PROGRAM", "VTE_VERSION", "KITTY_", "WT_SESSION", "KONSOLE_", "COLORFGBG", "COLORTERM")
 
@@ -33,7 +36,10 @@ _UPDATE_BEGINS, _UPDATE_ENDS = b"\x1b[?2026h", b"\x1b[?2026l"
 
 
 class Terminal:
-    """Runs a program in a pty of a given size. Everything it writes is kept; pyte sees it only when somebody looks."""
+    """Runs a program in a pty of a given size. Everything it writes is kept; pyte sees it only when somebody looks.
+
+    If `forked`, it may be a fork of a preloaded process; its start is then not the real one.
+    """
 
     def __init__(
         self,
@@ -43,8 +49,9 @@ class Terminal:
         rows: int = 24,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
+        forked: bool = False,
     ) -> None:
-        self.command, self.cwd = list(command), cwd
+        self.command, self.cwd, self.forked = list(command), cwd, forked
         # The tests may themselves run in a terminal that can do more than this one.
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(_TELLING)}
         self.env = {**inherited, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
@@ -56,10 +63,15 @@ class Terminal:
         self._stream = pyte.ByteStream(self._seen)
         self._fed = 0
         self.code: int | None = None
+        self._run: Run | None = None
         self._hung_up = False
 
     def __enter__(self) -> Terminal:
         self.started = time.monotonic()
+        module = self.command[2] if self.command[:2] == [sys.executable, "-m"] else ""
+        if self.forked and forks(module, self.env):
+            self._fork()
+            return self
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             if self.cwd:
@@ -67,6 +79,20 @@ class Terminal:
             os.execvpe(self.command[0], self.command, self.env)
         self._set_size(self.columns, self.rows)
         return self
+
+    def _fork(self) -> None:
+        self.master, slave = os.openpty()
+        self._set_size(self.columns, self.rows)
+        self._run = preloaded().start(self.command[2:], self.env, self.cwd or os.getcwd(), [slave] * 3)
+        os.close(slave)
+        self.pid = self._run.pid
+
+    def _ended(self) -> int | None:
+        """Return the program's exit code, or minus the signal, if it has ended."""
+        if self._run:
+            return self._run.ended()
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if pid else None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -164,10 +190,8 @@ class Terminal:
         ends = time.monotonic() + seconds * PATIENCE
         while self.code is None:
             self._wait(min(ends, time.monotonic() + 0.05))
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.code = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > ends:
+            self.code = self._ended()
+            if self.code is None and time.monotonic() > ends:
                 raise AssertionError("The program does not end. The screen:\n" + "\n".join(self.screen()))
         if not self._hung_up:
             self.settle(0.02)

@@ -91,7 +91,7 @@ def _in_terminal(program: Program, way: Way, mark: str, pause: float) -> tuple[i
     front, activity, number = way
     arguments, prompt = doing(program, activity, mark)
     program.more = {"TERM": "dumb" if front == "plain" else "xterm-256color", "SHELL": "/bin/bash"}
-    with program.terminal(*arguments, columns=200) as t:
+    with program.terminal(*arguments, columns=200, forked=False) as t:
         t.until("lists the commands" if front == "plain" else "k/1")
         if prompt:
             t.send(f"{prompt}\r")

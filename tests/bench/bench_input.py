@@ -158,7 +158,7 @@ def only_read() -> list[float]:
 
 def start(program: Program) -> Terminal:
     """The program in that repository, with a model that says nothing."""
-    return program.terminal("--model", "script:echo")
+    return program.terminal("--model", "script:echo", forked=False)
 
 
 def spread(spent: Sequence[float]) -> str:

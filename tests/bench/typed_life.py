@@ -40,7 +40,7 @@ def typed(wire: str, folder: Path, turns: int, every: int) -> Iterator[Typed]:
     program, script = prepared(folder, MODELS[wire]), Script(turns, every - 1)
     with Loopback(script, strict=False) as server:
         program.more = server.env
-        with program.terminal("-m", MODELS[wire], columns=100, rows=30) as terminal:
+        with program.terminal("-m", MODELS[wire], columns=100, rows=30, forked=False) as terminal:
             terminal.until("yolo")
             for end in range(every, turns + 1, every):
                 before, ends = spent(terminal.pid), time.monotonic() + PROMPT_SECONDS

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.preloaded import AT_START, ROOT, preloaded
+from tests.preloaded import ROOT, forks, preloaded
 from tests.terminal import Terminal
 
 __all__ = ["ROOT", "Program", "Ran"]
@@ -82,9 +82,9 @@ class Program:
         return subprocess.Popen(command, cwd=self.work, env=self.env, **{**pipes, **more})
 
     def terminal(self, *arguments: str, **more: Any) -> Terminal:
-        """The program in a terminal of its own; `more` is the terminal's, such as its size."""
+        """The program in a terminal of its own, forked unless `more`, which is the terminal's, says otherwise."""
         command = [sys.executable, *self.command, *arguments]
-        return Terminal(command, **{"cwd": str(self.work), "env": self.env, **more})
+        return Terminal(command, **{"cwd": str(self.work), "env": self.env, "forked": True, **more})
 
     def run(self, *arguments: str, stdin: str | None = None, seconds: float = 60) -> Ran:
         """The program, run to its end, in a fork of a process that has made its imports where that can be."""
@@ -93,16 +93,14 @@ class Program:
         return ran
 
     def _run_in_a_fork(self, arguments: Sequence[str], stdin: str | None, seconds: float) -> Ran | None:
-        """None where the start itself matters, or another run is going on."""
-        if tuple(self.command) != ("-m", "agentcli") or any(name.startswith(AT_START) for name in self.more):
+        """None where the start itself matters."""
+        if not self._forks:
             return None
-        server = preloaded()
-        if not server.free.acquire(blocking=False):
-            return None
-        try:
-            return Ran(*server.run(arguments, self.env, self.work, stdin, seconds))
-        finally:
-            server.free.release()
+        return Ran(*preloaded().run([*self.command[1:], *arguments], self.env, self.work, stdin, seconds))
+
+    @property
+    def _forks(self) -> bool:
+        return tuple(self.command) == ("-m", "agentcli") and forks("agentcli", self.more)
 
     def _run_anew(self, arguments: Sequence[str], stdin: str | None, seconds: float) -> Ran:
         process = self.start(*arguments, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL)

@@ -29,7 +29,7 @@ def test_a_folder_is_trusted_once_and_its_settings_count_from_then_on(program: P
     (program.work / ".agentcli" / "config.toml").write_text("[budget.session]\ncost = 5.0\n")
     with Loopback(model) as server:
         program.more = server.env
-        with terminal(program, "-m", CLAUDE) as t:
+        with terminal(program, "-m", CLAUDE, forked=False) as t:
             t.until("Trust this folder?")
             rows = t.screen()
             assert ".agentcli/config.toml(settings:" in "".join(rows).replace(" ", "")

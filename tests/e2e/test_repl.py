@@ -18,8 +18,8 @@ from tests.terminal import Terminal
 CLAUDE = "anthropic/claude-sonnet-5"
 
 
-def terminal(program: Program, *arguments: str, columns: int = 100, rows: int = 30) -> Terminal:
-    return program.terminal(*arguments, columns=columns, rows=rows)
+def terminal(program: Program, *arguments: str, columns: int = 100, rows: int = 30, forked: bool = True) -> Terminal:
+    return program.terminal(*arguments, columns=columns, rows=rows, forked=forked)
 
 
 def leave(t: Terminal) -> str:
@@ -51,7 +51,7 @@ def test_a_first_hour(program: Program) -> None:
     (program.work / "notes.txt").write_text("filler line for the window\n" * 900)
     with Loopback(model) as server:
         program.more = server.env
-        with terminal(program, "-m", CLAUDE) as t:
+        with terminal(program, "-m", CLAUDE, forked=False) as t:
             t.until("/968k")
             t.send("use mango\r")
             t.until("1. Yes")

@@ -52,7 +52,7 @@ def test_a_signal_at_any_point_ends_the_program_in_good_order(
     program = Program(tmp_path)
     chance = random.Random(seed)
     script = chance.choice(["script:long-reply", "script:steps:40", "script:echo"])
-    with program.terminal("-m", script, *chance.choice([[], ["go on"]])) as t:
+    with program.terminal("-m", script, *chance.choice([[], ["go on"]]), forked=False) as t:
         before = modes(t)
         first_byte(t)
         at = time.monotonic() + chance.choice([0.0, chance.uniform(0, 1), chance.uniform(0, 3)])
@@ -73,7 +73,7 @@ def test_a_signal_at_any_point_ends_the_program_in_good_order(
 
 
 def test_a_window_that_is_closed_ends_the_program(program: Program) -> None:
-    with program.terminal("-m", "script:long-reply", "go on") as t:
+    with program.terminal("-m", "script:long-reply", "go on", forked=False) as t:
         t.until("k/1")
         t.settle(0.05, 0.5)
         t.hang_up()
@@ -85,7 +85,7 @@ def test_a_window_that_is_closed_ends_the_program(program: Program) -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_resizing_at_any_point_to_any_size_does_no_harm(program: Program, seed: int) -> None:
     chance = random.Random(seed)
-    with program.terminal("-m", "script:long-reply", "go on") as t:
+    with program.terminal("-m", "script:long-reply", "go on", forked=False) as t:
         before = modes(t)
         first_byte(t)
         for _ in range(25):

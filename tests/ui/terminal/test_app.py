@@ -19,7 +19,8 @@ PREVIEW = [sys.executable, "-m", "tests.ui.preview"]
 
 def preview(tmp_path: Path, columns: int = 80, rows: int = 24, **env: str) -> Terminal:
     command = [*PREVIEW, f"state={tmp_path}"]
-    return Terminal(command, columns=columns, rows=rows, cwd=str(REPOSITORY), env={"EDITOR": "true", **env})
+    environment = {"EDITOR": "true", **env}
+    return Terminal(command, columns=columns, rows=rows, cwd=str(REPOSITORY), env=environment, forked=True)
 
 
 def ready(terminal: Terminal) -> None:
