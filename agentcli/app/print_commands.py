@@ -13,7 +13,6 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event
 from agentcli.core.sanitise import safe
-from agentcli.core.streams import closing
 from agentcli.core.text.slash import name_and_argument
 from agentcli.ui.commands.unknown import no_command, unknown_command
 from agentcli.ui.input.attachments import with_attachments
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from agentcli.ui.commands.outputs import Answer
 
 
-async def events_of(
+def events_of(
     project: Program,
     session: AgentSession,
     text: str,
@@ -34,7 +33,7 @@ async def events_of(
     own: str | None = None,
     around: Iterable[WrapTurn] = (),
 ) -> AsyncIterator[Event]:
-    """Say a prompt, or carry out the slash command that it is. Ends with a TurnEnded.
+    """Return the events of a prompt, or of the slash command that it is. They end with a TurnEnded. Raises InputError as `print_command`.
 
     `own` is the part of it that was not piped in, None for all. `around` wraps the turn.
     """
@@ -47,9 +46,7 @@ async def events_of(
             turn = with_warnings(turn, text, session.cwd, session.servers)
     for wrap in around:
         turn = wrap(turn, session, interrupt)
-    async with closing(turn) as events:
-        async for event in events:
-            yield event
+    return turn
 
 
 def _carried_out(
