@@ -19,7 +19,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, Part, Text, reminder
+from agentcli.core.message import File, Message, Part, Text, reminder
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import USUAL_ACCOUNT, Body, Failure, Mode, Prune, Retry, Settings
 from agentcli.core.streams import closing
@@ -105,8 +105,8 @@ class Conversation:
         return bool(self._steering)
 
     async def waited_for_background(self, interrupt: asyncio.Event) -> bool:
-        """Wait for background work that no later turn would report; true if there is news for the model then."""
-        if self._background is None or interrupt.is_set():
+        """Wait for background work that no later turn would report; true if there is news for the model then. All such work is a job."""
+        if self._background is None or interrupt.is_set() or not self.core.jobs.all():
             return False
         return bool(await until_interrupted(interrupt, self._background()))
 
@@ -337,7 +337,8 @@ class Conversation:
         injected = tuple(self.pending)
         self.pending.clear()
         message = Message("user", (*injected, *parts), turn)
-        self.core.seen.add(message)
+        if any(isinstance(part, File) for part in parts):
+            self.core.seen.add(message)
         self._features.prompted()
         return self.record(message)
 

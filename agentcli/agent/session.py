@@ -171,7 +171,8 @@ class AgentSession:
         try:
             if self._setup.run.lock is not None and not self._setup.person.attended:
                 self._require_same(self._setup.run.lock)
-            require_readable(prompt, self.rules, self._setup)
+            if prompt.parts:
+                require_readable(prompt, self.rules, self._setup)
             prompt = await self.extensions.expanded(prompt) if prompt.typed else prompt
         except InputError as error:
             yield TurnEnded("failed", error=error)
