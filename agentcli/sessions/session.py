@@ -20,7 +20,7 @@ from agentcli.core.text.passage import Entry, Mark, Needles
 from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.info import SessionInfo, encode_info, new_id, note, stamp
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
-from agentcli.sessions.storage.recall_index import RecallIndex
+from agentcli.sessions.storage.recall_index import SEGMENT, RecallIndex
 from agentcli.sessions.storage.records import Reader, RecordFolder, digest, tail
 from agentcli.sessions.storage.writer import INTERVAL, Outputs, Partial, Writer
 from agentcli.system.branch import branch
@@ -119,8 +119,8 @@ class Session:
         self._history = _evolved(self._history, record, self._tail)
         if (writer.exists or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
-        if not writer.waiting:
-            self._recall.add(record.seq, partial(_saved, self._shelf.folder))
+        if not writer.waiting and record.seq % SEGMENT == 0:
+            self._recall.make_segment(record.seq // SEGMENT, partial(_saved, self._shelf.folder))
         if isinstance(body, Undo):
             for said_again in lasting(before, self._history):
                 self.append(said_again)

@@ -51,15 +51,13 @@ class RecallIndex:
     _rows: dict[int, bytes] = field(default_factory=dict, repr=False)
     _making: Thread | None = field(default=None, repr=False)
 
-    def add(self, seq: int, load: Load) -> None:
-        """Note a record that was just written; if it fills a segment, a thread makes the segment's file with `load`.
+    def make_segment(self, segment: int, load: Load) -> None:
+        """Have a thread make the file of a segment, whose last record was just written, with `load`.
 
         Making it takes up to a second. Never raises: the next search makes a missing segment.
         """
-        if seq % SEGMENT:
-            return
         self.settle()
-        making = Thread(target=self._make, args=(seq // SEGMENT, load), name="recall")
+        making = Thread(target=self._make, args=(segment, load), name="recall")
         with contextlib.suppress(RuntimeError):  # the system has no more threads
             making.start()
             self._making = making

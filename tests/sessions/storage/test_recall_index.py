@@ -222,14 +222,13 @@ def test_a_disk_that_refuses_the_index_costs_nothing(tmp_path: Path, call: str) 
     index = RecallIndex(tmp_path / "recall", disk, lambda _: "")
     for seq in range(1, SEGMENT + 10):
         kept[seq] = Record(seq, "", "", "", body(seq - 1))
-        index.add(seq, kept.get)
+    index.make_segment(1, kept.get)
     assert (13, 3) in [*index.candidates(SEGMENT + 9, kept.get, [["number12"]])]
 
 
 def test_a_huge_text_may_hold_anything(tmp_path: Path) -> None:
     index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
     record = Record(1, "", "", "", Message("user", (Text("x" * (LARGEST + 1)),), 1))
-    index.add(1, lambda _: record)
     assert [*index.candidates(1, lambda _: record, [["needle"]])] == [(1, 1)]
 
 
@@ -245,12 +244,9 @@ def test_texts_are_not_looked_at_before_something_is_searched_or_a_segment_is_fu
         for seq in range(1, SEGMENT + 1)
     }
     index = RecallIndex(tmp_path / "recall", Hasty(), whole)
-    for seq in range(1, SEGMENT):
-        index.add(seq, records.get)
-    assert looked_at == []
     assert [seq for seq, _ in index.candidates(9, records.get, [["needle"]])] == [*range(9, 0, -1)]
     assert len(looked_at) == 9
-    index.add(SEGMENT, records.get)
+    index.make_segment(1, records.get)
     index.settle()
     assert len(looked_at) == len(set(looked_at)) == SEGMENT
 
@@ -263,7 +259,7 @@ def test_whoever_writes_the_last_record_of_a_segment_does_not_wait_for_its_file(
         return records[seq]
 
     index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
-    index.add(SEGMENT, load)
+    index.make_segment(1, load)
     assert not (tmp_path / "recall").exists()
     asked.set()
     index.settle()
@@ -284,7 +280,7 @@ def test_a_segment_whose_records_could_not_be_read_is_made_by_the_next_search(tm
         raise OSError(24, "Too many open files")
 
     index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
-    index.add(SEGMENT, out_of_files)
+    index.make_segment(1, out_of_files)
     assert 13 in [seq for seq, _ in index.candidates(SEGMENT, records.get, [["number13"]])]
     assert [path.name for path in (tmp_path / "recall").iterdir()] == ["000001.rows"]
 
@@ -306,8 +302,6 @@ def test_any_piece_of_any_text_is_found_whatever_its_case(texts: list[str], data
     piece = chosen[start : data.draw(st.integers(start, len(chosen)))].split("\n")[0]
     records = {n: Record(n, "", "", "", Message("user", (Text(text),), 1)) for n, text in enumerate(texts, 1)}
     index = RecallIndex(Path("/nonexistent/recall"), Hasty(), lambda _: "")
-    for record in records.values():
-        index.add(record.seq, records.get)
     regex = re.compile(f"(?i){re.escape(piece)}")
     found = {seq for seq, _ in index.candidates(len(texts), records.get, literals(regex), save=False)}
     assert {n for n, text in enumerate(texts, 1) if text.strip() and regex.search(text)} <= found
@@ -341,7 +335,7 @@ def _of_pieces(text: str, pieces: int) -> str:
 
 def test_a_file_has_the_form_that_all_versions_read(tmp_path: Path) -> None:
     index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
-    index.add(SEGMENT, spoken)
+    index.make_segment(1, spoken)
     index.settle()
     data = (tmp_path / "recall/000001.rows").read_bytes()
     assert data[:8] == b"arx1" + zlib.crc32(data[8:]).to_bytes(4, "little")
@@ -501,11 +495,11 @@ def test_segments_are_made_one_after_the_other(tmp_path: Path) -> None:
 
         folder = tmp_path / str(number)
         index = RecallIndex(folder, Hasty(), lambda _: "")
-        index.add(SEGMENT, load)
+        index.make_segment(1, load)
         Timer(0.02, asked.set).start()
         match act:
             case "add":
-                index.add(2 * SEGMENT, records.get)
+                index.make_segment(2, records.get)
             case "fill":
                 assert list(index.fill(SEGMENT, records.get)) == [], "it was made before"
             case _:
