@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
+from agentcli.context.policies import nothing_due, worth_counting
 from agentcli.context.policies.plans import Plan
-from agentcli.context.room import MOST_AT_ONCE, compactions, forced, worth_trying
-from agentcli.context.settings import ContextSettings, PolicyName
+from agentcli.context.room import MOST_AT_ONCE, compactions, due_prune, forced, worth_trying
+from agentcli.context.settings import POLICIES, ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import Window, limits_of, window_of
@@ -18,7 +20,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 
-MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000)
+MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000, context_editing=True, compacts_from=50_000)
 LIMITS = limits_of(MODEL, ContextSettings())
 SETTINGS = ContextSettings(compact_horizon=0)
 
@@ -53,6 +55,31 @@ def made(*windows: Window, boundary: bool = True, futile: int = 0) -> list[Plan]
 
 
 FULL = LIMITS.usable + 1
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("autocompact", [True, False])
+def test_nothing_is_due_exactly_if_no_policy_would_do_anything(policy: PolicyName, autocompact: bool) -> None:
+    first, skipped = Story(), 0
+    first.user("Hello.")
+    for tokens in range(100, MODEL.window + 30_000, 2_900):
+        window = of(tokens, policy, first, autocompact=autocompact, compact_horizon=30.0)
+        if nothing_due(window):
+            skipped += 1
+            assert due_prune(window, datetime.now(UTC))[0] is None
+            assert not worth_counting(window)
+            assert made(window) == made(window, boundary=False) == []
+        else:
+            assert tokens > 0.3 * MODEL.window
+    assert skipped > 10
+
+
+def test_something_may_be_due_once_the_model_has_answered() -> None:
+    story = Story()
+    story.user("Hello.")
+    assert nothing_due(of(1_000, story=story))
+    story.says("Hello!")
+    assert not nothing_due(of(1_000, story=story))
 
 
 def test_nothing_is_done_below_the_marks_or_if_it_is_switched_off() -> None:

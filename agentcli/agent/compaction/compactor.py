@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
-from agentcli.context.policies import plan_prune, policy_of, worth_counting
+from agentcli.context.policies import nothing_due, plan_prune, policy_of, worth_counting
 from agentcli.context.policies.plans import Plan
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.room import compactions, due_prune
@@ -69,6 +69,8 @@ class Compactor:
         Raises ContextError rather than send a request known not to fit.
         """
         window = self._builder.window()
+        if nothing_due(window):
+            return
         pruner, usable = policy_of(window).prune, window.usable
         if pruner and not pruner.once_a_prompt:
             # Even if a compaction follows: without this prune it would leave far less of the conversation.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
@@ -46,6 +46,10 @@ class Pruner:
 
 def _never(_: Window) -> int:
     return 0
+
+
+def _soft_mark(window: Window) -> int:
+    return window.limits.soft
 
 
 def _hard_mark(window: Window) -> int:
@@ -101,7 +105,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
         "auto": Policy(
             auto.plan,
-            auto.threshold,
+            _soft_mark,
             "compact.md",
             "snapshot",
             auto.early,
@@ -136,7 +140,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         ),
         "native": Policy(
             _own("native", "plan"),
-            _own("native", "threshold"),
+            _soft_mark,
             "compact.md",
             "snapshot",
             prune=Pruner(_own("native", "prune"), _own("native", "clears_from")),
@@ -146,7 +150,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         ),
         "provider": Policy(
             _own("provider", "plan"),
-            _own("provider", "threshold"),
+            _soft_mark,
             "compact.md",
             "snapshot",
             prune=_PRICED,
@@ -229,9 +233,25 @@ def worth_counting(window: Window) -> bool:
     """Return True if an exact count is worth a request: the estimate is close to a mark, or above the usable size but maybe wrong."""
     if window.tokens > window.usable:
         return TokenCounter(Chars4()).view(window.view) <= TOO_MUCH * window.usable
-    margin = window.settings.exact_count_margin * window.usable
-    marks = filter(None, (compacts_from(window), window.limits.hard, window.usable))
-    return any(abs(window.tokens - mark) <= margin for mark in marks)
+    return any(abs(window.tokens - mark) <= _margin(window) for mark in _marks(window))
+
+
+def nothing_due(window: Window) -> bool:
+    """Return True before the first reply while every mark is far away: then no policy clears, summarises or counts anything."""
+    messages = window.view.messages
+    if len(messages) != 1 or messages[0].role != "user" or messages[0].has_results:
+        return False
+    return window.tokens + _margin(window) < min(*_marks(window), policy_of(window).hard(window))
+
+
+def _margin(window: Window) -> float:
+    """Return the tokens around a mark within which an estimate is too rough."""
+    return window.settings.exact_count_margin * window.usable
+
+
+def _marks(window: Window) -> Sequence[int]:
+    """Return the sizes, in tokens, at which it matters how large a prompt is exactly."""
+    return [*filter(None, (compacts_from(window), window.limits.hard, window.usable))]
 
 
 TOO_MUCH = 2

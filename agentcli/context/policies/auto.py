@@ -68,15 +68,10 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     return replace(proposed, optional=True, reasons=(f"{unhurried[:-1]}, but {pays}.", *proposed.reasons))
 
 
-def threshold(window: Window) -> int:
-    """Return the size in tokens from which it compacts at a turn boundary: the soft mark."""
-    return window.limits.soft
-
-
 def early(window: Window) -> int:
     """Return the size in tokens from which it also compacts if that pays; 0 if nothing is compacted before the soft mark."""
     size = _worth_a_price(window) if _is_priced(window) else 0
-    return size if size < threshold(window) else 0
+    return size if size < window.limits.soft else 0
 
 
 def _worth_a_price(window: Window) -> int:
@@ -87,7 +82,7 @@ def _due(window: Window, forced: bool) -> PlanTrigger | None:
     """Return the mark that has been passed; none counts while auto-compaction is off."""
     if forced:
         return "manual"
-    if not window.settings.autocompact or window.tokens < threshold(window):
+    if not window.settings.autocompact or window.tokens < window.limits.soft:
         return None
     return "hard" if window.tokens >= window.limits.hard else "soft"
 
@@ -285,7 +280,7 @@ def _expected(summarised: int, settings: ContextSettings) -> int:
 def _unhurried(window: Window) -> str:
     if not window.settings.autocompact:
         return "Auto-compaction is switched off."
-    return f"{window.tokens:,} tokens are below the soft mark of {threshold(window):,}."
+    return f"{window.tokens:,} tokens are below the soft mark of {window.limits.soft:,}."
 
 
 def _not_yet(requests: float) -> str:

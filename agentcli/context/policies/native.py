@@ -40,11 +40,6 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     )
 
 
-def threshold(window: Window) -> int:
-    """Return the size in tokens from which it compacts at a turn boundary: the soft mark."""
-    return window.limits.soft
-
-
 def prune(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:
     """Make no prune of agentcli's own, because the provider clears, unless the user asks for one."""
     if pressure.forced:

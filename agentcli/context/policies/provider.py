@@ -16,8 +16,3 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     """Return the plan of `auto`, at its marks alone: a summary by the session's own model costs too much to be made early."""
     settings = replace(window.settings, compact_horizon=0.0)
     return replace(auto.plan(replace(window, settings=settings), forced=forced), policy=POLICY)
-
-
-def threshold(window: Window) -> int:
-    """Return the size in tokens from which it compacts at a turn boundary: the soft mark."""
-    return window.limits.soft
