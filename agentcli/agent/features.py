@@ -36,7 +36,6 @@ from agentcli.tools.exit_plan import Planning
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
 from agentcli.tools.recall import SessionText
-from agentcli.tools.task import Delegates
 from agentcli.tools.todo import TodoList
 from agentcli.tools.web_fetch import Reader
 
@@ -69,14 +68,7 @@ class Features(FeatureList):
         stages = CallStages(core, prepare, finish, [*chain.from_iterable(one.stages for one in with_stages)])
         core.ctx.add([offer(CallStages, stages), *chain.from_iterable(one.services for one in with_stages)])
         self.extensions = core.ctx.service(PromptExtensions) or NoExtensions()
-        subagents = Subagents(core, self.extensions, open_child)
-        delegating = SessionFeature(
-            "subagents",
-            services=[offer(Delegates, subagents)],
-            fact=subagents.interrupted,
-            notices=subagents.notices,
-            background=subagents.wait_for_background,
-        )
+        delegating = Subagents(core, self.extensions, open_child).feature
         core.ctx.add(delegating.services)
         super().__init__([*with_stages, delegating], stages)
 
@@ -108,7 +100,7 @@ class Features(FeatureList):
         yield SessionFeature("questions", services=[offer(Answers, setup.person)])
         yield SessionFeature("plan mode", services=[offer(Planning, PlanMode(core))])
         yield SessionFeature("web", services=[offer(Reader, PageReader(core))])
-        yield SessionFeature("context editing", before_request=clearing.prepare, replied=clearing.learn)
+        yield clearing.feature(core.opened_at)
 
     def _repeats(self, core: SessionCore, guard: RepeatGuard) -> SessionFeature:
         def in_view(call_id: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from agentcli.agent.feature import SessionFeature
 from agentcli.context.clearing import boundary, reported, tool_uses
 from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.event import Event, Noticed, Pruned, Recorded
@@ -33,6 +34,13 @@ class ProviderClearing:
         self._builder = builder
         self._record = record
         self._told = ""
+
+    def feature(self, opened_at: int) -> SessionFeature:
+        """Return the feature: nothing for another policy, unless a session that was open before, up to a record, may have had this one."""
+        name = "context editing"
+        if self._builder.settings.policy not in (NATIVE, PROVIDER) and not opened_at:
+            return SessionFeature(name)
+        return SessionFeature(name, before_request=self.prepare, replied=self.learn)
 
     def prepare(self) -> Iterator[Event]:
         """Before a request: report a fallback of the policy, prune what the provider no longer clears, warn the model."""

@@ -21,9 +21,11 @@ from agentcli.agent.delegation.kinds import (
 )
 from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
+from agentcli.agent.feature import SessionFeature
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt, PromptExtensions
 from agentcli.agent.setup import Children, Parent, SessionSetup
 from agentcli.agent.spending import RunLimits, Spent
+from agentcli.agent.tool_context import offer
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
@@ -41,7 +43,7 @@ from agentcli.resources import prompt
 from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh, Job
 from agentcli.tools.lib.output_buffer import OutputBuffer
-from agentcli.tools.task import Delegation
+from agentcli.tools.task import Delegates, Delegation
 
 
 class Child(Protocol):
@@ -90,6 +92,12 @@ class Subagents:
         self._journals: dict[str, Journal] = {}
         self._background: list[Job] = []
 
+    @property
+    def feature(self) -> SessionFeature:
+        """The feature of a session. Only one that was open before can have interrupted subagents."""
+        own = SessionFeature("subagents", services=[offer(Delegates, self)], background=self.wait_for_background)
+        return replace(own, fact=self.interrupted, notices=self.notices) if self._core.opened_at else own
+
     @cached_property
     def unfinished(self) -> Sequence[Unfinished]:
         """The subagents that were at work when the program ended. Read it before the session starts others."""
@@ -100,16 +108,11 @@ class Subagents:
         """Return the notice of interrupted subagents for the person, once."""
         if not self._told:
             self._told = True
-            yield from map(Noticed, interruption_notices(self._interrupted))
+            yield from map(Noticed, interruption_notices(self.unfinished))
 
     async def interrupted(self) -> str:
         """Return the reminder of interrupted subagents for the model."""
-        return reminder(self._interrupted)
-
-    @property
-    def _interrupted(self) -> Sequence[Unfinished]:
-        """The subagents that were at work when the program ended; none in a session that began in this process."""
-        return self.unfinished if self._core.opened_at else ()
+        return reminder(self.unfinished)
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
         """Run a subagent; its report is the output. Raises ToolError for a kind or a former subagent that does not exist.
