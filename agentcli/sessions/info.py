@@ -17,7 +17,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, FeatureState, Record, Settings, Title
 from agentcli.core.sanitise import harmful
-from agentcli.core.subagent_result import changed_files, spent
+from agentcli.core.subagent_result import FILES, SPENT, changed_files, spent
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"  # ascending in ASCII, so that ids sort as the numbers do
 
@@ -211,9 +211,11 @@ def _noted(info: SessionInfo, record: Record) -> SessionInfo:
         case Message(role="assistant") as message:
             info = info if info.model else replace(info, model=full_name(message))
             return _spent(info, message.usage or Usage(), message.cost)
-        case ToolResult(metadata=metadata) as result:
+        case ToolResult(metadata=metadata) as result if SPENT in metadata or FILES in metadata:
             _, usage, cost = spent(result)
             return _spent(_delegated(_changed(info, metadata), metadata), usage, cost)
+        case ToolResult(metadata=metadata):
+            return _changed(info, metadata)
         case Checkpoint(data) if data.get("cause") == "command":
             sides = [side for side in (data.get("before"), data.get("after")) if isinstance(side, dict)]
             folders = {path for side in sides for path, state in side.items() if _is_folder(state)}
