@@ -105,8 +105,8 @@ class Conversation:
         return bool(self._steering)
 
     async def waited_for_background(self, interrupt: asyncio.Event) -> bool:
-        """Wait for background work that no later turn would report; true if there is news for the model then. All such work is a job."""
-        if self._background is None or interrupt.is_set() or not self.core.jobs.all():
+        """Wait for background work that no later turn would report; true if there is news for the model then."""
+        if self._background is None or interrupt.is_set():
             return False
         return bool(await until_interrupted(interrupt, self._background()))
 

@@ -82,7 +82,13 @@ class Features(FeatureList):
         clearing = ProviderClearing(core.builder, core.record)
         yield SessionFeature("tools", (prepare,))
         yield self._repeats(core, repeats)
-        yield SessionFeature("jobs", services=[offer(Jobs, core.jobs)], news=core.jobs.news, closed=core.jobs.abandon)
+        yield SessionFeature(
+            "jobs",
+            services=[offer(Jobs, core.jobs)],
+            news=core.jobs.news,
+            background=core.jobs.wait_for_awaited,
+            closed=core.jobs.abandon,
+        )
         yield SessionFeature("folder of commands", (FolderStage(core.folder),))
         yield SessionFeature("hooks", [hooks] if hooks is not None else (), closed=core.hooks.close)
         yield SessionFeature("approval", (ApprovalStage(core.approval, prepare, ask_hooks),))

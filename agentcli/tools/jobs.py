@@ -61,6 +61,8 @@ class Job:
     end_shown: bool = False
     """True once a result has shown the job's end."""
     listener: Listener | None = None
+    awaited: bool = False
+    """True if a run that nobody continues waits for its end."""
 
     @property
     def state(self) -> str:
@@ -104,13 +106,21 @@ class Jobs:
             away.set()
         return bool(self._watched)
 
-    def adopt(self, command: str, capture: OutputBuffer, process: asyncio.Task[Ended], started: float) -> Job:
+    def adopt(
+        self,
+        command: str,
+        capture: OutputBuffer,
+        process: asyncio.Task[Ended],
+        started: float,
+        *,
+        awaited: bool = False,
+    ) -> Job:
         """Make a job of a command that runs since `started` (monotonic seconds).
 
         Its output must go to `Fresh` of the job.
         """
         job = self._new(command, capture)
-        job.started = started
+        job.started, job.awaited = started, awaited
         job.task = run_beside(_finish(job, process))
         return job
 
@@ -154,6 +164,13 @@ class Jobs:
             for job in self.finished()
         ]
         return [*heard, *ended]
+
+    async def wait_for_awaited(self) -> bool:
+        """Wait until a job that a run waits for has ended; return False if none runs."""
+        running = [job.task for job in self._jobs.values() if job.awaited and job.task and not job.task.done()]
+        if running:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        return bool(running)
 
     async def stop(self, id: str) -> Job:
         """End a job with all its processes."""

@@ -41,7 +41,7 @@ from agentcli.core.tool import Tool, ToolOutput
 from agentcli.project.extensions import BUILT_IN, AgentKind, listing_only
 from agentcli.resources import prompt
 from agentcli.system.worktrees import NoWorktree, Worktree
-from agentcli.tools.jobs import Fresh, Job
+from agentcli.tools.jobs import Fresh
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.task import Delegates, Delegation
 
@@ -90,12 +90,11 @@ class Subagents:
         self._asking = asyncio.Lock()
         self._sent: dict[str, SubagentRun] = {}
         self._journals: dict[str, Journal] = {}
-        self._background: list[Job] = []
 
     @property
     def feature(self) -> SessionFeature:
         """The feature of a session. Only one that was open before can have interrupted subagents."""
-        own = SessionFeature("subagents", services=[offer(Delegates, self)], background=self.wait_for_background)
+        own = SessionFeature("subagents", services=[offer(Delegates, self)])
         return replace(own, fact=self.interrupted, notices=self.notices) if self._core.opened_at else own
 
     @cached_property
@@ -135,13 +134,6 @@ class Subagents:
             return self._as_job(run, working)
         return await working
 
-    async def wait_for_background(self) -> bool:
-        """Wait until a subagent in the background has ended; return False if none runs."""
-        running = {job.task for job in self._background if job.task is not None and not job.task.done()}
-        if running:
-            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-        return bool(running)
-
     async def _run(self, run: SubagentRun) -> ToolOutput:
         """One subagent from its start to its report."""
         async with self._slots:
@@ -180,9 +172,8 @@ class Subagents:
         jobs, limits = self._core.jobs, self._setup.settings.limits
         capture = OutputBuffer(limits, lambda text: self._core.ctx.keep_output(run.call_id, text))
         name = f"agent {run.kind.name}: {run.work.description}"
-        job = jobs.adopt(name, capture, start_task(run.ended(working)), time.monotonic())
+        job = jobs.adopt(name, capture, start_task(run.ended(working)), time.monotonic(), awaited=True)
         run.continue_as(job, Fresh(job, limits.bash_output))
-        self._background.append(job)
         hint = " bash_output shows its report once it has ended, or waits for it; bash_stop ends it; you are told when it ends."
         return ToolOutput(
             f"The subagent works in the background as {job.id}.{hint}",
