@@ -76,9 +76,9 @@ class NestedInstructions:
         self._unreadable = unreadable
         self._left = SESSION_BYTES
 
-    def added(self, result: ToolResult, path: Path | None, traits: Traits) -> ToolResult:
+    def added(self, result: ToolResult, path: Path, traits: Traits) -> ToolResult:
         """Return the result with the instructions for its call's folders; unchanged if no file is new."""
-        if path is None or result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
+        if result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
             return result
         found = [file for file in self._found(path) if not self._unreadable(file.path)]
         if not found:

@@ -165,7 +165,8 @@ async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, An
         outcome = ToolOutput(str(error), status="error")
     except OSError as error:
         outcome = ToolOutput(f"{tool.name} failed: {error.strerror or error}.", status="error")
-    outcome = with_ignored(outcome, meant.ignored)
+    if meant.ignored:
+        outcome = with_ignored(outcome, meant.ignored)
     return replace(
         outcome,
         output=replace_surrogates(outcome.output),

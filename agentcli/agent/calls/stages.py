@@ -190,7 +190,7 @@ class NestedStage(Stage):
                 return call
             traits = self._prepare.traits_of(call.call)
             result = call.result
-            for path in call.paths or (None,):
+            for path in call.paths:
                 result = self._instructions.added(result, path, traits)
             return replace(call, result=result)
 
@@ -215,7 +215,9 @@ class Finish(Stage):
             try:
                 call = await run(call)
                 assert call.output is not None
-                output = with_remarks(with_ignored(call.output, call.ignored), call.asked.remarks)
+                output = call.output
+                if call.ignored or call.asked.remarks:
+                    output = with_remarks(with_ignored(output, call.ignored), call.asked.remarks)
             except asyncio.CancelledError:
                 output = ToolOutput(INTERRUPTED, status="interrupted")
             except (AgentError, OSError) as error:
