@@ -75,6 +75,8 @@ class ApprovalGate:
     """Additional rules that end with the turn."""
     notice: Callable[[str], object] = lambda _: None
     """Tells the person something."""
+    attended: bool = True
+    """False if no person can answer: nothing is gathered then that only a question shows."""
     _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Calls that were allowed together with an earlier one, each with its preview and the reason for the question."""
     _denied_unattended: bool = False
@@ -108,6 +110,8 @@ class ApprovalGate:
             return call.decided(replace(decision, decision="allow", rule="user:all"))
         if (decided := self._by_hooks(call, decision, await ask_hooks(ask))) is not None:
             return decided
+        if not self.attended:
+            return self._unattended(call, decision)
         ask = replace(ask, others=await self._others(later) if ask.kind != "plan" else ())
         try:
             answer = await self.approve(ask)
@@ -250,7 +254,7 @@ class ApprovalGate:
             else "input",
             always=decision.always,
             unsaved=decision.unsaved,
-            prefixes=decision.prefixes,
+            prefixes=decision.prefixes if self.attended else (),
             session=decision.session,
             edits=decision.edits,
             revise=partial(self._revised, call),

@@ -162,6 +162,7 @@ def _approval(
         switched=log.switched,
         start_of=folder.start_of,
         notice=log.tell,
+        attended=setup.person.attended,
     )
 
 

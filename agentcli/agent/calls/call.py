@@ -37,7 +37,6 @@ class Call:
     later: Sequence[ToolCall] = ()
     """The calls of the same reply that come after it."""
     tool: Tool | None = None
-    title: str = ""
     notes: tuple[str, ...] = ()
     """Texts of hooks for the model, added to the result."""
     hooked: Outcome = NOTHING
@@ -80,8 +79,8 @@ class Call:
 
     @property
     def title_now(self) -> str:
-        """The title of the call as it will run."""
-        return title_of(self.tool, self.call) if self.tool is not None else self.title
+        """The title of the call as it will run; empty if its tool is not known."""
+        return _title(self.tool, self.call) if self.tool is not None else ""
 
     def with_input(self, given: Mapping[str, Any]) -> Call:
         """Return the call with another input to run with."""
@@ -107,7 +106,8 @@ class Call:
 
     def refused(self, why: str, status: Status, hint: str = "") -> Call:
         """Return the call with the end of its way: it does not run. `hint` is the part of `why` that only the model needs."""
-        result = refusal(self.asked, why, status, self.title)
+        title = _title(self.tool, self.asked) if self.tool is not None else ""
+        result = refusal(self.asked, why, status, title)
         if hint:
             result = replace(result, metadata={**result.metadata, FOR_MODEL: hint})
         result = with_notes(result, self.notes)
@@ -163,7 +163,7 @@ def with_notes(result: ToolResult, notes: Sequence[str]) -> ToolResult:
     return replace(result, output=f"{result.output}\n{added}".lstrip("\n"))
 
 
-def title_of(tool: Tool, call: ToolCall) -> str:
+def _title(tool: Tool, call: ToolCall) -> str:
     """Return the title of a call, which is the name of its tool if its input gives none."""
     # A model may send any JSON; a title is not worth failing over.
     with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):

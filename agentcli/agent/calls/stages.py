@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from agentcli.agent.approval import ApprovalGate, AskHooks
 from agentcli.agent.buffers import UnsavedBuffers
-from agentcli.agent.calls.call import Call, Run, Stage, title_of, with_notes
+from agentcli.agent.calls.call import Call, Run, Stage, with_notes
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.instructions import NestedInstructions
 from agentcli.agent.repeats import RepeatGuard
@@ -129,7 +129,7 @@ class Prepare(Stage):
         tool = await self._find(call.asked)
         if isinstance(tool, str):
             return call.refused(tool, "error")
-        return replace(call, tool=tool, title=title_of(tool, call.asked))
+        return replace(call, tool=tool)
 
     async def _find(self, call: ToolCall) -> Tool | str:
         """Return the tool that a call means, or the reason why there is none."""
@@ -142,7 +142,7 @@ class Prepare(Stage):
         return no_tool(call.name, self._offered() or self.tools)
 
     def _prepared(self, sent: ToolCall) -> Call:
-        call = effective(sent)
+        call = effective(sent) if sent.name == CALL else sent
         if call.unreadable:
             return Call(call, call, sent.name)
         tool = self.tools.get(call.name)

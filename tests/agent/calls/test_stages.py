@@ -50,7 +50,7 @@ def test_a_call_is_prepared_with_its_tool_its_title_and_the_calls_after_it(tmp_p
     first, second = stage.prepared([READ, ToolCall("c2", "glob", {"pattern": "*"})])
     judged = asyncio.run(stage.judge(first))
     assert judged.its_tool is TOOLS["read"]
-    assert judged.title == "Read a.txt"
+    assert judged.title_now == "Read a.txt"
     assert judged.later == (second.asked,)
     assert first.tool is None
 
