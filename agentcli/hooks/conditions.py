@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def fulfils(condition: str, call: ToolCall, root: Path, traits: Mapping[str, Traits], workspace: Workspace) -> bool:
     """Return True if the call matches the rule of an `if`, or hides whether it does. Paths in it count from `root`."""
-    from agentcli.permissions.decide import by_file, facts_of
+    from agentcli.permissions.facts import by_file, facts_of
     from agentcli.permissions.rules import Rules
 
     rule = _rule(condition, str(root))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +13,12 @@ from agentcli.permissions.rules import (
     command_pattern,
     exact,
     holds_secrets,
-    parse_rule,
     path_rule,
-    reading_scope,
 )
 from agentcli.permissions.shell.assigned import Assignments, covers, split_pattern
 from agentcli.permissions.shell.command_line import CommandLine
+from agentcli.permissions.shell.covered import why_uncovered
+from agentcli.permissions.shell.effects import meanings
 from agentcli.permissions.shell.known_programs import bounded
 from agentcli.permissions.shell.parse import Command
 
@@ -64,10 +63,22 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
             return rule
         if bounded(command.words) or command.loop is not None:
             continue
-        reason = line.uncovered(rule.pattern, number)
+        reason = uncovered(rule.pattern, line, number)
         if not reason:
             return rule
     return reason
+
+
+def uncovered(pattern: str, line: CommandLine, number: int) -> str:
+    """Return the reason why a rule whose pattern matches a command of a line does not cover it; empty if it does."""
+    if line.workspace is None:
+        return "the command is not read"
+    command, folders = line.ruled[number]
+    rounds = meanings(command, folders, line.workspace)
+    if isinstance(rounds, str):
+        return rounds
+    reasons = (why_uncovered(pattern, words, folders, line.workspace) for words in rounds)
+    return next(filter(None, reasons), "")
 
 
 def _with_assignments(
@@ -103,30 +114,6 @@ def _readable(rules: Sequence[Rule], path: Path, workspace: Workspace) -> Iterat
             yield rule
 
 
-def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
-    """Return the wider rules that would allow a line together; empty if one is missing. `approved` are patterns of rules that allow commands.
-
-    What a command reads outside the workspace is offered as a folder to read; other commands do not run there.
-    """
-    plain = line.without_assignments or line
-    paths = dict.fromkeys(path for reading in plain.readings for path in reading.outside)
-    if plain.workspace is None or any(away(plain, number) for number, _ in _changing(plain)):
-        return ()
-    scopes = [reading_scope(path, plain.workspace) for path in paths]
-    patterns = line.prefixes(approved)
-    if not all(scopes) or (not patterns and (line.assigned or any(True for _ in _changing(plain)))):
-        return ()
-    read = (f"read({scope})" for scope in scopes)
-    return (*dict.fromkeys(read), *(f"{tool}({pattern})" for pattern in patterns))
-
-
-def _changing(line: CommandLine) -> Iterator[tuple[int, Command]]:
-    """Yield the commands of a line that do not only read, with their numbers."""
-    for number, (command, reading) in enumerate(zip(line.commands, line.readings, strict=True)):
-        if reading.why and not reading.outside:
-            yield number, command
-
-
 def away(line: CommandLine, number: int) -> bool:
     """Return True if a command of a line may run in a folder outside the workspace."""
     workspace = line.workspace
@@ -149,42 +136,3 @@ def sandbox_rule(rules: Sequence[Rule], line: CommandLine) -> Rule | None:
             return None
         used = next((rule for rule in found if rule.tool == SANDBOX), used)
     return used
-
-
-_MOST_PROGRAMS = 4
-"""Largest number of programs that one answer allows in the sandbox: nobody reads more names in a question."""
-
-
-def offered_in_sandbox(line: CommandLine) -> tuple[str, ...]:
-    """Return the rules that would let the programs of a line run as far as the sandbox contains them; empty if one has no plain name."""
-    names = dict.fromkeys(" ".join(text.split(" ")[: 2 if text.startswith("git ") else 1]) for text in line.acting)
-    if len(names) > _MOST_PROGRAMS or not all(map(_PLAIN_NAME.fullmatch, names)):
-        return ()
-    return tuple(f"{SANDBOX}({name} *)" for name in names)
-
-
-def with_whole_programs(line: CommandLine, offered: Sequence[str], approved: Sequence[str]) -> tuple[str, ...]:
-    """Return offered rules with one for the sandbox for each program of which this is a second kind of command.
-
-    `approved` are the patterns of the rules that allow commands already. Of such a program a person has seen more than one
-    command: its others may run, but only where the sandbox contains them.
-    """
-    fresh = [parse_rule(rule).pattern for rule in offered]
-    named = dict.fromkeys(text.split(" ")[0] for text in line.acting)
-    seen = [
-        name
-        for name in named
-        if (former := _kinds(name, approved)) and _kinds(name, fresh) - former and _PLAIN_NAME.fullmatch(name)
-    ]
-    if not seen or line.alone.why:
-        return tuple(offered)
-    wider = [f"{SANDBOX}({name} *)" for name in seen]
-    return (*(rule for rule in offered if not rule.startswith(tuple(f"{SANDBOX}({name} " for name in seen))), *wider)
-
-
-def _kinds(name: str, patterns: Sequence[str]) -> set[str]:
-    return {one for one in patterns if one.startswith(f"{name} ") and one.count(" ") > 1}
-
-
-_PLAIN_NAME = re.compile(r"git [a-z][a-z-]*|[\w./][\w./+-]*", re.ASCII)
-"""The name of a program, or the command of git: a name with another character might be a pattern."""

@@ -345,3 +345,13 @@ def entries_of(folder: str) -> Iterator[os.DirEntry[str]]:
             yield from entries
     except OSError:
         return
+
+
+def entries_below(top: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield everything below a folder, breadth first, without entering git's own folder or links."""
+    waiting = [str(top)]
+    for folder in waiting:
+        for entry in entries_of(folder):
+            yield entry
+            if entry.is_dir(follow_symlinks=False) and entry.name != ".git":
+                waiting.append(entry.path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 _given = ""
@@ -30,7 +30,11 @@ def search_path() -> str:
 
 def trusted_path(path: str, workspace: Iterable[Path]) -> str:
     """Return a search path without its empty and relative entries and without entries inside the workspace."""
-    closed = tuple(untrusted(workspace))
+    return path_outside(path, tuple(untrusted(workspace)))
+
+
+def path_outside(path: str, closed: Sequence[str]) -> str:
+    """Return a search path without its empty and relative entries and without entries inside the folders that are closed."""
     kept = (entry for entry in path.split(os.pathsep) if os.path.isabs(entry) and not lies_in(entry, closed))
     # An empty PATH means the current folder to some programs, and so does a missing one.
     return os.pathsep.join(dict.fromkeys(kept)) or os.defpath
@@ -40,7 +44,7 @@ def find_program(name: str, workspace: Iterable[Path] = (), path: str | None = N
     """Return the absolute path of a program outside the workspace, or an empty string. `path` replaces PATH."""
     outside = (*workspace, *_workspace)
     closed = tuple(untrusted(outside))
-    entries = trusted_path(search_path() if path is None else path, outside).split(os.pathsep)
+    entries = path_outside(search_path() if path is None else path, closed).split(os.pathsep)
     found = (located(name, entry, Path("/")) for entry in entries)
     return next((file for file in found if file and not lies_in(file, closed)), "")
 

@@ -76,7 +76,7 @@ MORE_THAN_NOTHING = {
     "context.tokens.estimators.Shannon.rate": 1.1,
     "context.tokens.estimators.Shannon.per_message": 5.5,
     "context.view.Block.compactable": True,
-    "permissions.decide.CallFacts.changes": True,
+    "permissions.facts.CallFacts.changes": True,
     "permissions.denied.commands.GitVerdict.masked": True,
     "permissions.denied.files.Held.known": True,
     "permissions.denied.files.Hidden.complete": True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -19,12 +20,11 @@ from agentcli.permissions.paths import (
 from agentcli.permissions.readonly.fed import fed_command, fed_files
 from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
 from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
-from agentcli.permissions.readonly.searches import find_reads, objection, search_of
-from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.readonly.table import READERS, SEARCHING, find_reads
 from agentcli.permissions.shell.effects import meanings
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Command
-from agentcli.system.programs import lies_in, located, trusted_path, untrusted
+from agentcli.system.programs import lies_in, located, path_outside, untrusted
 
 _BRACKETS = {"[": "]", "[[": "]]"}
 _PATHS = frozenset({"path", "entry", "rev", "range", "archive", "object"})
@@ -45,31 +45,119 @@ class Reading:
     outside: tuple[Path, ...] = ()
 
 
-def read_only(commands: Sequence[Command], workspace: Workspace) -> tuple[Reading, ...]:
-    """Return the verdicts on the commands of a plain line, in order; `cd` moves the commands after it."""
-    return tuple(reading for reading, _ in read_in_turn(commands, workspace))
+class Reader:
+    """Judges whether commands only read, at one moment: each command once in the folders that it may run in."""
 
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._known: dict[tuple[object, ...], Reading] = {}
 
-def read_in_turn(commands: Sequence[Command], workspace: Workspace) -> list[tuple[Reading, tuple[Path, ...]]]:
-    """Return the verdict on each command of a plain line, with the folders that it may run in."""
-    readings: list[Reading] = []
-    places: list[tuple[Path, ...]] = []
-    folders: tuple[Path, ...] = (workspace.cwd,)
-    for number, command in enumerate(commands):
-        places.append(folders)
-        xargs = command.words[0] == "xargs" and command.bare and not (command.loop or command.globs)
-        readings.append(
-            _fed(commands, number, folders, workspace) if xargs else _read_only(command, folders, workspace)
-        )
-        if command.words[0] == "cd" and (not readings[-1].why or readings[-1].outside):
-            following = commands[number + 1].joint if number + 1 < len(commands) else ""
-            folders = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
-    return list(zip(readings, places, strict=True))
+    def of(self, command: Command, folders: tuple[Path, ...]) -> Reading:
+        """Return the verdict on a command that may run in any of the folders."""
+        key = command.words, command.bare, command.globs, command.loop, folders
+        if key not in self._known:
+            self._known[key] = self._read_only(command, folders)
+        return self._known[key]
 
+    def in_turn(self, commands: Sequence[Command]) -> list[tuple[Reading, tuple[Path, ...]]]:
+        """Return the verdict on each command of a plain line, with the folders that it may run in; `cd` moves the commands after it."""
+        found: list[tuple[Reading, tuple[Path, ...]]] = []
+        folders: tuple[Path, ...] = (self._workspace.cwd,)
+        for number, command in enumerate(commands):
+            xargs = command.words[0] == "xargs" and command.bare and not (command.loop or command.globs)
+            reading = self._fed(commands, number, folders) if xargs else self.of(command, folders)
+            found.append((reading, folders))
+            if command.words[0] == "cd" and (not reading.why or reading.outside):
+                following = commands[number + 1].joint if number + 1 < len(commands) else ""
+                folders = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
+        return found
 
-def reading_of(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
-    """Return the verdict on a command that may run in any of the folders."""
-    return _read_only(command, folders, workspace)
+    def _read_only(self, command: Command, folders: tuple[Path, ...]) -> Reading:
+        if not command.bare:
+            return Reading("the command's name is quoted or escaped")
+        if command.globs or command.loop:
+            return Reading("uses cd in a loop") if command.words[0] == "cd" else self._meant(command, folders)
+        name, *arguments = command.words
+        if name in _BRACKETS:
+            if arguments[-1:] != [_BRACKETS[name]]:
+                return Reading(f"{name} without {_BRACKETS[name]}")
+            name, arguments = "test", arguments[:-1]
+        if name == "cd":
+            return _cd(arguments, folders, self._workspace)
+        if "/" not in name and (why := self._chosen_by_workspace(name, arguments, folders)):
+            return Reading(why)
+        if name == "git":
+            return _git(arguments, folders, self._workspace)
+        if name == "find" and arguments not in (["--version"], ["--help"]):
+            found = find_reads(arguments)
+            return Reading(found) if isinstance(found, str) else _values(found, folders, self._workspace)
+        if "/" in name:
+            return Reading(f"{name} is called by its path")
+        if name not in READERS:
+            return Reading(f"{name} may change files")
+        if arguments in (["--version"], ["--help"]) and not any(shape.unless for shape in READERS[name]):
+            return Reading()
+        fitting = fit(READERS[name], arguments)
+        if isinstance(fitting, str):
+            return Reading(_misfit(name, fitting, READERS[name]))
+        shape, found = fitting
+        if present := _present(shape.unless, folders):
+            return Reading(f"{present} may choose what {name} runs")
+        reading = _values(found, folders, self._workspace)
+        if reading.why and not reading.outside:
+            return reading
+        recursion = _recursion(name, arguments, found, folders, self._workspace)
+        if reading.why and recursion.why and not recursion.protected:
+            return replace(reading, outside=())
+        return recursion if recursion.why else reading
+
+    def _fed(self, commands: Sequence[Command], number: int, folders: tuple[Path, ...]) -> Reading:
+        """Return the verdict on an `xargs`: it may run a reading command on files that a search in the workspace lists."""
+        inner = fed_command(commands, number)
+        if isinstance(inner, str):
+            return Reading(inner)
+        fed = fed_files(commands, number, folders, self._workspace)
+        if why := self._chosen_by_workspace("xargs", (), folders) or (fed if isinstance(fed, str) else ""):
+            return Reading(why)
+        return self._read_only(inner, folders)
+
+    def _meant(self, command: Command, folders: tuple[Path, ...]) -> Reading:
+        """Return the verdict on a command with file names in place of patterns, for every round of its loop."""
+        worst: list[Reading] = []
+        patterns = (*command.words, *command.loop.words) if command.loop else command.words
+        if not shows_no_content(command.words) and (
+            named := next(filter(None, map(could_name_protected, patterns)), "")
+        ):
+            return Reading(f"{named} may match a protected file", protected=True)
+        rounds = meanings(command, folders, self._workspace)
+        if isinstance(rounds, str):
+            return Reading(rounds)
+        for words in rounds:
+            worst.append(self._read_only(Command(words, command.joint, command.bare), folders))
+        return _together(worst)
+
+    def _chosen_by_workspace(self, name: str, arguments: Iterable[str], folders: Sequence[Path]) -> str:
+        """Return the reason why the workspace may choose the program a command starts, or the empty string."""
+        if name in _BUILTINS - _LOOKING_UP:
+            return ""
+        closed, trusted = self._trusted
+        paths = (self._workspace.path, trusted)
+        if name in _LOOKING_UP:
+            # They would search the PATH of commands that run without asking, and so miss these programs.
+            for word in arguments:
+                if file := _inside(word, folders, paths, closed):
+                    return f"{word} is {file}, in the workspace, where {name} looks only when it is allowed"
+        if name in _BUILTINS:
+            return ""
+        if file := _inside(name, folders, paths, closed):
+            return f"{name} is {file}, a program in the workspace"
+        return _by_shim(name, located(name, trusted, self._workspace.cwd), folders, self._workspace)
+
+    @cached_property
+    def _trusted(self) -> tuple[tuple[str, ...], str]:
+        """The folders that programs are not taken from, and the search path outside of them."""
+        closed = tuple(untrusted(self._workspace.resolved_roots))
+        return closed, path_outside(self._workspace.path, closed)
 
 
 def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:
@@ -78,76 +166,11 @@ def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bo
     return moved if sure and not piped else tuple(dict.fromkeys((*folders, *moved)))
 
 
-def _read_only(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
-    if not command.bare:
-        return Reading("the command's name is quoted or escaped")
-    if command.globs or command.loop:
-        return Reading("uses cd in a loop") if command.words[0] == "cd" else _meant(command, folders, workspace)
-    name, *arguments = command.words
-    if name in _BRACKETS:
-        if arguments[-1:] != [_BRACKETS[name]]:
-            return Reading(f"{name} without {_BRACKETS[name]}")
-        name, arguments = "test", arguments[:-1]
-    if name == "cd":
-        return _cd(arguments, folders, workspace)
-    if "/" not in name and (why := chosen_by_workspace(name, arguments, folders, workspace)):
-        return Reading(why)
-    if name == "git":
-        return _git(arguments, folders, workspace)
-    if name == "find" and arguments not in (["--version"], ["--help"]):
-        found = find_reads(arguments)
-        return Reading(found) if isinstance(found, str) else _values(found, folders, workspace)
-    if "/" in name:
-        return Reading(f"{name} is called by its path")
-    if name not in READERS:
-        return Reading(f"{name} may change files")
-    if arguments in (["--version"], ["--help"]) and not any(shape.unless for shape in READERS[name]):
-        return Reading()
-    fitting = fit(READERS[name], arguments)
-    if isinstance(fitting, str):
-        return Reading(_misfit(name, fitting, READERS[name]))
-    shape, found = fitting
-    if present := _present(shape.unless, folders):
-        return Reading(f"{present} may choose what {name} runs")
-    reading = _values(found, folders, workspace)
-    if reading.why and not reading.outside:
-        return reading
-    recursion = _recursion(name, arguments, found, folders, workspace)
-    if reading.why and recursion.why and not recursion.protected:
-        return replace(reading, outside=())
-    return recursion if recursion.why else reading
-
-
 def _misfit(name: str, problem: str, shapes: Sequence[Shape]) -> str:
     """Return the reason why a call of a program is not known to only read, without the detail if the program reads only by exception."""
     if not problem or all(shape.needs or shape.operands.startswith("=") for shape in shapes):
         return f"{name} may change files"
     return f"{name} {problem}" if problem.startswith("-") else f"{name}: {problem}"
-
-
-def _fed(commands: Sequence[Command], number: int, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
-    """Return the verdict on an `xargs`: it may run a reading command on files that a search in the workspace lists."""
-    inner = fed_command(commands, number)
-    if isinstance(inner, str):
-        return Reading(inner)
-    fed = fed_files(commands, number, folders, workspace)
-    if why := chosen_by_workspace("xargs", (), folders, workspace) or (fed if isinstance(fed, str) else ""):
-        return Reading(why)
-    return _read_only(inner, folders, workspace)
-
-
-def _meant(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
-    """Return the verdict on a command with file names in place of patterns, for every round of its loop."""
-    worst: list[Reading] = []
-    patterns = (*command.words, *command.loop.words) if command.loop else command.words
-    if not shows_no_content(command.words) and (named := next(filter(None, map(could_name_protected, patterns)), "")):
-        return Reading(f"{named} may match a protected file", protected=True)
-    rounds = meanings(command, folders, workspace)
-    if isinstance(rounds, str):
-        return Reading(rounds)
-    for words in rounds:
-        worst.append(_read_only(Command(words, command.joint, command.bare), folders, workspace))
-    return _together(worst)
 
 
 def shows_no_content(words: Sequence[str]) -> bool:
@@ -158,6 +181,13 @@ def shows_no_content(words: Sequence[str]) -> bool:
     fitting = fit(READERS[name], arguments) if READERS.get(name) else ""
     kinds = {kind for kind, _ in fitting[1]} if not isinstance(fitting, str) else set()
     return "entry" in kinds and kinds.isdisjoint(_PATHS - {"entry"})
+
+
+def fits_reading(name: str, values: Sequence[str]) -> bool:
+    """Return True if the arguments are those with which a program only reads, wherever that is."""
+    if name == "find":
+        return not isinstance(find_reads(values[1:]), str)
+    return name in READERS and not isinstance(fit(READERS[name], values[1:]), str)
 
 
 def _together(readings: Sequence[Reading]) -> Reading:
@@ -251,6 +281,10 @@ def _recursion(
     name: str, arguments: list[str], found: Found, folders: tuple[Path, ...], workspace: Workspace
 ) -> Reading:
     """Return the verdict on a recursive search: it must ask if it would reach a file that needs permission."""
+    if name not in SEARCHING:
+        return Reading()
+    from agentcli.permissions.readonly.searches import objection, search_of
+
     search = search_of(name, arguments, found)
     if search is None:
         return Reading()
@@ -279,31 +313,16 @@ _NODE = word_set("corepack node npm npx pnpm yarn")
 """Programs whose version `package.json` may select, too."""
 
 
-def chosen_by_workspace(name: str, arguments: Iterable[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why the workspace may choose the program a command starts, or the empty string."""
-    if name in _LOOKING_UP:
-        # They would search the PATH of commands that run without asking, and so miss these programs.
-        for word in arguments:
-            if file := _inside(word, folders, workspace):
-                return f"{word} is {file}, in the workspace, where {name} looks only when it is allowed"
-    if name in _BUILTINS:
-        return ""
-    if file := _inside(name, folders, workspace):
-        return f"{name} is {file}, a program in the workspace"
-    return _by_shim(name, folders, workspace)
-
-
-def _inside(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the program that a name leads to if it lies in the workspace, or the empty string."""
-    closed = tuple(untrusted(workspace.resolved_roots))
+def _inside(name: str, folders: Sequence[Path], paths: Sequence[str], closed: Sequence[str]) -> str:
+    """Return the program in a closed folder that a name leads to by one of the search paths, or the empty string."""
     if "/" in name:
         return ""
-    files = (located(name, path, folder) for folder in folders for path in (workspace.path, _trusted(workspace)))
+    files = (located(name, path, folder) for folder in folders for path in paths)
     return next((file for file in files if file and lies_in(file, closed)), "")
 
 
-def _by_shim(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
-    file = located(name, _trusted(workspace), workspace.cwd)
+def _by_shim(name: str, file: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why `file`, to which a name leads, may start what the workspace chooses, or the empty string."""
     real = os.path.realpath(file) if file else ""
     named = {part for path in (file, real) for part in path.split("/")[:-1]}
     if not file or not ("shims" in named or os.path.basename(real) in _SHIMS):
@@ -316,10 +335,6 @@ def _by_shim(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
         if choice := next((choice for choice in choosing if os.path.lexists(folder / choice)), ""):
             return f"{folder / choice} may choose what {name} starts ({file} is a shim)"
     return ""
-
-
-def _trusted(workspace: Workspace) -> str:
-    return trusted_path(workspace.path, workspace.resolved_roots)
 
 
 Looks = Literal["", "only", "also"]

@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, judge_path
-from agentcli.permissions.readonly.searches import below
+from agentcli.permissions.paths import Workspace, entries_below, judge_path
 from agentcli.permissions.shell.parse import Command
 
 _PASSING = {
@@ -103,7 +102,7 @@ def _files(tops: Sequence[str], folders: Sequence[Path], workspace: Workspace) -
     files: list[str] = []
     left = workspace.limits.walk
     for top in (folder / each for folder in folders for each in tops):
-        for entry in below(top):
+        for entry in entries_below(top):
             left -= 1
             relative = os.path.relpath(entry.path, top)
             if left < 0:

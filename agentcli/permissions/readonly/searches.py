@@ -1,15 +1,15 @@
-"""Recursive searches: the files that they open without naming them, and the paths that `find` reads."""
+"""Recursive searches: the files that they open without naming them."""
 
 from __future__ import annotations
 
 import fnmatch
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.paths import Workspace, entries_of, judge_path, names_protected
+from agentcli.permissions.paths import Workspace, entries_below, judge_path, names_protected
 from agentcli.permissions.readonly.option_grammar import Found
 from agentcli.permissions.shell.known_programs import word_set
 
@@ -47,7 +47,7 @@ def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tup
     """Return the reason why the search must ask, and True if a protected file is that reason; an empty reason if it may run."""
     for top in tops:
         left = workspace.limits.walk
-        for entry in below(top):
+        for entry in entries_below(top):
             left -= 1
             if search.follows and entry.is_symlink():
                 verdict = judge_path(entry.path, workspace, write=False)
@@ -141,47 +141,3 @@ def _lines(file: Path) -> list[str]:
             return [line.decode("utf-8", "replace").strip() for line in opened.read(1_000_000).split(b"\n")]
     except OSError:
         return []
-
-
-def below(top: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield everything below a folder, breadth first, without entering git's own folder or links."""
-    waiting = [str(top)]
-    for folder in waiting:
-        for entry in entries_of(folder):
-            yield entry
-            if entry.is_dir(follow_symlinks=False) and entry.name != ".git":
-                waiting.append(entry.path)
-
-
-_FIND_FLAGS = word_set("""
--print -print0 -ls -prune -true -false -quit -daystart -noleaf -empty -readable -writable -executable -nouser
--nogroup -depth -mount -xdev -not -a -and -o -or ! ( ) ,
-""")
-_FIND_TESTS = word_set("""
--name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -size -mtime -mmin -atime
--amin -ctime -cmin -newermt -perm -user -group -uid -gid -links -inum -maxdepth -mindepth -printf -lname -ilname
--fstype -used
-""")
-_FIND_FILES = word_set("""
--newer -anewer -cnewer -samefile
-""")
-
-
-def find_reads(arguments: Sequence[str]) -> list[tuple[str, str]] | str:
-    """Return the paths that a `find` without actions reads, or the reason why it may do more."""
-    found: list[tuple[str, str]] = []
-    waiting = list(reversed(arguments))
-    while waiting and (waiting[-1] in ("-H", "-P") or not waiting[-1].startswith(("-", "(", "!", ","))):
-        word = waiting.pop()
-        if not word.startswith("-"):
-            found.append(("path", word))
-    while waiting:
-        word = waiting.pop()
-        if word in _FIND_FLAGS:
-            continue
-        if word not in _FIND_TESTS | _FIND_FILES:
-            return f"find {word} is not known to only read"
-        if not waiting:
-            return f"find {word} has no value"
-        found.append(("path" if word in _FIND_FILES else "text", waiting.pop()))
-    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentcli.permissions.readonly.option_grammar import ANYTHING, Shape
 from agentcli.permissions.shell.known_programs import word_set
 
@@ -272,3 +274,39 @@ READERS: dict[str, tuple[Shape, ...]] = {
     ),
     "dpkg": (Shape("-lLsS --list --listfiles --status", "text*", needs="-l -L -s -S --list --listfiles --status"),),
 }
+
+SEARCHING = word_set("grep egrep fgrep rg diff")
+"""Programs that may open files of whole folders without naming them: `searches.py` tells which calls do, and what they open."""
+
+_FIND_FLAGS = word_set("""
+-print -print0 -ls -prune -true -false -quit -daystart -noleaf -empty -readable -writable -executable -nouser
+-nogroup -depth -mount -xdev -not -a -and -o -or ! ( ) ,
+""")
+_FIND_TESTS = word_set("""
+-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -size -mtime -mmin -atime
+-amin -ctime -cmin -newermt -perm -user -group -uid -gid -links -inum -maxdepth -mindepth -printf -lname -ilname
+-fstype -used
+""")
+_FIND_FILES = word_set("""
+-newer -anewer -cnewer -samefile
+""")
+
+
+def find_reads(arguments: Sequence[str]) -> list[tuple[str, str]] | str:
+    """Return the paths that a `find` without actions reads, or the reason why it may do more."""
+    found: list[tuple[str, str]] = []
+    waiting = list(reversed(arguments))
+    while waiting and (waiting[-1] in ("-H", "-P") or not waiting[-1].startswith(("-", "(", "!", ","))):
+        word = waiting.pop()
+        if not word.startswith("-"):
+            found.append(("path", word))
+    while waiting:
+        word = waiting.pop()
+        if word in _FIND_FLAGS:
+            continue
+        if word not in _FIND_TESTS | _FIND_FILES:
+            return f"find {word} is not known to only read"
+        if not waiting:
+            return f"find {word} has no value"
+        found.append(("path" if word in _FIND_FILES else "text", waiting.pop()))
+    return found

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from agentcli.permissions.readonly.option_grammar import fit
-from agentcli.permissions.readonly.searches import find_reads
-from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.readonly.commands import fits_reading
 from agentcli.permissions.shell.containable import STREAMS, fits_reader
 from agentcli.permissions.shell.inert import OF_THE_SHELL
 from agentcli.permissions.shell.parse import Part, parse
@@ -29,10 +25,3 @@ def only_reads(part: Part) -> bool:
         or fits_reading(name, values)
         or (name == "git" and len(values) > 1 and fits_reader(values))
     )
-
-
-def fits_reading(name: str, values: Sequence[str]) -> bool:
-    """Return True if the arguments are those with which a program only reads, wherever that is."""
-    if name == "find":
-        return not isinstance(find_reads(values[1:]), str)
-    return name in READERS and not isinstance(fit(READERS[name], values[1:]), str)

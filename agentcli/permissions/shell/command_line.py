@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcli.permissions.paths import (
     Workspace,
@@ -15,17 +16,15 @@ from agentcli.permissions.paths import (
 )
 from agentcli.permissions.readonly.commands import (
     Looks,
+    Reader,
     Reading,
     looks_at_machine,
-    read_in_turn,
 )
 from agentcli.permissions.readonly.fed import fed_files
 from agentcli.permissions.readonly.table import READERS
-from agentcli.permissions.shell.acting import acting_parts
-from agentcli.permissions.shell.assigned import Assignments, leading, without_assignments
+from agentcli.permissions.shell.assigned import Assignments, without_assignments
 from agentcli.permissions.shell.consequences import named_consequence
 from agentcli.permissions.shell.containable import ASKED, Containment, containment
-from agentcli.permissions.shell.covered import leads_away, uncovered
 from agentcli.permissions.shell.effects import (
     CHANGING,
     DISCARDING,
@@ -35,9 +34,8 @@ from agentcli.permissions.shell.effects import (
     meanings,
     replaces_files,
 )
-from agentcli.permissions.shell.flow import Run, runs_of
 from agentcli.permissions.shell.hiding import hides, may_run, spelled
-from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved
+from agentcli.permissions.shell.known_programs import KNOWN, MOVES, WRAPPERS, is_interpreter, never_saved
 from agentcli.permissions.shell.parse import (
     UNKNOWN,
     Command,
@@ -48,10 +46,11 @@ from agentcli.permissions.shell.parse import (
     started,
     starts_in_background,
 )
-from agentcli.permissions.shell.prefixes import local_requests, script_of, whole_program, wider
 from agentcli.permissions.shell.protected import MOST_FOLDERS, folders_of, why_protected
-from agentcli.permissions.shell.reaching import reach
 from agentcli.permissions.shell.strict import NotPlain, read_plain
+
+if TYPE_CHECKING:
+    from agentcli.permissions.shell.flow import Run
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,8 @@ class CommandLine:
     """Reason why it can only destroy."""
     workspace: Workspace | None = field(default=None, repr=False)
     """The workspace it was analysed for; None if it was refused unread."""
+    reader: Reader | None = field(default=None, repr=False, compare=False)
+    """Judge of its commands, for that workspace."""
     assigned: Mapping[int, Assignments] = field(default_factory=dict)
     """Variables set for single commands, by the number of the command in the line without them."""
     without_assignments: CommandLine | None = None
@@ -93,11 +94,15 @@ class CommandLine:
         """Reason why it acts outside the workspace, on others' files or as root; empty if it does not."""
         if self.workspace is None or self.workspace.destroys or self.harmless:
             return ""
+        from agentcli.permissions.shell.reaching import reach  # only what allows everything asks
+
         return reach(self.text, self.workspace)
 
     @cached_property
     def followed(self) -> tuple[Run, ...] | None:
         """Every command as it may run, with the values of variables; None if the line is too deep to follow."""
+        from agentcli.permissions.shell.flow import runs_of  # most lines are understood without it
+
         runs = runs_of(self.text, self.workspace) if self.workspace is not None else []
         return None if runs is None else tuple(runs)
 
@@ -136,16 +141,26 @@ class CommandLine:
         """Verdict on the line in the sandbox. It walks folders, so it is computed only if a mode asks for it."""
         if self.workspace is None or not self.workspace.sandboxed or self.destroys or self.protected:
             return ASKED
+        reader = self.reader or Reader(self.workspace)
         parts, whole = self._running
-        return containment(self.text, parts, whole, bool(self.commands), self._places(parts), self.workspace)
+        return containment(self.text, parts, whole, bool(self.commands), self._places(parts), self.workspace, reader)
 
     @cached_property
     def _running(self) -> tuple[tuple[Part, ...], bool]:
         """Its commands without texts that are only completed, and whether these are all that it runs."""
         return contents(self.text, completions=False) if "complete" in self.text else (self.parts, self.whole)
 
+    @property
+    def _stays(self) -> bool:
+        """True if no command of it can move to another folder."""
+        names = [part.words[0] for part in self.parts if part.words]
+        plain = all(name.known and not name.loose for name in names)
+        return bool(self.commands) and plain and not any(os.path.basename(name.text) in MOVES for name in names)
+
     def _places(self, parts: Sequence[Part]) -> tuple[tuple[Path, ...], ...]:
         """For each part the folders that it may run in: by the moves before it, or all that the line moves to."""
+        if self._stays:
+            return (self.places,) * len(parts)
         ran: dict[tuple[str, ...], tuple[Path, ...]] = {}
         for run in self.followed or ():
             ran[run.words] = (*ran.get(run.words, ()), *run.folders)
@@ -166,6 +181,8 @@ class CommandLine:
 
     @cached_property
     def _acting(self) -> list[Part]:
+        from agentcli.permissions.shell.acting import acting_parts  # only rules for the sandbox need it
+
         return acting_parts(self.text)
 
     @cached_property
@@ -177,13 +194,15 @@ class CommandLine:
         """
         if self.workspace is None:
             return ASKED
+        from agentcli.permissions.shell.covered import leads_away  # the tables of all options
+
         serves = starts_in_background(self.text)
         workspace = replace(self.workspace, tmp=None, loopback=self.workspace.loopback if serves else None)
         words = (piece.text for part in self._acting for piece in part.words[1:])
         away = next((word for word in words if leads_away(word, self.places, workspace)), "")
         if why := self._discards or (f"{away} is outside the workspace" if away else ""):
             return Containment(why)
-        return replace(self, workspace=workspace).contained
+        return replace(self, workspace=workspace, reader=None).contained
 
     @cached_property
     def unsaved(self) -> str:
@@ -216,70 +235,6 @@ class CommandLine:
         if any(judge_path(str(place), workspace, write=False).verdict != "free" for place in places):
             return command, folders
         return replace(command, words=words), tuple(places)
-
-    def prefixes(self, approved: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the patterns of the wider rules that would allow the line, one for each program that does not only read.
-
-        There are none if one is missing. `approved` are the patterns of the rules that allow commands already.
-        """
-        plain = self.without_assignments or self
-        if self.protected or self.destroys or not plain.commands:
-            return ()
-        patterns = [
-            plain.wider_rule(number, approved, self.assigned.get(number))
-            for number, reading in enumerate(plain.readings)
-            if (reading.why and not reading.outside) or number in self.assigned
-        ]
-        return tuple(dict.fromkeys(patterns)) if all(patterns) else ()
-
-    def wider_rule(self, number: int, approved: Sequence[str], given: Assignments | None) -> str:
-        """Return the pattern of a wider rule for a command that gets these variables; empty if there is none."""
-        if not given:
-            return self._wider(number, approved)
-        if self.workspace is None:
-            return ""
-        lead = leading(given, self.folders[number], self.workspace)
-        only_reads = not self.readings[number].why
-        rest = f"{self.commands[number].words[0]} *" if only_reads else self._wider(number, approved)
-        return f"{lead} {rest}" if lead and rest else ""
-
-    def _wider(self, number: int, approved: Sequence[str]) -> str:
-        """Return the pattern of a wider rule for a command: it names all words up to the last one that a wildcard would not cover."""
-        command, folders = self.ruled[number]
-        if not command.bare or self.workspace is None:
-            return ""
-        pattern = (
-            script_of(command.words, folders, self.workspace)
-            or local_requests(command.words)
-            or whole_program(command.words, approved, folders, self.workspace)
-            or wider(command.words, self.inside[number])
-        )
-        if not pattern or self.inside[number]:
-            return pattern
-        workspace = self.workspace
-        if any(leads_away(word, folders, workspace) for word in command.words[1 : len(pattern.split()) - 1]):
-            return ""
-        named = len(pattern.split()) - 1
-        while self.uncovered(pattern, number):
-            named += 1
-            last, after = command.words[:named][-1], command.words[named : named + 1]
-            named += last.startswith("-") and "=" not in last and not "".join(after).startswith("-")  # with its value
-            words = command.words[:named]
-            if named > min(len(command.words) + 1, _NAMED_WORDS) or any(_UNNAMEABLE.search(word) for word in words):
-                return ""
-            pattern = f"{' '.join(words)} *"
-        return pattern
-
-    def uncovered(self, pattern: str, number: int) -> str:
-        """Return the reason why a rule whose pattern matches a command does not cover it; empty if it does."""
-        if self.workspace is None:
-            return "the command is not read"
-        command, folders = self.ruled[number]
-        rounds = meanings(command, folders, self.workspace)
-        if isinstance(rounds, str):
-            return rounds
-        reasons = (uncovered(pattern, words, folders, self.workspace) for words in rounds)
-        return next(filter(None, reasons), "")
 
     @cached_property
     def spellings(self) -> tuple[str, ...]:
@@ -317,9 +272,6 @@ class CommandLine:
         return tuple(texts)
 
 
-_NAMED_WORDS = 8
-"""Largest number of words that an offered rule may name."""
-_UNNAMEABLE = re.compile(r"[\s*\\]|\A\Z")
 _ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\S)*""")
 
 
@@ -335,18 +287,32 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     obstacle, commands = (read.why, ()) if isinstance(read, NotPlain) else ("", read)
     if len(commands) > limits.parts:
         obstacle, commands = f"the line has more than {limits.parts} commands", ()
-    in_turn = read_in_turn(commands, workspace)
+    reader = Reader(workspace)
+    in_turn = reader.in_turn(commands)
     readings = tuple(reading for reading, _ in in_turn)
     inside = tuple(
         command.words[0] in CHANGING and changes_inside_all(command, folders, workspace)
         for command, (_, folders) in zip(commands, in_turn, strict=True)
     )
     meant = _meant(commands, in_turn, workspace)
-    protected = why_protected(text, readings, parts, workspace)
+    protected = why_protected(text, readings, parts, workspace, reader)
     destroys = "" if workspace.destroys else destruction(text, parts, workspace)
     ran_in = tuple(folders for _, folders in in_turn)
     line = CommandLine(
-        text, "", parts, whole, commands, readings, inside, ran_in, obstacle, protected, meant, destroys, workspace
+        text,
+        "",
+        parts,
+        whole,
+        commands,
+        readings,
+        inside,
+        ran_in,
+        obstacle,
+        protected,
+        meant,
+        destroys,
+        workspace,
+        reader,
     )
     found = None if commands else without_assignments(text)
     if found is None:

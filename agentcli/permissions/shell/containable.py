@@ -12,14 +12,14 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import UndoCover, Workspace, could_name_protected, judge_path, names_protected
-from agentcli.permissions.readonly.commands import reading_of
+from agentcli.permissions.readonly.commands import Reader
 from agentcli.permissions.readonly.git_table import GIT_READERS
 from agentcli.permissions.readonly.option_grammar import fit
 from agentcli.permissions.shell.effects import CHANGING, changes_inside, git_placed, records_in_git
 from agentcli.permissions.shell.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
 from agentcli.permissions.shell.loopback import network_problem
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
-from agentcli.permissions.shell.private_tmp import seen_parts, seen_path, seen_text
+from agentcli.permissions.shell.private_tmp import TOP, seen_line
 
 _OUTSIDE = word_set("""
 sudo doas su pkexec runuser systemctl service launchctl crontab at batch kill killall pkill skill reboot shutdown halt poweroff init
@@ -67,6 +67,7 @@ def containment(
     plain: bool,
     places: Sequence[Sequence[Path]],
     workspace: Workspace,
+    reader: Reader,
 ) -> Containment:
     """Judge a line as it would run in the sandbox.
 
@@ -76,15 +77,15 @@ def containment(
     if not whole and not _all_held(workspace):
         return Containment("hides what it runs")
     written = parts
-    text, parts = seen_text(text, workspace), seen_parts(parts, workspace)
-    places = [[seen_path(folder, workspace) for folder in folders] for folders in places]
+    if _looks_different(text, parts, places, workspace):
+        text, parts, places = seen_line(text, parts, places, workspace)
     folders = list(dict.fromkeys(chain.from_iterable(places))) or [workspace.cwd]
     if any(_outside(str(folder), (folder,), workspace) for folder in folders):
         return Containment("leads outside the workspace")
     for word in assigned_words(text):
         if why := _word_problem(word, folders, workspace):
             return Containment(why)
-    judged = [_judged(part, each, workspace) for part, each in zip(parts, places, strict=True)]
+    judged = [_judged(part, each, workspace, reader) for part, each in zip(parts, places, strict=True)]
     if why := next((one.why for one in judged if one.why), ""):
         return Containment(why)
     if why := _scripts_problem(text, parts):
@@ -96,6 +97,15 @@ def containment(
     return Containment(records=records, reads=plain and parts == written and all(one.reads for one in judged))
 
 
+def _looks_different(text: str, parts: Sequence[Part], places: Sequence[Sequence[Path]], workspace: Workspace) -> bool:
+    """Return True if a line may mean something else in the sandbox: it names /tmp, or runs in another folder than the current one."""
+    here = workspace.cwd
+    if str(here) == TOP or any(folder != here for folders in places for folder in folders):
+        return True
+    pieces = (piece for part in parts for piece in (*part.words, *part.writes, *part.reads))
+    return workspace.tmp is not None and (TOP in text or any(TOP in piece.text for piece in pieces))
+
+
 @dataclass(frozen=True, slots=True)
 class _Judged:
     why: str = ""
@@ -105,7 +115,7 @@ class _Judged:
     reads: bool = False
 
 
-def _judged(part: Part, folders: Sequence[Path], workspace: Workspace) -> _Judged:
+def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader) -> _Judged:
     for piece in (*part.reads, *part.writes):
         if why := _target_problem(piece.text, piece in part.writes, folders, workspace):
             return _Judged(why)
@@ -114,7 +124,7 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace) -> _Judge
         return _Judged(trusted=True)
     command = Command(words, "", True)
     plain = all(piece.known and not piece.loose for piece in part.words)
-    reading = reading_of(command, tuple(folders), workspace)
+    reading = reader.of(command, tuple(folders))
     if plain and reading.path:
         named = (word for word in words[1:] if not word.startswith(_SYSTEM_PROGRAMS) or ".." in word)
         why = next(filter(None, (_word_problem(word, folders, workspace) for word in named)), "")
@@ -225,7 +235,7 @@ def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Work
         "version",
     ):
         return ""
-    reading = reading_of(Command(tuple(words), "", True), tuple(folders), workspace)
+    reading = Reader(workspace).of(Command(tuple(words), "", True), tuple(folders))
     if not {"--no-index", "--untracked"}.isdisjoint(words):
         return f"git {words[1]} may show files that are not in the repository"
     if not fits_reader(words):

@@ -239,7 +239,7 @@ class _Place:
         return value not in _STARTING and names_nothing(value, self.folders, self.workspace)
 
 
-def uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+def why_uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
     """Return the reason why a rule does not cover a command that its pattern matches; empty if it does.
 
     `folders` are the folders that the command may run in.

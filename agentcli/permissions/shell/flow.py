@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace, impossible
-from agentcli.permissions.shell.known_programs import SHELLS, WRAPPERS, is_interpreter, word_set
+from agentcli.permissions.shell.known_programs import MOVES, SHELLS, WRAPPERS, is_interpreter, word_set
 from agentcli.permissions.shell.listing import fed_lines, listed, placed
 from agentcli.permissions.shell.parse import UNKNOWN, Part, Piece, below, parser, runs
 from agentcli.permissions.shell.rough import rough_commands
@@ -49,7 +49,6 @@ class _State:
     """Names that the command before the pipe lists, None if they are unknown; empty if there is no pipe."""
 
 
-_MOVES = ("cd", "pushd", "popd", "chdir")
 _DEPTH = 8
 _RUNS = 2_000
 _INNER = 200
@@ -73,7 +72,7 @@ def end_of(text: str, workspace: Workspace) -> tuple[tuple[Path, ...], int, bool
     follower = _Follower(workspace)
     if (state := _followed(text, workspace, follower)) is None:
         return None
-    moves = [bool(run.words) and run.words[0] in _MOVES for run in follower.runs]
+    moves = [bool(run.words) and run.words[0] in MOVES for run in follower.runs]
     return state.folders, sum(moves), moves[:1] == [True]
 
 
@@ -347,7 +346,7 @@ class _Follower:
             )
             return _returned(state, after, name, nothing)
         self.runs.append(Run(words, state.folders, (), "", (), own))
-        if name in _MOVES:
+        if name in MOVES:
             return self._moved(name, words, node, state)
         if name in ("read", "mapfile", "readarray"):
             fed = (UNKNOWN,) if state.fed is None or not state.fed else state.fed

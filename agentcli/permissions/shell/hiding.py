@@ -6,11 +6,14 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from agentcli.permissions.shell.flow import Run
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Part, Piece, runs, spellings
 from agentcli.permissions.shell.values import BELOW
+
+if TYPE_CHECKING:
+    from agentcli.permissions.shell.flow import Run
 
 _UNSURE = re.compile(rf"[*?\[{UNKNOWN}{BELOW}]")
 _RENAMING = word_set("ln cp mv install link hash")

@@ -64,6 +64,9 @@ MARKS = {
 SHELLS = word_set("bash sh zsh dash ksh ash fish busybox")
 """Programs that read shell text."""
 
+MOVES = ("cd", "pushd", "popd", "chdir")
+"""Commands that move to another folder."""
+
 EVALUATING = word_set("test [ [[ printf read let declare typeset local export readonly unset getopts wait hash enable")
 """Builtins that run the `$(…)` of a subscript even inside quotes."""
 

@@ -15,8 +15,7 @@ from agentcli.permissions.paths import (
     judge_path,
     names_protected,
 )
-from agentcli.permissions.readonly.commands import Reading, read_only, shows_no_content
-from agentcli.permissions.shell.acting import fits_reading
+from agentcli.permissions.readonly.commands import Reader, Reading, fits_reading, shows_no_content
 from agentcli.permissions.shell.known_programs import is_interpreter, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part
 from agentcli.permissions.shell.values import BELOW, spread
@@ -37,7 +36,9 @@ _IN_SCRIPTS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+]+")
 _PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|cwd|fd)(?:/|\Z)")
 
 
-def why_protected(text: str, readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace) -> str:
+def why_protected(
+    text: str, readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace, reader: Reader
+) -> str:
     """Return the reason why the line must ask in every mode, or the empty string. `readings` is empty if the line is not understood."""
     if readings and not any(reading.why for reading in readings):
         return ""
@@ -46,7 +47,7 @@ def why_protected(text: str, readings: Sequence[Reading], parts: Sequence[Part],
             return reading.why
     folders, feeds = folders_of(parts, workspace), _feeds(text, parts)
     for part in parts:
-        if why := _part_protected(part, folders, workspace, feeds=feeds):
+        if why := _part_protected(part, folders, workspace, reader, feeds=feeds):
             return why
     return ""
 
@@ -73,7 +74,7 @@ def folders_of(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
     return list(dict.fromkeys(folders))[:MOST_FOLDERS]
 
 
-def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, *, feeds: bool) -> str:
+def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, *, feeds: bool) -> str:
     values = [piece.text for piece in part.words]
     entries = bool(values) and shows_no_content(values)
     words = () if entries and not feeds else part.words[1:]
@@ -82,7 +83,7 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, *
             return f"{piece.text} may match a protected file"
     alone = len(folders) == 1 and not part.writes and not part.reads
     if values and not entries and alone and all(piece.known for piece in part.words):
-        (reading,) = read_only((Command(tuple(values), "", True),), workspace)
+        ((reading, _),) = reader.in_turn((Command(tuple(values), "", True),))
         if not reading.why or reading.protected:
             return reading.why
     name = os.path.basename(values[0]) if values else ""

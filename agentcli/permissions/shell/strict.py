@@ -78,7 +78,7 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     Two parsers, ours and tree-sitter, must agree on the position of every word, so that no quirk of either decides
     alone.
     """
-    if odd := next((letter for letter in text if letter == PLACE or (letter not in "\n\t" and invisible(letter))), ""):
+    if odd := _odd_letter(text):
         return NotPlain(f"contains the invisible character U+{ord(odd):04X}")
     read = _lex(text)
     if isinstance(read, NotPlain):
@@ -92,6 +92,13 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     # tree-sitter counts bytes.
     ours = spans if text.isascii() else [tuple(len(text[:index].encode()) for index in span) for span in spans]
     return commands if ours == seen else NotPlain("the command can be read in more than one way")
+
+
+def _odd_letter(text: str) -> str:
+    """Return the first character of a line that nobody sees, or the empty string."""
+    if text.isascii() and text.isprintable():
+        return ""
+    return next((letter for letter in text if letter == PLACE or (letter not in "\n\t" and invisible(letter))), "")
 
 
 _BLANK = re.compile(r"(?:[ \t]|(?:(?<=[ \t\n])|(?<=\A))\\\n)+")

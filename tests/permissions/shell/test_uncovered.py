@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.shell.covered import harmless_options, table_name, uncovered
+from agentcli.permissions.shell.covered import harmless_options, table_name, why_uncovered
 from tests.permissions.corpus import make_workspace
 
 
@@ -17,7 +17,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def told(rule: str, command: str, workspace: Workspace) -> str:
-    return uncovered(rule, shlex.split(command), [workspace.cwd], workspace)
+    return why_uncovered(rule, shlex.split(command), [workspace.cwd], workspace)
 
 
 def unknown(word: str) -> str:
@@ -202,9 +202,9 @@ def test_a_path_is_followed_however_long_it_is_written(length: int, workspace: W
 
 def test_a_word_is_judged_from_each_folder_that_the_command_may_run_in(workspace: Workspace) -> None:
     folders = [workspace.cwd / "src/pkg", workspace.cwd / "src"]
-    assert uncovered("make *", ["make", "../x"], folders, workspace) == ""
-    assert uncovered("make *", ["make", "../../x"], folders, workspace) == outside("../../x")
-    assert uncovered("make *", ["make", "../../x"], folders[:1], workspace) == ""
+    assert why_uncovered("make *", ["make", "../x"], folders, workspace) == ""
+    assert why_uncovered("make *", ["make", "../../x"], folders, workspace) == outside("../../x")
+    assert why_uncovered("make *", ["make", "../../x"], folders[:1], workspace) == ""
 
 
 @pytest.mark.parametrize(

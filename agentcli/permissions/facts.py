@@ -1,0 +1,361 @@
+"""Facts of a call that need no mode: what it would touch, and which rules match."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.mcp_servers import server_prefix
+from agentcli.core.message import ToolCall
+from agentcli.core.text.patch import PatchError, touched
+from agentcli.core.tool import UNKNOWN, Effect, Traits
+from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, existing, paths_given, reading_denials
+from agentcli.permissions.paths import (
+    PathVerdict,
+    Workspace,
+    could_name_protected,
+    installed_in,
+    judge_path,
+    names_protected,
+)
+from agentcli.permissions.rules import (
+    SANDBOX,
+    Rule,
+    Rules,
+    command_rule,
+    exact,
+    exact_path,
+    may_hide_from,
+    path_rule,
+    reading_scope,
+    url_matches,
+    wildcard,
+)
+from agentcli.system.resolve import MANUAL, MANUAL_FOLDER, searched
+
+if TYPE_CHECKING:
+    from agentcli.permissions.readonly.commands import Looks
+    from agentcli.permissions.shell.command_line import CommandLine
+
+Offers = Callable[[], tuple[str, ...]]
+"""Finds the rules that a person may save in place of an exact one; empty if none may be saved."""
+ONLY_READS = "every command only reads inside the workspace"
+_OBSCURE = "a deny rule may apply and the command hides what it runs"
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """What a call would touch, and which rules match. Texts are reasons, empty if they do not apply."""
+
+    refused: str = ""
+    denied: Rule | None = None
+    denied_why: str = ""
+    """Reason for `denied`, if there is more to say than that a rule matches."""
+    unproven: str = ""
+    """Reason to ask if files that deny rules name cannot be hidden."""
+    hidden: Hidden = NOTHING
+    """Files to hide from a command."""
+    destroys: str = ""
+    protected: str = ""
+    interacts: str = ""
+    asked: Rule | None = None
+    allowed: Rule | None = None
+    boxed: Rule | None = None
+    """Rule that allows a command as far as the sandbox contains it."""
+    approved: tuple[str, ...] = ()
+    """Patterns of the rules that allow commands."""
+    stays: bool = False
+    """True for a background command: in a sandbox of its own, nothing could reach it."""
+    harmless: str = ""
+    edits_inside: bool = False
+    offers: Offers = tuple
+    session: str = ""
+    line: CommandLine | None = None
+    """Analysed line of a command."""
+    obscure: str = ""
+    changes: bool = True
+    why: str = ""
+    """Reason for a question; a rule's about a command, whose line gives its own."""
+    always: str = ""
+    unsaved: str = ""
+    path: Path | None = None
+    """Resolved path that these facts are about, for a tool that takes one."""
+    machine: Looks = ""
+    """The part of the machine that a harmless command looks at."""
+
+    @property
+    def reason(self) -> str:
+        """Reason for a question, if the mode asks."""
+        return self.why or (self.line.why if self.line is not None else "")
+
+
+def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace) -> CallFacts:
+    """Gather the facts of a call that need no mode. `tools` are the traits of all tools."""
+    traits = tools.get(call.name, UNKNOWN)
+    subject = call.input.get(traits.subject, None)
+    if traits.runs_commands:
+        if not isinstance(subject, str):
+            return CallFacts(refused="no command is given")
+        nature = _command_nature(call.name, subject, tools, rules, workspace)
+        return replace(nature, stays=bool(call.input.get(traits.background)))
+    if traits.edits_files or traits.reads_files:
+        if not isinstance(subject, str) or not subject:
+            return CallFacts(refused="no file is named")
+        if traits.patches and "\n" in subject:
+            return CallFacts(changes=False, harmless="it is not a patch, and changes nothing")
+        return _file_nature(call, subject, tools, rules, workspace)
+    if traits.searches:
+        folder, pattern = _search(call, traits, subject if isinstance(subject, str) and subject else ".")
+        return _file_nature(call, folder, tools, rules, workspace, pattern)
+    if traits.fetches:
+        return _fetch_nature(call.name, str(subject or ""), rules)
+    nature = _server_nature(call, traits, rules) if traits.server else _other_nature(call, traits.effect, rules)
+    denials = () if nature.denied or traits.recalls or traits.delegates else reading_denials(rules.deny, tools)
+    if denials and (traits.server or traits.effect != "none"):
+        paths = (path for value in call.input.values() for path in paths_given(value))
+        rule = next(filter(None, (denial_of(path, denials, workspace) for path in paths)), None)
+        return replace(nature, denied=rule)
+    return nature
+
+
+def by_file(call: ToolCall, tools: Mapping[str, Traits]) -> tuple[ToolCall, ...]:
+    """Return a call with a patch as a call for each file that it touches, with the path as its subject; any other call alone.
+
+    A text that is no patch touches nothing: the tool refuses it.
+    """
+    traits = tools.get(call.name, UNKNOWN)
+    text = call.input.get(traits.subject)
+    if not traits.patches or not isinstance(text, str) or "\n" not in text:
+        return (call,)
+    try:
+        paths = touched(text)
+    except PatchError:
+        return (call,)
+    return tuple(replace(call, input={traits.subject: path}) for path in paths)
+
+
+def _command_nature(
+    tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace
+) -> CallFacts:
+    from agentcli.permissions.shell.command_line import analyse  # loads the tables of all programs
+
+    line = analyse(command, workspace)
+    if line.refused:
+        return CallFacts(refused=line.refused)
+    deny, ask, allow = ([rule for rule in kind if rule.is_for(tool)] for kind in (rules.deny, rules.ask, rules.allow))
+    approved = [rule.pattern for rule in allow]
+    text = f"{tool}({exact(line.text.strip())})"
+
+    @cache
+    def offers() -> tuple[str, ...]:
+        from agentcli.permissions.offers import offered
+
+        return offered(line, tool, approved)
+
+    facts = CallFacts(
+        denied=command_rule(deny, line),
+        destroys=line.destroys,
+        protected=line.protected,
+        asked=command_rule(ask, line),
+        harmless=ONLY_READS if line.harmless else "",
+        line=line,
+        machine=line.machine,
+        obscure=_OBSCURE if may_hide_from(deny, line) else "",
+        always="" if line.unsaved else text,
+        unsaved=line.unsaved,
+        offers=offers,
+        session=text,
+    )
+    if rules.deny:
+        facts = _with_denials(facts, line, tools, rules.deny, workspace)
+    return _with_allowing(facts, line, allow, tools, rules.allow) if rules.allow else facts
+
+
+def _with_denials(
+    facts: CallFacts, line: CommandLine, tools: Mapping[str, Traits], rules: Sequence[Rule], workspace: Workspace
+) -> CallFacts:
+    """Return the facts of a command with what the deny rules about files say."""
+    about = _readers(tools) if line.harmless else _readers(tools) | _writers(tools)
+    paths = [rule for rule in rules if rule.tool in about and rule.pattern]
+    denials = reading_denials(rules, tools)
+    if not paths and not denials:
+        return facts
+    from agentcli.permissions.denied.commands import judge_reading, named_by
+
+    reading = judge_reading(line, denials, workspace)
+    denied = facts.denied or named_by(line, paths, workspace)
+    return replace(
+        facts,
+        denied=denied or reading.rule,
+        denied_why="" if denied else reading.why,
+        unproven=reading.unproven,
+        hidden=reading.hidden,
+    )
+
+
+def _with_allowing(
+    facts: CallFacts, line: CommandLine, own: Sequence[Rule], tools: Mapping[str, Traits], rules: Sequence[Rule]
+) -> CallFacts:
+    """Return the facts of a command with what the allow rules say, of which `own` are about its tool."""
+    from agentcli.permissions.allowing import allowing_rule, sandbox_rule
+
+    boxing = [rule for rule in rules if rule.tool == SANDBOX]
+    allowed = allowing_rule(own, line, [rule for rule in rules if rule.tool in _readers(tools)])
+    return replace(
+        facts,
+        allowed=allowed if isinstance(allowed, Rule) else None,
+        why=allowed if isinstance(allowed, str) else "",
+        boxed=sandbox_rule([*own, *boxing], line),
+        approved=tuple(rule.pattern for rule in (*own, *boxing)),
+    )
+
+
+def _readers(tools: Mapping[str, Traits]) -> frozenset[str]:
+    return frozenset(name for name, traits in tools.items() if traits.reads_files)
+
+
+def _writers(tools: Mapping[str, Traits]) -> frozenset[str]:
+    return frozenset(name for name, traits in tools.items() if traits.edits_files)
+
+
+def _search(call: ToolCall, traits: Traits, folder: str) -> tuple[str, str]:
+    """Return the folder to search and the pattern that selects files in it."""
+    pattern = call.input.get(traits.pattern or traits.name_filter)
+    if not isinstance(pattern, str):
+        return folder, ""
+    if traits.pattern:
+        folder, pattern = searched(folder, pattern)
+    return folder, pattern.lstrip("/")
+
+
+def _file_nature(
+    call: ToolCall, path: str, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace, pattern: str = ""
+) -> CallFacts:
+    traits = tools[call.name]
+    write = traits.edits_files
+    verdict = judge_path(path, workspace, write=write)
+    target = verdict.path
+    if verdict.verdict == "refused" or target is None:
+        return CallFacts(refused=verdict.why)
+    if verdict.verdict == "free" and pattern and not pattern.startswith("!"):
+        verdict = _search_verdict(traits, path, pattern, workspace)
+    if verdict.verdict == "outside" and not write and path.startswith(MANUAL) and target.is_relative_to(MANUAL_FOLDER):
+        verdict = PathVerdict("free", "", target)
+    if not write and _stays_below(pattern) and _in_a_skill(target, workspace):
+        verdict = PathVerdict("free", "", target)
+    if verdict.verdict == "free" and write and (folder := installed_in(path, target, workspace)):
+        verdict = PathVerdict("protected", f"{folder} contains installed programs", target)
+    covering = _writers(tools) if write else _readers(tools) | {call.name}
+    denials = reading_denials(rules.deny, tools)
+    deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
+    hidden = existing(denials, workspace) if traits.searches and denials else NOTHING
+    outside = verdict.verdict == "outside" and traits.reads_files and not os.path.isdir(target)
+    scope = reading_scope(target, workspace) if outside else ""
+    names = {call.name, traits.allowed_as} - {""}
+    allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
+    return CallFacts(
+        denied=path_rule(deny, path, workspace, strict=False, target=target) or _unreadable(target, denials, workspace),
+        hidden=hidden,
+        unproven="" if hidden.complete else "deny rules name more files than can be left out of a search",
+        protected=verdict.why if verdict.verdict == "protected" else "",
+        asked=path_rule(ask, path, workspace, strict=False, target=target),
+        allowed=path_rule(allow, path, workspace, strict=True, target=target),
+        harmless="reading inside the workspace is free" if verdict.verdict == "free" and not write else "",
+        edits_inside=write and verdict.verdict == "free",
+        changes=write,
+        why=verdict.why or "it changes a file",
+        always=f"{'edit' if traits.patches else call.name}({exact_path(target, workspace)})",
+        offers=lambda: (f"{call.name}({scope})",) if scope.endswith("**") else (),
+        path=target,
+    )
+
+
+def _unreadable(target: Path, denials: Sequence[Rule], workspace: Workspace) -> Rule | None:
+    """Return the rule that denies reading an existing file: an edit also shows the file that it changes."""
+    return denial_of(target, denials, workspace) if os.path.lexists(target) else None
+
+
+def _stays_below(pattern: str) -> bool:
+    """Return True if a search by this pattern stays below its folder and finds no protected name."""
+    named = could_name_protected(pattern) or names_protected(pattern, write=False)
+    return ".." not in pattern and not pattern.startswith(("/", "~")) and not named
+
+
+def _in_a_skill(target: Path, workspace: Workspace) -> bool:
+    """Return True if a path lies in a readable folder outside the workspace and has no protected name there."""
+    folders = (folder for folder in workspace.readable() if not workspace.home.is_relative_to(folder))
+    top = next((folder for folder in folders if target.is_relative_to(folder)), None)
+    return top is not None and not names_protected(str(target.relative_to(top)), write=False)
+
+
+def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:
+    return rule.is_for(tool) or (bool(rule.pattern) and rule.tool in covering)
+
+
+def _search_verdict(traits: Traits, path: str, pattern: str, workspace: Workspace) -> PathVerdict:
+    """Return the verdict on the files that a search would select: `.env*` names protected files."""
+    if traits.name_filter and could_name_protected(pattern):
+        return PathVerdict("protected", f"{pattern} is protected")
+    return judge_path(os.path.join(path, pattern), workspace, write=False)
+
+
+def _fetch_nature(tool: str, url: str, rules: Rules) -> CallFacts:
+    def speaking(kind: Iterable[Rule], *, strict: bool = False) -> Rule | None:
+        ours = (rule for rule in kind if rule.is_for(tool))
+        return next((rule for rule in ours if not rule.pattern or url_matches(rule.pattern, url, strict=strict)), None)
+
+    denied, asked, allowed = speaking(rules.deny), speaking(rules.ask), speaking(rules.allow, strict=True)
+    why = "it uses the network"
+    return CallFacts(denied=denied, asked=asked, allowed=allowed, changes=False, why=why, unsaved=why)
+
+
+def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> CallFacts:
+    denied, asked, allowed = (
+        next((rule for rule in kind if rule.is_for(call.name) and _speaks_of(rule, call.input)), None)
+        for kind in (rules.deny, rules.ask, rules.allow)
+    )
+    free = effect in ("none", "read", "ask")
+    return CallFacts(
+        denied=denied,
+        asked=asked,
+        allowed=allowed,
+        harmless="the tool changes nothing" if free else "",
+        changes=effect in ("write", "run"),
+        why="this tool may change something" if effect != "network" else "it uses the network",
+        always=call.name if effect != "network" else "",
+        unsaved="it uses the network" if effect == "network" else "",
+    )
+
+
+def _server_nature(call: ToolCall, traits: Traits, rules: Rules) -> CallFacts:
+    """Gather the facts of a call of an MCP server's tool, which is never harmless without a rule, whatever the tool declares."""
+    allow = [rule for rule in rules.allow if not traits.shadows or rule.origin not in _LASTING]
+    denied, asked, allowed = (
+        next((rule for rule in kind if rule.is_for(call.name) and _speaks_of(rule, call.input)), None)
+        for kind in (rules.deny, rules.ask, allow)
+    )
+    return CallFacts(
+        denied=denied,
+        interacts=f"the server {traits.server} wants a person to decide about each call" if traits.interacts else "",
+        asked=asked,
+        allowed=allowed,
+        changes=not traits.reads_only,
+        why=f"the server {traits.server} may do anything with it",
+        always="" if traits.shadows else call.name,
+        offers=lambda: () if traits.shadows else (f"{server_prefix(call.name)}*",),
+        unsaved=f"the project's server {traits.server} is in the place of your own" if traits.shadows else "",
+    )
+
+
+_LASTING = ("config", "your answers")
+"""Origins of rules that name a server, without regard to the program behind that name."""
+
+
+def _speaks_of(rule: Rule, values: Mapping[str, Any]) -> bool:
+    if not rule.pattern:
+        return True
+    return any(isinstance(value, str) and wildcard(rule.pattern).fullmatch(value) for value in values.values())

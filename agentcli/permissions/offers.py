@@ -1,0 +1,153 @@
+"""Rules that a person may save in place of an exact one: the wider rules that would allow a command line.
+
+They are found only for a question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agentcli.permissions.allowing import away, uncovered
+from agentcli.permissions.rules import SANDBOX, parse_rule, reading_scope
+from agentcli.permissions.shell.assigned import Assignments, leading
+from agentcli.permissions.shell.command_line import CommandLine
+from agentcli.permissions.shell.covered import leads_away
+from agentcli.permissions.shell.parse import Command
+from agentcli.permissions.shell.prefixes import local_requests, script_of, whole_program, wider
+
+
+def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
+    """Return the wider rules that would allow a line together; empty if one is missing. `approved` are patterns of rules that allow commands.
+
+    What a command reads outside the workspace is offered as a folder to read; other commands do not run there.
+    """
+    plain = line.without_assignments or line
+    paths = dict.fromkeys(path for reading in plain.readings for path in reading.outside)
+    if plain.workspace is None or any(away(plain, number) for number, _ in _changing(plain)):
+        return ()
+    scopes = [reading_scope(path, plain.workspace) for path in paths]
+    patterns = _patterns(line, approved)
+    if not all(scopes) or (not patterns and (line.assigned or any(True for _ in _changing(plain)))):
+        return ()
+    read = (f"read({scope})" for scope in scopes)
+    return (*dict.fromkeys(read), *(f"{tool}({pattern})" for pattern in patterns))
+
+
+def offered_in_sandbox(
+    line: CommandLine, offered: tuple[str, ...], approved: Sequence[str], *, boxed: bool
+) -> tuple[str, ...]:
+    """Return the rules to offer where a sandbox contains commands: the `offered` ones, or those that allow the line's programs in it.
+
+    `approved` are patterns of rules that allow commands, in the sandbox or anywhere; `boxed` is true if one of them is about the line.
+    """
+    if not offered and not boxed and not line.alone.why:
+        offered = _for_programs(line)
+    return _with_whole_programs(line, offered, approved)
+
+
+def _changing(line: CommandLine) -> Iterator[tuple[int, Command]]:
+    """Yield the commands of a line that do not only read, with their numbers."""
+    for number, (command, reading) in enumerate(zip(line.commands, line.readings, strict=True)):
+        if reading.why and not reading.outside:
+            yield number, command
+
+
+_NAMED_WORDS = 8
+"""Largest number of words that an offered rule may name."""
+_UNNAMEABLE = re.compile(r"[\s*\\]|\A\Z")
+
+
+def _patterns(line: CommandLine, approved: Sequence[str]) -> tuple[str, ...]:
+    """Return the patterns of the wider rules that would allow the line, one for each program that does not only read.
+
+    There are none if one is missing. `approved` are the patterns of the rules that allow commands already.
+    """
+    plain = line.without_assignments or line
+    if line.protected or line.destroys or not plain.commands:
+        return ()
+    patterns = [
+        _wider_with(line.assigned.get(number), plain, number, approved)
+        for number, reading in enumerate(plain.readings)
+        if (reading.why and not reading.outside) or number in line.assigned
+    ]
+    return tuple(dict.fromkeys(patterns)) if all(patterns) else ()
+
+
+def _wider_with(given: Assignments | None, line: CommandLine, number: int, approved: Sequence[str]) -> str:
+    """Return the pattern of a wider rule for a command that gets these variables; empty if there is none."""
+    if not given:
+        return _wider(line, number, approved)
+    if line.workspace is None:
+        return ""
+    lead = leading(given, line.folders[number], line.workspace)
+    only_reads = not line.readings[number].why
+    rest = f"{line.commands[number].words[0]} *" if only_reads else _wider(line, number, approved)
+    return f"{lead} {rest}" if lead and rest else ""
+
+
+def _wider(line: CommandLine, number: int, approved: Sequence[str]) -> str:
+    """Return the pattern of a wider rule for a command: it names all words up to the last one that a wildcard would not cover."""
+    command, folders = line.ruled[number]
+    if not command.bare or line.workspace is None:
+        return ""
+    pattern = (
+        script_of(command.words, folders, line.workspace)
+        or local_requests(command.words)
+        or whole_program(command.words, approved, folders, line.workspace)
+        or wider(command.words, line.inside[number])
+    )
+    if not pattern or line.inside[number]:
+        return pattern
+    workspace = line.workspace
+    if any(leads_away(word, folders, workspace) for word in command.words[1 : len(pattern.split()) - 1]):
+        return ""
+    named = len(pattern.split()) - 1
+    while uncovered(pattern, line, number):
+        named += 1
+        last, after = command.words[:named][-1], command.words[named : named + 1]
+        named += last.startswith("-") and "=" not in last and not "".join(after).startswith("-")  # with its value
+        words = command.words[:named]
+        if named > min(len(command.words) + 1, _NAMED_WORDS) or any(_UNNAMEABLE.search(word) for word in words):
+            return ""
+        pattern = f"{' '.join(words)} *"
+    return pattern
+
+
+_MOST_PROGRAMS = 4
+"""Largest number of programs that one answer allows in the sandbox: nobody reads more names in a question."""
+
+
+def _for_programs(line: CommandLine) -> tuple[str, ...]:
+    """Return the rules that would let the programs of a line run as far as the sandbox contains them; empty if one has no plain name."""
+    names = dict.fromkeys(" ".join(text.split(" ")[: 2 if text.startswith("git ") else 1]) for text in line.acting)
+    if len(names) > _MOST_PROGRAMS or not all(map(_PLAIN_NAME.fullmatch, names)):
+        return ()
+    return tuple(f"{SANDBOX}({name} *)" for name in names)
+
+
+def _with_whole_programs(line: CommandLine, offered: Sequence[str], approved: Sequence[str]) -> tuple[str, ...]:
+    """Return offered rules with one for the sandbox for each program of which this is a second kind of command.
+
+    `approved` are the patterns of the rules that allow commands already. Of such a program a person has seen more than one
+    command: its others may run, but only where the sandbox contains them.
+    """
+    fresh = [parse_rule(rule).pattern for rule in offered]
+    named = dict.fromkeys(text.split(" ")[0] for text in line.acting)
+    seen = [
+        name
+        for name in named
+        if (former := _kinds(name, approved)) and _kinds(name, fresh) - former and _PLAIN_NAME.fullmatch(name)
+    ]
+    if not seen or line.alone.why:
+        return tuple(offered)
+    broad = [f"{SANDBOX}({name} *)" for name in seen]
+    return (*(rule for rule in offered if not rule.startswith(tuple(f"{SANDBOX}({name} " for name in seen))), *broad)
+
+
+def _kinds(name: str, patterns: Sequence[str]) -> set[str]:
+    return {one for one in patterns if one.startswith(f"{name} ") and one.count(" ") > 1}
+
+
+_PLAIN_NAME = re.compile(r"git [a-z][a-z-]*|[\w./][\w./+-]*", re.ASCII)
+"""The name of a program, or the command of git: a name with another character might be a pattern."""
