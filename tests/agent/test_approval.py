@@ -11,7 +11,8 @@ import pytest
 
 from agentcli.agent.approval import TIRED, ApprovalGate
 from agentcli.agent.calls.call import beginning
-from agentcli.agent.ports import ApprovalResponse
+from agentcli.agent.hooks import NOTHING, Outcome
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.agent.timed_rules import TimedRules
 from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.event import Noticed, PermissionDecided
@@ -392,6 +393,32 @@ def test_the_answer_that_allows_a_program_in_the_sandbox_runs_this_call_there_to
         assert decided is not None
         assert (decided.decision, decided.rule, decided.contained) == ("allow", f"user:{answer.choice}", inside)
         assert saved == ["sandbox(python3 *)"] * inside
+
+
+def test_nothing_is_gathered_for_a_question_that_nobody_can_answer(tmp_path: Path) -> None:
+    person, journal, bash = (
+        Person(ApprovalResponse("once")),
+        MemorySession(),
+        {tool.name: tool for tool in tools()}["bash"],
+    )
+    gate = ApprovalGate(
+        TRAITS, Rules(), "ask", Workspace(tmp_path, home=tmp_path), person, _no_preview, lambda _: None,
+        OnDemand(partial(TimedRules, journal, journal.append)), attended=False,
+    )  # fmt: skip
+    shown: list[ApprovalRequest] = []
+
+    async def by_hooks(ask: ApprovalRequest) -> Outcome:
+        shown.append(ask)
+        return NOTHING
+
+    later = ToolCall("d", "bash", {"command": "make install"})
+    call = beginning(ToolCall("c", "bash", {"command": COMMAND}), bash)
+    decided = asyncio.run(gate.decide(call, [(later, bash)], by_hooks))
+    assert decided.why_refused.startswith("make may change files. No one can approve it")
+    assert (person.asked, shown[0].prefixes, shown[0].others) == ([], (), ())
+    gate.attended = True
+    asyncio.run(gate.decide(call, [(later, bash)], by_hooks))
+    assert [(ask.prefixes, len(ask.others)) for ask in person.asked] == [(("bash(make build *)",), 1)]
 
 
 async def _no_preview(*_: object) -> str:

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.paths import CommandLimits, Workspace
+from agentcli.permissions.readonly.searches import search_of
+from agentcli.permissions.readonly.table import READERS, SEARCHING
 from agentcli.permissions.rules import Rules
+from agentcli.permissions.shell.flow import runs_of
 from agentcli.permissions.shell.parse import parse
+from agentcli.permissions.shell.strict import read_plain
 from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
 from tests.sampling import sampled
@@ -49,6 +53,20 @@ def test_no_hostile_command_runs_unasked(workspace: Workspace, part: int) -> Non
     assert len(hostile) > 800
     assert [command for command in hostile if decided(command, workspace) == "allow"] == []
     assert [command for command in hostile[::5] if decided(command, workspace, "plan") == "allow"] == []
+
+
+@pytest.mark.parametrize("part", sampled(range(8), 1))
+def test_a_plain_line_that_names_no_move_is_followed_to_no_other_folder(workspace: Workspace, part: int) -> None:
+    plain = [command for command in (SAFE + HOSTILE)[part::8] if isinstance(read_plain(command), tuple)]
+    still = [command for command in plain if not any(move in command for move in ("cd", "pushd", "popd", "chdir"))]
+    assert len(still) > 100
+    folders = {run.folders for command in still for run in runs_of(command, workspace) or ()}
+    assert folders == {(workspace.cwd,)}
+
+
+def test_the_programs_that_search_are_named_where_the_others_pass(workspace: Workspace) -> None:
+    every = ["-r", "-u", "-R", "--recursive", "--hidden", "--unrestricted"]
+    assert {name for name in READERS if search_of(name, every, []) is not None} == SEARCHING
 
 
 def test_no_search_reads_a_secret_unasked(tmp_path: Path) -> None:
