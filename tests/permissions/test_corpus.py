@@ -55,7 +55,7 @@ def test_no_hostile_command_runs_unasked(workspace: Workspace, part: int) -> Non
     assert [command for command in hostile[::5] if decided(command, workspace, "plan") == "allow"] == []
 
 
-@pytest.mark.parametrize("part", sampled(range(8), 1))
+@pytest.mark.parametrize("part", sampled(range(8), 8))
 def test_a_plain_line_that_names_no_move_is_followed_to_no_other_folder(workspace: Workspace, part: int) -> None:
     plain = [command for command in (SAFE + HOSTILE)[part::8] if isinstance(read_plain(command), tuple)]
     still = [command for command in plain if not any(move in command for move in ("cd", "pushd", "popd", "chdir"))]
