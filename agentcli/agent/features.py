@@ -18,7 +18,7 @@ from agentcli.agent.calls.stages import (
     Prepare,
     SandboxStage,
 )
-from agentcli.agent.compaction.provider_clearing import ProviderClearing
+from agentcli.agent.compaction.context_editing import ContextEditing
 from agentcli.agent.core import SessionCore
 from agentcli.agent.delegation.subagents import OpenChild, Subagents
 from agentcli.agent.ending import ending_of
@@ -79,7 +79,7 @@ class Features(FeatureList):
         hooks = HookStage(core.hooks, core.printed, setup.person.attended) if core.hooks.hooks else None
         ask_hooks = hooks.request if hooks is not None else no_hooks
         nested = [NestedStage(self.nested, prepare)] if self.nested is not None else []
-        clearing = ProviderClearing(core.builder, core.record)
+        editing = ContextEditing(core.builder, core.record)
         yield SessionFeature("tools", (prepare,))
         yield self._repeats(core, repeats)
         yield SessionFeature(
@@ -106,7 +106,7 @@ class Features(FeatureList):
         yield SessionFeature("questions", services=[offer(Answers, setup.person)])
         yield SessionFeature("plan mode", services=[offer(Planning, PlanMode(core))])
         yield SessionFeature("web", services=[offer(Reader, PageReader(core))])
-        yield clearing.feature(core.opened_at)
+        yield editing.feature(core.opened_at)
 
     def _repeats(self, core: SessionCore, guard: RepeatGuard) -> SessionFeature:
         def in_view(call_id: str) -> bool:

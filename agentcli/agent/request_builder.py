@@ -17,7 +17,7 @@ from agentcli.agent.ports import Prompt, TurnGrants
 from agentcli.agent.settings import AgentSettings
 from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
-from agentcli.context.clearing import clearing_of
+from agentcli.context.context_editing import context_edits_of
 from agentcli.context.invariants import Passed, check, ensure, mended
 from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
@@ -174,8 +174,8 @@ class RequestBuilder:
         )
         if window.settings.policy != NATIVE or not window.settings.prune.enabled:
             return request
-        asked = clearing_of(window.view, window.usable, self.counter, window.settings, self.traits)
-        return replace(request, clearing=asked)
+        asked = context_edits_of(window.view, window.usable, self.counter, window.settings, self.traits)
+        return replace(request, context_edits=asked)
 
     def _checked(self, request: Request) -> Request:
         seen, former = self.window().view, self.cache.sent

@@ -7,8 +7,8 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Annotated, Literal, get_args
 
-from agentcli.context.clearing_settings import NativeSettings
 from agentcli.context.compaction_settings import HandoffSettings, LedgerSettings, SnapshotSettings
+from agentcli.context.context_editing_settings import NativeSettings
 from agentcli.context.loss.settings import LossSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
@@ -29,7 +29,7 @@ Preset = Literal["", "qa", "debugging", "long"]
 
 @dataclass(frozen=True, slots=True)
 class PruneSettings:
-    """`context.prune.*`: clearing of old tool outputs. Sizes in tokens unless said otherwise.
+    """`context.prune.*`: pruning of old tool outputs. Sizes in tokens unless said otherwise.
 
     `opencode` uses `protect`, `turns`, `minimum` and `estimator`. `auto` protects less, since it can recall what it
     cleared, and edits a warm cache only if that frees enough and pays.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import PurePath
 
-from agentcli.context.clearing import foreseen
+from agentcli.context.context_editing import foreseen
 from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import NATIVE, PROVIDER, ContextSettings

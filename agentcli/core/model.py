@@ -184,8 +184,8 @@ class Breakpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Clearing:
-    """Order to the provider to clear outputs of tools from a request, the oldest first, and thoughts, before the model reads it.
+class ContextEdits:
+    """Parameters of context editing: the provider clears outputs of tools from a request, the oldest first, and thoughts, before the model reads it.
 
     Beyond `trigger` tokens, or with `counts_uses` beyond so many tool uses, all but the newest `keep` uses are cleared if that
     frees `at_least` tokens; outputs of the tools in `exclude` stay. `inputs` are tools whose inputs go as well. The thoughts of the
@@ -216,7 +216,7 @@ class Request:
     max_output: int = REPLY_TOKENS
     options: Mapping[str, Any] = field(default_factory=dict)
     deferred: tuple[ToolSchema, ...] = ()
-    clearing: Clearing | None = None
+    context_edits: ContextEdits | None = None
     searches: int = 0
     """Maximum web searches that the provider itself may make for this request; 0: none."""
     compaction: str | None = None

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from agentcli.context.assemble import assemble
-from agentcli.context.clearing import as_shown
 from agentcli.context.compaction.record import Summary, SummaryTask, prepare, shrinkage, to_record
+from agentcli.context.context_editing import as_shown
 from agentcli.context.invariants import check
 from agentcli.context.policies import policy_named
 from agentcli.context.policies.plans import Plan
@@ -245,7 +245,7 @@ class _Player:
         self.played = replace(self.played, cost=self.played.cost + cost, summary_cost=self.played.summary_cost + cost)
 
     def request(self) -> tuple[Request, int]:
-        # The model sees, and the user pays for, the prompt after the provider's own clearing.
+        # The model sees, and the user pays for, the prompt after the provider's context editing.
         milestone, seen = self.settings.cache.milestone, as_shown(self.window.view)
         request = assemble(seen, self.system, self.tools, self.model, counter=self.counter, milestone=milestone)
         if self.edited:

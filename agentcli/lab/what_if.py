@@ -7,7 +7,7 @@ from dataclasses import field
 
 from agentcli.context.assemble import Assembler
 from agentcli.context.cache_model import PrefixCache, rules_of
-from agentcli.context.clearing import as_shown
+from agentcli.context.context_editing import as_shown
 from agentcli.context.settings import CacheSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated

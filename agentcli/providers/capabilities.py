@@ -215,7 +215,7 @@ def _without(request: Request, capability: str) -> Request:
         case "effort" if options.get("effort"):
             return replace(request, options={**options, "effort": ""})
         case "context_editing":
-            return replace(request, clearing=None)
+            return replace(request, context_edits=None)
         case "compaction" if request.compaction is None:
             return replace(request, messages=tuple(map(_legible, request.messages)))
         case "cache":

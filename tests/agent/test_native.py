@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from agentcli.agent.compaction.provider_clearing import WARNING
+from agentcli.agent.compaction.context_editing import WARNING
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.context.cleared import CLEARED
-from agentcli.context.clearing_settings import NativeSettings
+from agentcli.context.context_editing_settings import NativeSettings
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.view import view
 from agentcli.core.errors import InputError

@@ -27,7 +27,7 @@ MODEL = spec("claude-sonnet-4-5")
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Tokens of the last prompt and of the mean one, and cost in USD, without and with the clearing of inputs."""
+    """Tokens of the last prompt and of the mean one, and cost in USD, without and with inputs cleared."""
 
     name: str
     tokens: tuple[int, int]

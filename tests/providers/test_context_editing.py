@@ -1,4 +1,4 @@
-"""Clearing by Anthropic's API: its field and header, its report, and endpoints that know nothing of it."""
+"""Context editing by Anthropic's API: its field and header, its report, and endpoints that know nothing of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 
 from agentcli.core.event import Noticed
 from agentcli.core.message import Text, ToolCall, ToolResult
-from agentcli.core.model import Clearing, EditsApplied, RequestMessage
+from agentcli.core.model import ContextEdits, EditsApplied, RequestMessage
 from agentcli.providers.anthropic.reply import Reply
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
@@ -24,12 +24,12 @@ from tests.loopback import Asked, Loopback, Refuse
 from tests.loopback.plan import Answer
 from tests.providers.hearing import ONCE, connected, hear, request
 
-CLEARING = Clearing(9_000, 3, 2_000, exclude=("todo",), inputs=("edit", "write"))
+EDITS = ContextEdits(9_000, 3, 2_000, exclude=("todo",), inputs=("edit", "write"))
 OPUS = spec("opus")
 
 
 def test_the_edits_go_out_with_thoughts_first_and_the_beta_in_the_header() -> None:
-    wire = to_wire(request(OPUS, "hello", clearing=CLEARING), BUILT_IN["anthropic"])
+    wire = to_wire(request(OPUS, "hello", context_edits=EDITS), BUILT_IN["anthropic"])
     assert wire["extra_headers"] == {"anthropic-beta": "context-management-2025-06-27"}
     assert wire["extra_body"] == snapshot(
         {
@@ -51,10 +51,12 @@ def test_the_edits_go_out_with_thoughts_first_and_the_beta_in_the_header() -> No
 
 
 def test_thoughts_are_named_only_where_the_model_is_to_think() -> None:
-    off = to_wire(request(OPUS, "hello", clearing=CLEARING, options={"thinking": False}), BUILT_IN["anthropic"])
+    off = to_wire(request(OPUS, "hello", context_edits=EDITS, options={"thinking": False}), BUILT_IN["anthropic"])
     assert [edit["type"] for edit in off["extra_body"]["context_management"]["edits"]] == ["clear_tool_uses_20250919"]
-    some = replace(CLEARING, thinking_turns=2, counts_uses=True, at_least=0)
-    edits = to_wire(request(OPUS, "hello", clearing=some), BUILT_IN["anthropic"])["extra_body"]["context_management"]
+    some = replace(EDITS, thinking_turns=2, counts_uses=True, at_least=0)
+    edits = to_wire(request(OPUS, "hello", context_edits=some), BUILT_IN["anthropic"])["extra_body"][
+        "context_management"
+    ]
     assert edits["edits"][0]["keep"] == {"type": "thinking_turns", "value": 2}
     assert edits["edits"][1]["trigger"] == {"type": "tool_uses", "value": 9000}
     assert "clear_at_least" not in edits["edits"][1]
@@ -63,7 +65,7 @@ def test_thoughts_are_named_only_where_the_model_is_to_think() -> None:
 def test_other_betas_and_fields_of_the_body_stay() -> None:
     settings = replace(BUILT_IN["anthropic"], beta_headers=("a-2026",), extra_body={"metadata": {"user_id": "u"}})
     thinks = {"thinking": True, "thinking_budget": 2_000}
-    asked = request(spec("claude-sonnet-4-5"), "hello", clearing=CLEARING, options=thinks, max_output=8_000)
+    asked = request(spec("claude-sonnet-4-5"), "hello", context_edits=EDITS, options=thinks, max_output=8_000)
     wire = to_wire(asked, settings)
     betas = "a-2026,interleaved-thinking-2025-05-14,context-management-2025-06-27"
     assert wire["extra_headers"] == {"anthropic-beta": betas}
@@ -85,14 +87,14 @@ def test_the_report_is_heard_and_a_count_is_of_what_is_left() -> None:
 
         async def run() -> None:
             model = connected(server, "opus")
-            asked = request(model.spec, *turns(8), clearing=Clearing(1_000, 2))
+            asked = request(model.spec, *turns(8), context_edits=ContextEdits(1_000, 2))
             heard = await hear(model, asked)
             assert heard.error is None
             [report] = [step for step in heard.steps if isinstance(step, EditsApplied)]
             assert report.tool_uses == 6
             assert report.tokens > 2_000
             assert await model.count(asked) == heard.usage.prompt
-            whole = await hear(model, replace(asked, clearing=None))
+            whole = await hear(model, replace(asked, context_edits=None))
             assert not [step for step in whole.steps if isinstance(step, EditsApplied)]
             assert whole.usage.prompt == heard.usage.prompt + report.tokens
             await model.close()  # type: ignore[attr-defined]
@@ -130,7 +132,7 @@ def test_an_endpoint_that_refuses_the_field_is_asked_without_and_this_is_remembe
 
         async def run() -> list[str]:
             model = connect(OPUS, BUILT_IN["anthropic"], server.env, ONCE, memory=memory)
-            heard = await hear(model, request(OPUS, "hello", clearing=CLEARING))
+            heard = await hear(model, request(OPUS, "hello", context_edits=EDITS))
             assert heard.text == "fine"
             assert not model.spec.context_editing
             await model.close()  # type: ignore[attr-defined]

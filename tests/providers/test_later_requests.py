@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.model import Clearing
+from agentcli.core.model import ContextEdits
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.scripted.model import say
 from tests.loopback import Bytes, Loopback, Plan, Raw, Refuse
@@ -55,7 +55,12 @@ def test_a_request_with_other_headers_of_its_own_has_these() -> None:
         async def run() -> None:
             model = connected(server, "opus")
             plain = request(model.spec, "hello")
-            for asked in (plain, edited := replace(plain, clearing=Clearing(trigger=50_000, keep=3)), edited, plain):
+            for asked in (
+                plain,
+                edited := replace(plain, context_edits=ContextEdits(trigger=50_000, keep=3)),
+                edited,
+                plain,
+            ):
                 assert (await hear(model, asked)).error is None
             await model.close()
 

@@ -1,10 +1,10 @@
-"""Clearing by the provider, for models that support it; `auto`'s compaction at the marks if that is not enough."""
+"""Context editing by the provider, for models that support it; `auto`'s compaction at the marks if that is not enough."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from agentcli.context.clearing import trigger
+from agentcli.context.context_editing import trigger
 from agentcli.context.policies import auto
 from agentcli.context.policies.plans import Plan
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, cleared_in_words

@@ -8,7 +8,15 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.mcp_servers import LOADED
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, Clearing, ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.core.model import (
+    MOST_BREAKPOINTS,
+    Breakpoint,
+    ContextEdits,
+    ModelSpec,
+    Request,
+    RequestMessage,
+    ToolSchema,
+)
 from agentcli.providers.anthropic.models import KIND, LEAST_COMPACTED
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.settings import ProviderSettings, is_vendor
@@ -68,7 +76,7 @@ def _arguments(request: Request, settings: ProviderSettings, former: Former) -> 
     if tools:
         wire["tools"] = tools
     wire |= _thinking(request, messages.messages, wire["max_tokens"])
-    clears = context_edits(request.clearing, thinks="thinking" in wire) if request.clearing else []
+    clears = wire_edits(request.context_edits, thinks="thinking" in wire) if request.context_edits else []
     compacts = _compaction(request.compaction, messages.messages)
     edits = [*clears, *compacts]
     used = ((_INTERLEAVED, _is_interleaved(wire, settings)), (_EDITING, clears), (_COMPACTING, compacts))
@@ -92,21 +100,21 @@ def _deferred(request: Request, settings: ProviderSettings) -> tuple[ToolSchema,
     return request.deferred if request.deferred and is_vendor(settings) else ()
 
 
-def context_edits(clearing: Clearing, *, thinks: bool) -> list[Json]:
+def wire_edits(edits: ContextEdits, *, thinks: bool) -> list[Json]:
     """Return the edits of `context_management`: thoughts come first, and only if the request lets the model think."""
-    kind = "tool_uses" if clearing.counts_uses else "input_tokens"
+    kind = "tool_uses" if edits.counts_uses else "input_tokens"
     uses: Json = {
         "type": "clear_tool_uses_20250919",
-        "trigger": {"type": kind, "value": clearing.trigger},
-        "keep": {"type": "tool_uses", "value": clearing.keep},
+        "trigger": {"type": kind, "value": edits.trigger},
+        "keep": {"type": "tool_uses", "value": edits.keep},
     }
-    if clearing.at_least:
-        uses["clear_at_least"] = {"type": "input_tokens", "value": clearing.at_least}
-    if clearing.exclude:
-        uses["exclude_tools"] = list(clearing.exclude)
-    if clearing.inputs:
-        uses["clear_tool_inputs"] = list(clearing.inputs)
-    turns = clearing.thinking_turns
+    if edits.at_least:
+        uses["clear_at_least"] = {"type": "input_tokens", "value": edits.at_least}
+    if edits.exclude:
+        uses["exclude_tools"] = list(edits.exclude)
+    if edits.inputs:
+        uses["clear_tool_inputs"] = list(edits.inputs)
+    turns = edits.thinking_turns
     keep: Any = {"type": "thinking_turns", "value": turns} if turns else "all"
     return [*([{"type": "clear_thinking_20251015", "keep": keep}] if thinks else []), uses]
 

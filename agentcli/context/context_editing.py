@@ -1,7 +1,7 @@
-"""Clearing by the provider: the outputs that it clears at the next request, and the parameters that make it clear exactly these.
+"""Context editing: the outputs that the provider clears at the next request, and the parameters that make it clear exactly these.
 
 The provider edits each request and remembers nothing, so the session continues to send whole outputs: the content that a
-reply's signature covers stays unchanged, and the provider's clearing invalidates no thought. With constant parameters the
+reply's signature covers stays unchanged, and context editing invalidates no thought. With constant parameters the
 boundary of the newest outputs would move with each call, and the cache would miss each time. So `keep` is chosen for each
 request: it leaves the boundary in its place until the prompt has grown beyond `trigger` again.
 """
@@ -20,7 +20,7 @@ from agentcli.context.view import HIDDEN, Block, View, ViewMessage
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Thinking, ToolCall, ToolResult
-from agentcli.core.model import Clearing, EditsApplied
+from agentcli.core.model import ContextEdits, EditsApplied
 from agentcli.core.record import Prune, Record
 from agentcli.core.tool import UNKNOWN, Traits
 
@@ -71,9 +71,9 @@ def foreseen(
     return replace(seen, prunes=(*view.prunes, Record(last + 1, "", "", "", body)), foreseen=body)
 
 
-def clearing_of(
+def context_edits_of(
     view: View, usable: int, counter: TokenCounter, settings: ContextSettings, traits: Mapping[str, Traits]
-) -> Clearing:
+) -> ContextEdits:
     """Return the parameters by which the provider clears exactly the parts that this view shows as cleared.
 
     While there are none, it clears by its own count, once the prompt passes `trigger`.
@@ -82,7 +82,7 @@ def clearing_of(
     cleared = boundary(uses)
     by_count = cleared > 0
     keep = len(uses) - cleared if by_count else _keep(view, uses, usable, counter, settings)
-    return Clearing(
+    return ContextEdits(
         trigger=keep if by_count else trigger(usable, settings),
         keep=keep,
         at_least=0 if by_count else rules.clear_at_least,

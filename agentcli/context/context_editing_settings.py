@@ -1,4 +1,4 @@
-"""Settings of the clearing by the provider: `[context.native]`."""
+"""Settings of context editing by the provider: `[context.native]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentcli.core.text.ranges import Range, Share, Tokens
 
 @dataclass(frozen=True, slots=True)
 class NativeSettings:
-    """`context.native.*`: clearing of old outputs by the provider itself. Sizes in tokens.
+    """`context.native.*`: context editing, by which the provider itself clears old outputs. Sizes in tokens.
 
     Outputs of `prune.protected_tools` stay; the inputs of edits are cleared as well unless `prune.inputs` is false.
     """

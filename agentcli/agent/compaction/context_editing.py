@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agentcli.agent.feature import SessionFeature
-from agentcli.context.clearing import boundary, reported, tool_uses
+from agentcli.context.context_editing import boundary, reported, tool_uses
 from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.event import Event, Noticed, Pruned, Recorded
 from agentcli.core.message import Message, reminder
@@ -21,11 +21,11 @@ WARNING = (
     "Old tool results will be cleared from this conversation and a placeholder stands in their place. All of them are kept: "
     'recall(pattern="…") finds what you need again; use it instead of running a call again.'
 )
-"""Reminder for the model before the first clearing: the provider's placeholder does not name `recall`."""
+"""Reminder for the model before outputs are cleared for the first time: the provider's placeholder does not name `recall`."""
 
 
-class ProviderClearing:
-    """Clearing by the provider in a session whose policy is `native`. What changes goes through `record`.
+class ContextEditing:
+    """Context editing in a session whose policy is `native`. What changes goes through `record`.
 
     Reports also if the model cannot follow the policy `provider`.
     """
@@ -77,7 +77,7 @@ class ProviderClearing:
     def learn(self, reply: ReplyBuilder) -> Iterator[Event]:
         """After a request, before its reply is recorded: record what the provider cleared.
 
-        A reply that broke off lacks the provider's report at its end: then the predicted clearing counts.
+        A reply that broke off lacks the provider's report at its end: then the prediction counts.
         """
         window, history = self._builder.window(), self._builder.journal.history
         if window.settings.policy != NATIVE or reply.usage is None:

@@ -1,4 +1,4 @@
-"""Clearing by the provider: what is foreseen is what the server does, and what it reports is what the view shows."""
+"""Context editing: what is foreseen is what the server does, and what it reports is what the view shows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentcli.context.assemble import assemble
-from agentcli.context.clearing import as_shown, clearing_of, held, reported
-from agentcli.context.clearing_settings import NativeSettings
+from agentcli.context.context_editing import as_shown, context_edits_of, held, reported
+from agentcli.context.context_editing_settings import NativeSettings
 from agentcli.context.policies import plan, plan_prune, prunes_from
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.room import forecast
@@ -49,8 +49,8 @@ def seen(history: History, rules: ContextSettings = RULES, **more: Any) -> Windo
 
 def asked(window: Window) -> Request:
     request = assemble(window.view, ("Be brief.",), (), CLAUDE, counter=window.counter)
-    clearing = clearing_of(window.view, window.usable, window.counter, window.settings, window.traits)
-    return replace(request, clearing=clearing)
+    edits = context_edits_of(window.view, window.usable, window.counter, window.settings, window.traits)
+    return replace(request, context_edits=edits)
 
 
 def edits_of(window: Window) -> Any:
@@ -135,7 +135,7 @@ def agree(story: Session, turns: int) -> None:
 
 def test_below_the_trigger_the_provider_is_asked_to_decide_by_its_own_count() -> None:
     window = seen(fold(reads(3, 10).records))
-    made = asked(window).clearing
+    made = asked(window).context_edits
     assert made is not None
     assert (made.trigger, made.counts_uses, made.at_least) == (1_500, False, 200)
     assert made.keep >= 2
@@ -154,7 +154,7 @@ def test_once_outputs_are_cleared_the_boundary_stays_where_it_is() -> None:
     for record in more:
         first = evolve(first, replace(record, seq=first.last_seq + 1))
     window = seen(first, rules)
-    made = asked(window).clearing
+    made = asked(window).context_edits
     assert made is not None
     assert (made.counts_uses, made.keep) == (True, 13 - len(held))
     assert cleared_by_server(window) == held
