@@ -22,7 +22,7 @@ Answer = Literal["", "allow", "ask", "deny"]
 Source = Literal["startup", "resume", "clear", "compact", "fork"]
 """The ways in which a session begins, for hooks."""
 STOPS = 3
-"""How often in a row a hook may keep a turn going."""
+"""Most times in a row that a hook may keep a turn going."""
 
 
 @dataclass(frozen=True, slots=True)

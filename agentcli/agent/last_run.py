@@ -1,4 +1,4 @@
-"""What differs from the run in which a session was last used, or from the lock that it is held to: told to the person when it is resumed."""
+"""Differences from the run in which a session was last used, or from the lock that it is held to: shown to the person when it is resumed."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ STALE = 10
 _NEAR = 6
 """A result is new unless one of the last so many is the same answer to the same call."""
 _POLLS = 3
-"""How many replies that only ask for a state count as one without a new result."""
+"""Number of replies that only ask for a state and together count as one without a new result."""
 _WAITED = 1.0
 """Seconds after which a call that asks for a state counts as a wait, which is no loop."""
 

@@ -201,7 +201,7 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class RunSetup:
-    """What this run of the program asks of a session."""
+    """Options of this run of the program for a session."""
 
     policy: str = ""
     """The policy that it asks for, whatever the session has recorded."""

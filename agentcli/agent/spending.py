@@ -58,7 +58,7 @@ class Budget:
 
     @property
     def is_set(self) -> bool:
-        """Whether it limits anything."""
+        """True if it limits anything."""
         return self.tokens > 0 or self.cost > 0
 
     def used(self, spent: Spent) -> float:

@@ -16,7 +16,7 @@ from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store
 
 NAME = "the editor"
-"""How sessions see who asks."""
+"""Name of the program for the sessions that it asks."""
 
 
 def machine_of(store: Store, state: Path, env: Mapping[str, str]) -> Machine:

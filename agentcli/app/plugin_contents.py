@@ -1,4 +1,4 @@
-"""What a plugin contains, in lines for the person who adds or updates it: what each feature makes of its part."""
+"""Contents of a plugin, in lines for the person who adds or updates it: what each feature makes of its part."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """Whether the data show a difference, in a word."""
+        """Verdict on the difference, in a word."""
         if not self.rate.shown:
             return "no difference shown"
         return "better" if self.rate.low > 0 else "worse"

@@ -44,7 +44,7 @@ _POLL = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What a run measures: `set` is the name of the set, `max_cost` in USD replaces the limit of each task if it is lower."""
+    """Subject of a run: `set` is the name of the set, `max_cost` in USD replaces the limit of each task if it is lower."""
 
     set: str
     tasks: Sequence[TaskFile]

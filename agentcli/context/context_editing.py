@@ -37,7 +37,7 @@ class ToolUse:
 
     @property
     def is_held(self) -> bool:
-        """Whether the provider clears its output."""
+        """True if the provider clears its output."""
         return self.result is not None and self.result.held
 
 

@@ -40,7 +40,7 @@ class PruneSettings:
     protect: Tokens = setting(40_000, project="free")
     """`opencode`: newest outputs that stay."""
     minimum: Tokens = setting(20_000, project="free")
-    """What a prune must free: `opencode` always, `auto` on a warm cache."""
+    """Least that a prune must free: `opencode` always, `auto` on a warm cache."""
     turns: Turns = setting(2, project="free")
     """`opencode`: newest turns whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
@@ -172,7 +172,7 @@ class SlidingSettings:
     window: Messages = setting(0, project="free")
     """Maximum before it compacts, whatever their size; 0: no limit."""
     budget: Tokens = setting(0, project="free")
-    """What the shares refer to; 0: the usable window."""
+    """Tokens that the shares refer to; 0: the usable window."""
     task_budget: int = 0
     """Tokens used as `budget` while that is 0."""
     max_history: Messages = setting(0, project="free")
@@ -218,7 +218,7 @@ class ContextSettings:
     """`context.*`. Shares are of the usable window, sizes in tokens unless said otherwise."""
 
     policy: PolicyName = setting("auto", project="free")
-    """How the context is kept small."""
+    """Policy that keeps the context small."""
     preset: Preset = setting("", project="free")
     """Values for `sliding` by kind of work; empty: none."""
     autocompact: bool = setting(True, project="free")
@@ -266,7 +266,7 @@ class ContextSettings:
     compression_model: Mapping[str, str] = setting({}, project="free")
     """Model that writes the summaries, by model of the session; `default` for all others."""
     estimator: EstimatorName = setting("calibrated", project="free")
-    """How tokens are estimated."""
+    """Method by which tokens are estimated."""
     large_input_tokens: Tokens = 25_000
     """Larger prompts go to a file; so do those over a quarter of the window."""
     large_input_share: Share = 0.25

@@ -45,7 +45,7 @@ class Block:
     original: Part | ToolResult | None = None
     """The result, call or thought itself if `part` replaces it."""
     held: bool = False
-    """Whether the provider, not agentcli, shows `part` to the model: the original is sent."""
+    """True if the provider, not agentcli, shows `part` to the model: the original is sent."""
 
     @property
     def sent(self) -> Part | ToolResult:
@@ -73,12 +73,12 @@ class ViewMessage:
 
     @property
     def is_prompt(self) -> bool:
-        """Whether it has text or an image of the user, not only results and injections."""
+        """True if it has text or an image of the user, not only results and injections."""
         return any(block.source == "user" for block in self.blocks)
 
     @property
     def has_results(self) -> bool:
-        """Whether it answers tool calls."""
+        """True if it answers tool calls."""
         return any(isinstance(block.part, ToolResult) for block in self.blocks)
 
     @property

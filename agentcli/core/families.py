@@ -18,7 +18,7 @@ LineNumbers = Literal["ranges", "always", "never"]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What is particular to the models whose id matches `ids`, or whose provider is of a kind in `kinds`."""
+    """Particulars of the models whose id matches `ids`, or whose provider is of a kind in `kinds`."""
 
     name: str
     ids: str = ""

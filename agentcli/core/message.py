@@ -25,7 +25,7 @@ Stop = Literal[
     "error",
 ]
 Source = Literal["", "reminder", "file", "shell", "hook", "compactor", "skill", "inline"]
-"""Where a synthetic text came from; the empty source is the speaker's own words.
+"""Sources of synthetic texts; the empty source is the speaker's own words.
 
 `inline` is text from a command or a file in the middle of the user's text, `skill` the body of a skill; both bring their own tags.
 """
@@ -112,7 +112,7 @@ class ToolCall:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the model is told about the call: how it was mended, as which tool it runs."""
+        """Remarks for the model about the call: how it was mended, as which tool it runs."""
         found = self._own.get("remarks")
         return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 

@@ -195,7 +195,7 @@ class CommandSandbox:
     watch: Callable[[], Callable[[], Sequence[str]]] | None = None
     """Called before a command; call its result afterwards for the protected files that the command created."""
     hardened: bool = False
-    """Whether the command gets the environment of commands without approval."""
+    """True if the command gets the environment of commands without approval."""
     note: str = ""
     """A line for the model, added to the output."""
     if_failed: str = ""
@@ -220,7 +220,7 @@ def not_judged(_: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CallScope:
-    """What one call may touch and use, as it was decided before it runs."""
+    """Scope of one call: what it may touch and use, as decided before it runs."""
 
     allowed_paths: tuple[Path, ...] = ()
     """The resolved paths for which the call was allowed, the only ones that it may use; empty for everything below the roots."""

@@ -16,7 +16,7 @@ from agentcli.costs.turns import AVOIDABLE, turn_costs
 LEAST = 0.25
 """USD from which a turn is worth a line."""
 TIMES = 3
-"""How many times the usual cost is much."""
+"""Multiple of the usual cost from which a cost counts as high."""
 SHARE = 0.5
 """The share that avoidable causes must have in the cost."""
 

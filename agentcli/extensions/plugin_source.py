@@ -1,4 +1,4 @@
-"""Where plugins come from: a folder or a git address, and in it a folder, or the name of an entry in its marketplace."""
+"""Sources of plugins: a folder or a git address, and in it a folder, or the name of an entry in its marketplace."""
 
 from __future__ import annotations
 

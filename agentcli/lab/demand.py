@@ -1,4 +1,4 @@
-"""What the work needed in view: the names and values that each recorded reply uses, and that an earlier record had brought up."""
+"""Demand of recorded work: the names and values that each reply uses and that an earlier record had brought up."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class LanguageServer:
     options: Any = None
     """The `initializationOptions`."""
     settings: Any = None
-    """What it is told when it asks for its configuration."""
+    """Answer to the server's request for its configuration."""
     source: str = "PATH"
     raw: Mapping[str, Any] | None = None
 

@@ -18,6 +18,6 @@ class McpSettings:
     catalogue_tokens: int = 1_500
     """Maximum tokens of the list of servers and tools in the first prompt."""
     wait: Seconds = setting(1.0, project="tighten", tighter=LOWER)
-    """How long the first prompt of an interactive session waits for servers."""
+    """Longest wait of an interactive session's first prompt for servers."""
     deferred: Literal["off", "auto", "on"] = setting("off", project="free")
     """Load tools that `mcp_search` finds as tools of Claude: `auto` at Anthropic's own address, `on` at any."""

@@ -24,7 +24,7 @@ class Sender:
         self._providers = [each for each in (tracers, meters) if each is not None]
         self.instruments = instruments
         self.trouble = ""
-        """What is wrong with the collector; empty while it answers."""
+        """Last error of the collector; empty while it answers."""
         self._told = False
 
     def heard(self, taken: bool) -> None:

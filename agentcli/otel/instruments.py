@@ -23,7 +23,7 @@ Attributes = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """Where spans and measurements go. `content` redacts a text that may be sent; None if no content is."""
+    """Receivers of spans and measurements. `content` redacts a text that may be sent; None if no content is."""
 
     tracer: Any
     tokens: Any

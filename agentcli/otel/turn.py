@@ -38,7 +38,7 @@ _FINE = ("done", "interrupted")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a turn belongs to: the session, the name of its agent, the model in use and its provider, and the span around it."""
+    """Context of a turn: the session, the name of its agent, the model in use and its provider, and the span around it."""
 
     conversation: str
     agent: str

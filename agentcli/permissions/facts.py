@@ -49,7 +49,7 @@ _OBSCURE = "a deny rule may apply and the command hides what it runs"
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """What a call would touch, and which rules match. Texts are reasons, empty if they do not apply."""
+    """Facts about a call: what it would touch, and the rules that match. Texts are reasons, empty if they do not apply."""
 
     refused: str = ""
     denied: Rule | None = None

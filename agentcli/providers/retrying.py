@@ -57,7 +57,7 @@ class RetryPolicy:
     """`[retry]`: limits of retrying. Times in seconds; the wait doubles from `first` to `longest`."""
 
     patience: Seconds = setting(600.0, project="never")
-    """How long requests that fail (overload, network, rate limits) are repeated."""
+    """Limits on repeating requests that fail (overload, network, rate limits)."""
     attempts: Requests = setting(0, project="never")
     """Maximum, the first included; 0: by `patience`. A reply that has begun is asked for five times at most."""
     first: Seconds = setting(0.5, project="never")

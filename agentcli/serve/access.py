@@ -32,7 +32,7 @@ WRONG, PERIOD = 10, 60.0
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a token allows. `name` is how others see its holder."""
+    """Permissions of a token. `name` is what others see of its holder."""
 
     read_only: bool
     name: str

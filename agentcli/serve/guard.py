@@ -1,4 +1,4 @@
-"""What every request passes before it is looked at, and every response gets: the checks that keep other origins and hosts out."""
+"""Checks of every request, and headers of every response, that keep other origins and hosts out."""
 
 from __future__ import annotations
 

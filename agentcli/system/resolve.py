@@ -11,7 +11,7 @@ from pathlib import Path
 MANUAL = "manual:"
 MANUAL_FOLDER = Path(os.path.realpath(__file__)).parent.parent / "manual"
 _LOOKS = 100
-"""How often to follow a path again if it changes meanwhile."""
+"""Most times that a path is followed again if it changes meanwhile."""
 
 
 def spelled(cwd: Path, path: str) -> str:

@@ -22,7 +22,7 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _FDS = 2
 """Minimum number of a request's descriptors: output and control; a third one is a separate standard error."""
 _SURE = 3
-"""How often in a row no process must be found if spared children remain alive."""
+"""Number of searches in a row that must find no process if spared children remain alive."""
 _ENDING = 0.05
 """Seconds that a descendant may take to end after its command before it counts as left running."""
 

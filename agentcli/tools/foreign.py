@@ -170,7 +170,7 @@ _CONVERTED: Mapping[str, Callable[[Input, Path], Input | None]] = {
     "read": _read,
     "bash_output": _output,
 }
-"""What a tool needs beyond names: the form of its values."""
+"""Form of a tool's values, which differs beyond names."""
 _STATUSES: Mapping[Any, str] = {
     "pending": "pending",
     "in_progress": "in_progress",

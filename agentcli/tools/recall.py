@@ -33,7 +33,7 @@ _SHOWN = (450, 200)
 _LONG_HITS = 3
 """Number of the first hits of a page, which are shown at more length."""
 OTHER_WORDS = "[No hit has most of these words together. Search with other words for the same thing, or with fewer.]"
-"""What a page says if its first hits have few of the words."""
+"""First line of a page whose first hits have few of the words."""
 _ENOUGH = 0.5
 """Share of the weight of all words, from which a hit has most of them."""
 _MARKS = 2_000

@@ -27,7 +27,7 @@ class UiSettings:
     links: Literal["auto", "always", "never"] = setting("auto", project="never")
     """Write addresses as links; `auto`: on terminals known to follow them."""
     notify: Literal["auto", "bell", "osc9", "off"] = setting("auto", project="never")
-    """How the end of long work is announced; `off` also keeps the title of the terminal's tab as it is."""
+    """Announcement of the end of long work; `off` also keeps the title of the terminal's tab as it is."""
     notify_after: float = 20.0
     """Seconds of work whose end is announced."""
     idle_after: Seconds = setting(30.0, project="never")

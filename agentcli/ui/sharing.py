@@ -41,7 +41,7 @@ class Front(Protocol):
 
 
 class Share(Protocol):
-    """What a front end tells while its session is shared."""
+    """Reports of a front end while its session is shared."""
 
     def show(self, event: Event) -> None:
         """Hear an event."""

@@ -22,7 +22,7 @@ SEARCHES = 3
 REPLY = 8_000
 """Tokens of the reply: an answer is short, but some models think first."""
 PAUSES = 3
-"""How often a reply that the provider pauses is continued."""
+"""Most times that a paused reply is continued."""
 SECONDS = 180.0
 """Maximum seconds for a search."""
 SAID = 500

@@ -1,4 +1,4 @@
-"""What the assistant decided and found out, in its own words: sentences that choose with a reason, or that state values.
+"""Decisions and findings of the assistant, in its own words: sentences that choose with a reason, or that state values.
 
 They are recognised by their form alone, without a model: names in backticks and numbers in any language; in English also the
 first person, and a conjunction that begins a reason or an alternative.

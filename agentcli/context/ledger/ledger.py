@@ -62,7 +62,7 @@ class CommandFact:
 
     @property
     def failed(self) -> bool:
-        """Whether the newest run failed."""
+        """True if the newest run failed."""
         return self.status != "success" or bool(self.exit_code)
 
 

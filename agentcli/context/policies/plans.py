@@ -41,7 +41,7 @@ class Plan:
     cleared_inputs: tuple[str, ...] = ()
     """Call ids whose inputs are cleared."""
     optional: bool = False
-    """Whether its price is the only reason: no mark has been passed."""
+    """True if its price is the only reason: no mark has been passed."""
     phase: str = ""
     """Sign that a phase of the work has just ended, so that the compaction need not wait for the end of the turn."""
 
@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def does_something(self) -> bool:
-        """Whether carrying it out changes the view."""
+        """True if carrying it out changes the view."""
         return bool(self.summarised or self.clipped or self.regions)
 
 

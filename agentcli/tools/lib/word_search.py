@@ -22,7 +22,7 @@ _WINDOW = 350
 _EACH = 300
 """Places of one term in one text that are looked at."""
 _SIZE_COUNTS = 0.4
-"""How much the size of a record lowers its score, between 0 and 1."""
+"""Weight, between 0 and 1, with which the size of a record lowers its score."""
 _SATURATES = 1.2
 """BM25's k1."""
 _REPEATED = 0.15
@@ -36,7 +36,7 @@ _ROOT_COUNTS = 0.4
 _COVER = 0.3
 """Part of a score that depends on the share of all terms found in the window."""
 _LONG = 0.15
-"""How much each doubling of a text lowers the scores of its windows: in a long text some window is good by chance."""
+"""Factor by which each doubling of a text lowers the scores of its windows: in a long text some window is good by chance."""
 _SECOND = 0.8
 """Weight of the second hit of a text."""
 _ROLES: Mapping[PassageRole, float] = {"user": 1.2, "assistant": 1.15, "output": 1.0, "input": 0.9, "summary": 0.8}

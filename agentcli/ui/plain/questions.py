@@ -31,7 +31,7 @@ class Lines(Protocol):
 
     @property
     def look(self) -> Look:
-        """How things look here."""
+        """Colours and signs of this terminal."""
         ...
 
     def say(self, *lines: str) -> None:
