@@ -72,6 +72,26 @@ Due = Callable[[asyncio.Event], AsyncIterator[Event | str | Prompt]]
 
 
 @dataclass(frozen=True, slots=True)
+class WithState:
+    """Parts of a feature for sessions that have a state of it on record, under its name."""
+
+    follow: Follow
+    """Called after each turn."""
+    notes: Callable[[], Sequence[str]] = tuple
+    """Notes for the person when the session is opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Turns that a feature begins by itself."""
+
+    is_due: Callable[[], bool]
+    """True if one is due, asked about every second while no turn runs."""
+    due: Due
+    """Yields the prompt that is due, and records before that it is."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionFeature:
     """Parts that a package adds to a session; everything but the name may be empty."""
 
@@ -98,20 +118,14 @@ class SessionFeature:
     """Hears that all calls of a reply have their results. Raises AgentError to end the turn."""
     before_end: Callable[[ReplyBuilder], Unfinished] = no_objection
     """Judges the reply with which a turn is about to end."""
-    follow: Follow | None = None
-    """Called after each turn of a session that has a state of the feature on record, under its name."""
+    with_state: WithState | None = None
     ended: Callable[[TurnEnded], Iterable[Event]] = no_end
     """Yields events for the person once a turn has ended."""
     news: Callable[[], Sequence[str]] = tuple
     """Events outside of the conversation since the last call, for the model."""
     background: Callable[[], Awaitable[bool]] = no_background
     """Waits for news of background work that no later turn would report; False if none can come."""
-    is_due: Callable[[], bool] = bool
-    """True if a prompt of the feature is due, asked about every second while no turn runs."""
-    due: Due | None = None
-    """Yields the prompt that is due, and records before that it is."""
-    notes: Callable[[], Sequence[str]] = tuple
-    """Notes for the person when a session is opened that has a state of the feature on record."""
+    schedule: Schedule | None = None
     notices: Callable[[], Iterable[Event]] = tuple
     """Notices for the person before a turn."""
     watch: Watch | None = None
@@ -178,19 +192,19 @@ class FeatureList:
 
     def following(self, recorded: Container[str]) -> Sequence[Follow]:
         """Return the ways to continue after a turn, of the features that have a state on record."""
-        return [one.follow for one in self.all if one.follow is not None and one.name in recorded]
-
-    def is_due(self) -> bool:
-        """Return whether a prompt of a feature is due."""
-        return any(one.is_due() for one in self.all)
-
-    def due(self) -> Due | None:
-        """Return what yields the prompt that is due; None if none is."""
-        return next((one.due for one in self.all if one.due is not None and one.is_due()), None)
+        return [state.follow for state in self._with_state(recorded)]
 
     def notes(self, recorded: Container[str]) -> Sequence[str]:
         """Return notes for the person on an opened session, of the features that have a state on record."""
-        return [note for one in self.all if one.name in recorded for note in one.notes()]
+        return [note for state in self._with_state(recorded) for note in state.notes()]
+
+    def _with_state(self, recorded: Container[str]) -> Sequence[WithState]:
+        return [one.with_state for one in self.all if one.with_state is not None and one.name in recorded]
+
+    def due(self) -> Due | None:
+        """Return what yields the prompt that is due; None if none is."""
+        schedules = (one.schedule for one in self.all if one.schedule is not None)
+        return next((each.due for each in schedules if each.is_due()), None)
 
     def news(self) -> Sequence[str]:
         """Return notices for the model of events outside of the conversation."""

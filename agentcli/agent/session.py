@@ -225,7 +225,7 @@ class AgentSession:
 
     def is_due(self) -> bool:
         """Return whether a prompt is due that begins a turn by itself."""
-        return self._features.is_due()
+        return self._features.due() is not None
 
     async def due(self, interrupt: asyncio.Event, show: Callable[[Sequence[Event]], None]) -> str | Prompt | None:
         """Return the prompt that is due: a text as a person types it, or a prompt for the model; `show` gets the events before it."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature, no_background
+from agentcli.agent.feature import Schedule, SessionFeature, WithState, no_background
 from agentcli.agent.tool_context import offer
 from agentcli.annexes import annex
 from agentcli.app.feature import CheckedProgram, Feature, Row, later
@@ -24,21 +24,20 @@ USUAL_FROM = 4
 
 
 def _goal(_: CheckedProgram, core: SessionCore) -> SessionFeature:
-    return SessionFeature(
-        "goal",
-        follow=partial(later("goal.session:follow"), core),
-        notes=partial(later("goal.session:notes"), core),
-    )
+    follow, notes = later("goal.session:follow"), later("goal.session:notes")
+    return SessionFeature("goal", with_state=WithState(partial(follow, core), partial(notes, core)))
 
 
 def _timers(_: CheckedProgram, core: SessionCore) -> SessionFeature:
-    is_due = later("timers.session:is_due")
+    follow, notes = later("timers.session:follow"), later("timers.session:notes")
+    is_due, due = later("timers.session:is_due"), later("timers.session:due")
     return SessionFeature(
         "timers",
-        follow=partial(later("timers.session:follow"), core),
-        is_due=lambda: "timers" in core.journal.history.features and is_due(core),
-        due=partial(later("timers.session:due"), core),
-        notes=partial(later("timers.session:notes"), core),
+        with_state=WithState(partial(follow, core), partial(notes, core)),
+        schedule=Schedule(
+            lambda: "timers" in core.journal.history.features and is_due(core),
+            partial(due, core),
+        ),
     )
 
 
@@ -48,8 +47,7 @@ def _wake_on(_: CheckedProgram, core: SessionCore) -> SessionFeature:
         "wake_on",
         services=[offer(Wakes, later("wake_on.session:watch"))],
         background=lambda: has_news(jobs) if jobs.has_listener else no_background(),
-        is_due=lambda: jobs.has_listener and is_due(jobs),
-        due=partial(later("wake_on.session:due"), jobs),
+        schedule=Schedule(lambda: jobs.has_listener and is_due(jobs), partial(later("wake_on.session:due"), jobs)),
     )
 
 

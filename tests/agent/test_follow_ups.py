@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionFeature, WithState
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.agent.spending import RunLimits
@@ -37,7 +37,7 @@ class Continuing:
             yield TurnEnded("failed", turn.text)
 
     def feature(self) -> SessionFeature:
-        return SessionFeature("more", follow=self.follow)
+        return SessionFeature("more", with_state=WithState(self.follow))
 
 
 def test_a_feature_with_a_state_continues_the_work_and_says_how_it_ended(tmp_path: Path) -> None:
