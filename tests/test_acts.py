@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.providers.scripted.model import say
+from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Answer, Loopback
 
@@ -45,13 +45,22 @@ class Act:
     replies: tuple[Answer, ...]
     first: str
     last: str
+    among: str
+    """A file that it passes for certain."""
     most: int
 
 
-PROMPT = Act("prompt", ("hello",), (say("All done."),), "AgentSession.turn", "AgentSession._turn", 60)
+PROMPT = Act(
+    "prompt", ("hello",), (say("All done."),), "AgentSession.turn", "AgentSession._turn", "agent/session.py", 60
+)
+CLEAN = call("bash", command="npm test && rm -rf build", description="Test and clean")
+APPROVAL = Act(
+    "approval", ("clean up", "--mode", "auto"), (say("", CLEAN), say("Done.")),
+    "execute", "ApprovalStage.judge", "permissions/shell/command_line.py", 30,
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("act", [PROMPT], ids=lambda act: act.name)
+@pytest.mark.parametrize("act", [PROMPT, APPROVAL], ids=lambda act: act.name)
 def test_an_act_passes_few_files(act: Act, tmp_path: Path) -> None:
     with Loopback([*act.replies]) as server:
         program = Program(tmp_path, server.env, ("-c", f"PACKAGE = {str(PACKAGE)!r}\n{TRACED}", act.first, act.last))
@@ -60,5 +69,5 @@ def test_an_act_passes_few_files(act: Act, tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
     entered = [line.removeprefix("entered ") for line in ran.err.split("\n") if line.startswith("entered ")]
     entered = [file for file in entered if file != "core/dataclass.py"]  # every value is made by it
-    assert "agent/session.py" in entered
+    assert act.among in entered
     assert len(entered) <= act.most, entered

@@ -24,7 +24,6 @@ from agentcli.permissions.readonly.fed import fed_files
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.assigned import Assignments, without_assignments
 from agentcli.permissions.shell.consequences import named_consequence
-from agentcli.permissions.shell.containable import ASKED, Containment, containment
 from agentcli.permissions.shell.effects import (
     CHANGING,
     DISCARDING,
@@ -50,6 +49,7 @@ from agentcli.permissions.shell.protected import MOST_FOLDERS, folders_of, why_p
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 
 if TYPE_CHECKING:
+    from agentcli.permissions.shell.containable import Containment
     from agentcli.permissions.shell.flow import Run
 
 
@@ -139,6 +139,11 @@ class CommandLine:
     @cached_property
     def contained(self) -> Containment:
         """Verdict on the line in the sandbox. It walks folders, so it is computed only if a mode asks for it."""
+        from agentcli.permissions.shell.containable import (  # only mode auto and rules for the sandbox ask
+            ASKED,
+            containment,
+        )
+
         if self.workspace is None or not self.workspace.sandboxed or self.destroys or self.protected:
             return ASKED
         reader = self.reader or Reader(self.workspace)
@@ -192,6 +197,8 @@ class CommandLine:
         It names nothing outside the workspace, and git replaces no files by it. It may ask a server of this machine if it
         starts something in the background first.
         """
+        from agentcli.permissions.shell.containable import ASKED, Containment
+
         if self.workspace is None:
             return ASKED
         from agentcli.permissions.shell.covered import leads_away  # the tables of all options
