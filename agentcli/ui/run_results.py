@@ -115,7 +115,7 @@ class ResultBuilder:
     _turns: int = 0
     _text: str = ""
     _denials: list[Denial] = field(default_factory=list)
-    _prompts: list[Message] = field(default_factory=list)
+    _is_review: bool = False
     _inputs: dict[str, Json] = field(default_factory=dict)
 
     def note(self, event: Event) -> None:
@@ -125,7 +125,7 @@ class ResultBuilder:
                 self._usage += usage
                 self._cost = self._cost if cost is None else (self._cost or 0.0) + cost
             case Recorded(record=Record(body=Message(role="user") as message)):
-                self._prompts.append(message)
+                self._is_review = self._is_review or is_review(message)
             case Recorded(record=Record(body=Message(role="assistant") as message)):
                 self._turns += 1
                 self._text = message.text or self._text
@@ -155,7 +155,7 @@ class ResultBuilder:
             permission_denials=tuple(self._denials),
             error=str(error) if error is not None else None,
             exit_code=code,
-            findings=findings(self._text) if any(map(is_review, self._prompts)) else (),
+            findings=findings(self._text) if self._is_review else (),
         )
 
 
