@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -226,6 +227,37 @@ def test_a_compaction_carries_the_whole_state_and_the_summary_of_a_provider() ->
     assert not {"cleared_inputs", "folder", "features", "account"} & set(bare)
     part = summary.part
     assert (part.text, part.synthetic, part.source, part.meta) == ("so far", True, "compactor", summary.meta)
+
+
+NEWER: Any = "newer"
+"""A value that no field of a fixed set of values knows."""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Message("user", (Text("a", True, NEWER),)),
+        Message("assistant", (), stop=NEWER),
+        Compaction(NEWER, "compressed", "auto"),
+        Compaction("auto", NEWER, "auto"),
+        Compaction("auto", "noop", "auto", carry=Carry(mode=NEWER, todo=(TodoItem("a", NEWER),))),
+        Undo(2, NEWER),
+    ],
+)
+def test_a_value_that_only_a_newer_version_writes_is_kept(body: Body) -> None:
+    record = Record(3, "id", "2026-01-01T00:00:00Z", "ab", body)
+    assert decode(encode(record)) == record
+
+
+@pytest.mark.parametrize("odd", ["half \ud800", math.nan, math.inf, -math.inf])
+def test_a_record_may_contain_text_and_numbers_that_strict_json_has_not(odd: object) -> None:
+    data = encode(
+        Record(3, "id", "2026-01-01T00:00:00Z", "ab", ToolResult("c", "bash", "error", "", metadata={"a": odd}))
+    )
+    back = decode(data).body
+    assert isinstance(back, ToolResult)
+    assert repr(back.metadata) == repr({"a": odd})
+    assert encode(decode(data)) == data
 
 
 HEAD = {"seq": 1, "id": "x", "time": "t", "prev": ""}

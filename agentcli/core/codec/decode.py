@@ -1,4 +1,9 @@
-"""Records from JSON: every schema ever written is read, unknown fields and kinds are skipped, never refused."""
+"""Records from JSON: every schema ever written is read, unknown fields and kinds are skipped, never refused.
+
+The standard library parses the JSON because stored records may contain lone surrogates, NaN and Infinity. msgspec decodes 20,000 records
+in 0.3 to 0.4 of the processor time but refuses these; converting parsed JSON with it takes 1.5 times as much. Either way it refuses null for a field with
+a default, a part of an unknown type, and a status, stop reason or source that only a newer version writes.
+"""
 
 from __future__ import annotations
 
