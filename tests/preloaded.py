@@ -19,27 +19,42 @@ import sys
 import tempfile
 import termios
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PROGRAM, PREVIEW = "agentcli.__main__", "tests.ui.preview"
+PACKAGES = (
+    "agent",
+    "app",
+    "cli",
+    "context",
+    "extensions",
+    "permissions",
+    "providers.anthropic",
+    "providers.scripted",
+    "sandbox",
+    "sessions",
+    "system",
+    "tools",
+    "ui",
+)
+"""Packages of the program whose modules many runs import."""
 MODULES = (
     PROGRAM,
     PREVIEW,
-    "agentcli.cli.parser",
-    "agentcli.app.host",
-    "agentcli.app.program",
-    "agentcli.app.print_mode",
-    "agentcli.agent.compaction.run",
-    "agentcli.agent.loop",
-    "agentcli.ui.plain.repl",
-    "agentcli.ui.terminal.app",
-    "agentcli.ui.terminal.startup",
+    "anyio._backends._asyncio",
+    "concurrent.futures.thread",
+    "ctypes",
+    "httpcore2",
+    "markdown_it",
+    "pygments.lexers.python",
+    "truststore",
 )
 AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_")
 """Variables that count when the interpreter starts: a run with other values than the preloaded process starts one."""
@@ -159,7 +174,7 @@ def main() -> None:
     """Serve until the other end closes."""
     from agentcli.providers.connect import warm
 
-    for name in MODULES:
+    for name in (*MODULES, *_modules()):
         import_module(name)
     warm("anthropic")
     warm("google")
@@ -183,6 +198,12 @@ def main() -> None:
             _tell_of(program, standard, telling)
         for file in files:
             os.close(file)
+
+
+def _modules() -> Iterator[str]:
+    for package in PACKAGES:
+        found = import_module(f"agentcli.{package}")
+        yield from (each.name for each in walk_packages(found.__path__, f"{found.__name__}."))
 
 
 def _tell_of(program: int, standard: Sequence[int], telling: int) -> None:
