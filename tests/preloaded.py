@@ -234,7 +234,19 @@ def _become(run: dict[str, Any], standard: Sequence[int]) -> None:
     os.chdir(run["cwd"])
     sys.argv[1:] = run["argv"]
     module = {"agentcli": PROGRAM}.get(run["module"], run["module"])
-    sys.exit(import_module(module).main())
+    ended: list[int] = []
+    atexit.register(_leave, ended)  # the first to register is the last to run
+    code = import_module(module).main()
+    ended.append(code)
+    sys.exit(code)
+
+
+def _leave(ended: Sequence[int]) -> None:
+    """End the process before Python clears its modules, which would copy all memory that it shares with the preloaded process."""
+    if ended:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended[0])
 
 
 if __name__ == "__main__":
