@@ -84,9 +84,9 @@ def _end_undisturbed() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-_OBJECTS = 50_000
-"""Number of objects made before Python looks for garbage among the youngest. Hardly any imported or read object is garbage, and the
-default of 700 costs a twelfth of a start."""
+_OBJECTS = 200_000
+"""Number of objects made before Python looks for garbage among the youngest: more than a start makes. Hardly any imported or read
+object is garbage: with 50,000 the search takes a twelfth of a start, and with the default of 700 a twelfth more."""
 
 
 def _run(arguments: list[str]) -> int:
