@@ -62,12 +62,12 @@ def _silent(master: int) -> None:
 def _echoed(terminal: Terminal) -> float | None:
     answered = 0
     while time.monotonic() - terminal.started < SECONDS:
-        terminal.send(KEY)
+        terminal.send(KEY, at_once=True)
         terminal.settle(EVERY, EVERY)
         new, answered = terminal.raw[answered:], len(terminal.raw)
         for question, answer in ANSWERS:
             for _ in question.finditer(new):
-                terminal.send(answer.decode())
+                terminal.send(answer.decode(), at_once=True)
         if KEY.encode() in terminal.raw:
             return time.monotonic() - terminal.started
     return None
