@@ -69,8 +69,11 @@ class _Kept:
 
     def supersedes(self, other: _Kept) -> bool:
         """Return True if it says nearly the same as another, perhaps with other values."""
-        few, many = sorted((len(self.words), len(other.words)))
-        return few >= _SAME * many and len(self.words & other.words) >= _SAME * len(self.words | other.words)
+        ours, theirs = len(self.words), len(other.words)
+        if ours < _SAME * theirs or theirs < _SAME * ours:
+            return False
+        shared = len(self.words & other.words)
+        return shared >= _SAME * (ours + theirs - shared)
 
 
 def _stated(body: Message, keep: LedgerSettings) -> Iterator[str]:
