@@ -28,7 +28,8 @@ from pkgutil import walk_packages
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PROGRAM, PREVIEW = "agentcli.__main__", "tests.ui.preview"
+STARTED = {"agentcli": "agentcli.__main__", "tests.ui.preview": "tests.ui.preview"}
+"""Modules that `python -m` may name, with the module whose `main` each runs."""
 PACKAGES = (
     "agent",
     "app",
@@ -46,8 +47,7 @@ PACKAGES = (
 )
 """Packages of the program whose modules many runs import."""
 MODULES = (
-    PROGRAM,
-    PREVIEW,
+    *STARTED.values(),
     "anyio._backends._asyncio",
     "concurrent.futures.thread",
     "ctypes",
@@ -154,7 +154,7 @@ class Preloaded:
 def forks(module: str, env: Mapping[str, str]) -> bool:
     """Return true if a fork of the preloaded process does what a process of its own does."""
     ours = {**os.environ, **_environment()}
-    return module in ("agentcli", PREVIEW) and all(
+    return module in STARTED and all(
         ours.get(name) == value for name, value in env.items() if name.startswith(AT_START)
     )
 
@@ -233,10 +233,9 @@ def _become(run: dict[str, Any], standard: Sequence[int]) -> None:
     os.environ.update(run["env"])
     os.chdir(run["cwd"])
     sys.argv[1:] = run["argv"]
-    module = {"agentcli": PROGRAM}.get(run["module"], run["module"])
     ended: list[int] = []
     atexit.register(_leave, ended)  # the first to register is the last to run
-    code = import_module(module).main()
+    code = import_module(STARTED[run["module"]]).main()
     ended.append(code)
     sys.exit(code)
 

@@ -1,4 +1,4 @@
-"""What a person does most passes few files: whoever follows it through the code opens no more than these."""
+"""The most frequent acts pass few files: a reader who follows one through the code opens no more than these."""
 
 from __future__ import annotations
 

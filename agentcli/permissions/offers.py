@@ -37,7 +37,7 @@ def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str,
 def offered_in_sandbox(
     line: CommandLine, offered: tuple[str, ...], approved: Sequence[str], *, boxed: bool
 ) -> tuple[str, ...]:
-    """Return the rules to offer where a sandbox contains commands: the `offered` ones, or those that allow the line's programs in it.
+    """Return the rules to offer if a sandbox contains commands: the `offered` ones, or those that allow the line's programs in it.
 
     `approved` are patterns of rules that allow commands, in the sandbox or anywhere; `boxed` is true if one of them is about the line.
     """

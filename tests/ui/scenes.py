@@ -68,7 +68,7 @@ MAKE = ToolCall("c3", "bash", {"command": "make check"})
 
 @cache
 def scenes() -> Mapping[str, str]:
-    """Return each screen's text by its name; those of one size also with their styles."""
+    """Return the text of each screen by its name; the screens of one size have their styles too."""
     return dict(_scenes())
 
 

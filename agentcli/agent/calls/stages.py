@@ -142,7 +142,7 @@ class Prepare(Stage):
         return no_tool(call.name, self._offered() or self.tools)
 
     def _prepared(self, sent: ToolCall) -> Call:
-        call = effective(sent) if sent.name == CALL else sent
+        call = effective(sent)
         if call.unreadable:
             return Call(call, call, sent.name)
         tool = self.tools.get(call.name)
