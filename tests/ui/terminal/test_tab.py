@@ -53,8 +53,9 @@ def test_only_terminals_that_know_the_mark_get_it(environment: Mapping[str, str]
 @pytest.mark.parametrize("notify", ["auto", "off"])
 def test_the_tab_of_a_session_has_the_name_of_its_folder(tmp_path: Path, notify: str) -> None:
     program = Program(tmp_path)
-    with program.terminal("-m", "script:echo", "--set", f"ui.notify={notify}", "hello") as t:
-        t.until("hello", 20)
+    # A reply that takes about a second: a turn that ends before the first frame never shows that it works.
+    with program.terminal("-m", "script:long-reply:30@3000", "--set", f"ui.notify={notify}", "hello") as t:
+        t.until("#0029", 20)
         t.settle()
         t.send("/quit\r")
         t.wait()
