@@ -13,7 +13,6 @@ from agentcli.agent.delegation.kinds import servers_for, settings_for, tools_for
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
     ModelAccess,
-    Permissions,
     Person,
     Prompts,
     RunSetup,
@@ -176,42 +175,21 @@ class Program(ProjectContext):
         return [one for feature in self.features for one in feature.started(self)]
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
-        config, workspace_policy, options = self.config, self.workspace_policy, self.options
+        config, workspace_policy = self.config, self.workspace_policy
         files, hooks, connected = self.instruction_files().files, loaded(self), self.servers.connected()
         servers = servers_for(self.agent, connected) if self.agent else connected
         front_end = self.front_end
         return SessionSetup(
-            models=ModelAccess(
-                lambda name: self.models.connect(name),  # with the account that is then in use
-                lambda spec: self.models.summariser(spec),
-                self._estimator,
-                self.models.defers,
-                self.models.known_spec,
-                self._models.accounts,
-            ),
+            models=self._model_access(),
             tools=Toolset(self.tools_with(servers is not None), self.traits, run, front_end.tools),
-            prompts=Prompts(
-                system=partial(self.system_prompt, files),
-                lasting=partial(self.system_prompt, files, lasting=True),
-                system_of=partial(self._system_prompt_of, files),
-                reread=self._instructions,
-                restated=options.restates_system,
-            ),
+            prompts=self._prompts(files),
             settings=SessionSettings(
                 config.context,
                 config.budget,
                 self.agent_settings,
                 workspace_policy.limits,
             ),
-            permissions=Permissions(
-                rules=workspace_policy.rules(),
-                run=workspace_policy.timed,
-                save_rules=workspace_policy.saved.add,
-                save_everywhere=workspace_policy.save_everywhere,
-                trusted=self.trusted,
-                sandboxes=workspace_policy.sandboxes,
-                sandbox=workspace_policy.sandbox.state,
-            ),
+            permissions=workspace_policy.permissions(),
             person=Person(front_end.approve, front_end.ask, front_end.attended, front_end.editor),
             workspace=workspace_policy.workspace(),
             subagents=SubagentSetup(
@@ -221,17 +199,41 @@ class Program(ProjectContext):
                 worktree=self._new_worktree,
                 former_worktree=self._former_worktree,
             ),
-            run=RunSetup(
-                policy=self.selection.policy_asked,
-                limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
-                one_turn=front_end.one_turn,
-                notes=(*notes, *self._notes(hooks.notes)),
-                lock=self._lock(),
-            ),
+            run=self._run_setup((*notes, *self._notes(hooks.notes))),
             hooks=partial(hooks_of, config.hooks, hooks.hooks),
             extensions=self.look_for_extensions,
             servers=servers,
             changes=self._changes,
+        )
+
+    def _model_access(self) -> ModelAccess:
+        now = self.models
+        return ModelAccess(
+            lambda name: self.models.connect(name),  # with the account that is then in use
+            lambda spec: self.models.summariser(spec),
+            self._estimator,
+            now.defers,
+            now.known_spec,
+            self._models.accounts,
+        )
+
+    def _prompts(self, files: Sequence[Instructions]) -> Prompts:
+        return Prompts(
+            system=partial(self.system_prompt, files),
+            lasting=partial(self.system_prompt, files, lasting=True),
+            system_of=partial(self._system_prompt_of, files),
+            reread=self._instructions,
+            restated=self.options.restates_system,
+        )
+
+    def _run_setup(self, notes: Sequence[str]) -> RunSetup:
+        options = self.options
+        return RunSetup(
+            policy=self.selection.policy_asked,
+            limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
+            one_turn=self.front_end.one_turn,
+            notes=notes,
+            lock=self._lock(),
         )
 
     def _lock(self) -> Mapping[str, Any] | None:

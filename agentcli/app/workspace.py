@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.agent.ports import ApprovalRequest, Approve
-from agentcli.agent.setup import Sandboxes
+from agentcli.agent.setup import Permissions, Sandboxes
 from agentcli.app.project import ProjectContext
 from agentcli.app.project_rules import project_rules
 from agentcli.app.saved_rules import SavedRules
 from agentcli.core.aliases import own_rule
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode
-from agentcli.core.tool import Boxed, CommandSandbox, ToolLimits, Traits
+from agentcli.core.tool import Boxed, CommandSandbox, ToolLimits, Traits, Wrap
 from agentcli.permissions.decide import decide
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
 from agentcli.permissions.paths import UndoCover, Workspace, resolved
@@ -154,6 +155,18 @@ class WorkspacePolicy:
         denials = reading_denials(deny, self._traits) if deny else ()
         return denial_of(path, denials, self.workspace()) if denials else None
 
+    def permissions(self) -> Permissions:
+        """Return the permissions that a session begins with. Raises like `rules`."""
+        return Permissions(
+            rules=self.rules(),
+            run=self.timed,
+            save_rules=self.saved.add,
+            save_everywhere=self.save_everywhere,
+            trusted=self._context.trusted,
+            sandboxes=self.sandboxes,
+            sandbox=self.sandbox.state,
+        )
+
     @property
     def limits(self) -> ToolLimits:
         """Limits of tools. Raises ConfigError for an invalid address."""
@@ -169,50 +182,24 @@ class WorkspacePolicy:
         writable workspace, and so does one that is `contained`: its decision relies on that.
         Paths that deny rules protect from reading are hidden in every mode, from allowed commands as well.
         """
-        config = self._context.config
         if not self.sandbox.working:
             return Sandboxes()
-        workspace = self.workspace()
+        space = self._space() if mode == "auto" else None
+        wraps = _Wraps(self.sandbox, self.workspace(), hidden, space, self._opens_network, self._let_out)
 
         def reader(argv: Sequence[str]) -> Boxed:
-            return self.sandbox.wrap_reader(
-                argv, workspace, trusted_path(self._context.search_path, self._context.roots), hidden
-            )
+            path = trusted_path(self._context.search_path, self._context.roots)
+            return self.sandbox.wrap_reader(argv, wraps.workspace, path, hidden)
 
-        def mask(argv: Sequence[str]) -> Boxed:
-            return self.sandbox.mask(argv, hidden, workspace)
-
-        outside = mask if hidden.paths and self.sandbox.masks else None
-        required = config.general.sandbox == "require"
+        required = self._context.config.general.sandbox == "require"
         if mode != "auto" and not required and not contained:
-            return Sandboxes(CommandSandbox(outside, outside=outside), reader)
-        space = self._space() if mode == "auto" else None
-
-        def leaving(argv: Sequence[str]) -> Boxed:
-            """Run a command outside, with the session's /tmp if it names that: commands in the sandbox put their files there."""
-            from agentcli.permissions.shell.private_tmp import names_tmp
-
-            if space is not None and names_tmp(argv[-1]):
-                return self.sandbox.with_tmp(argv, hidden, workspace, space)
-            return outside(argv) if outside is not None else Boxed(argv)
-
-        def wrap(argv: Sequence[str]) -> Boxed:
-            if argv[-1] in self._let_out:
-                return leaving(argv)
-            return self.sandbox.wrap(argv, workspace, network=self._opens_network, hidden=hidden, space=space)
-
-        def watch() -> Callable[[], Sequence[str]]:
-            before = box_for(workspace).readonly
-            return lambda: protected_since(workspace, before)
-
-        def recorder(argv: Sequence[str]) -> Boxed:
-            return self.sandbox.wrap(argv, workspace, git=True, hidden=hidden, space=space)
-
-        inside = CommandSandbox(wrap, self._escalate, watch, outside=leaving, same_port=self._same_port)
+            return Sandboxes(CommandSandbox(wraps.outside, outside=wraps.outside), reader)
+        leaving, watch = wraps.leaving, wraps.watch
+        inside = CommandSandbox(wraps.inside, self._escalate, watch, outside=leaving, same_port=self._same_port)
         return Sandboxes(
             inside,
             reader,
-            CommandSandbox(recorder, self._escalate, watch, hardened=True, outside=leaving),
+            CommandSandbox(wraps.recording, self._escalate, watch, hardened=True, outside=leaving),
             inside if required else CommandSandbox(leaving, outside=leaving),
         )
 
@@ -247,6 +234,50 @@ class WorkspacePolicy:
         leaves = answer.choice != "no"
         (self._let_out if leaves else self._kept_in).add(command)
         return leaves
+
+
+@dataclass(frozen=True, slots=True)
+class _Wraps:
+    """The wraps of commands in one mode: inside a sandbox with a writable workspace, and outside of it."""
+
+    sandbox: Sandbox
+    workspace: Workspace
+    hidden: Hidden
+    space: PrivateSpace | None
+    network: bool
+    let_out: Set[str]
+    """The commands that a person has let out of the sandbox."""
+
+    def inside(self, argv: Sequence[str]) -> Boxed:
+        """Run a command in the sandbox, unless it was let out."""
+        if argv[-1] in self.let_out:
+            return self.leaving(argv)
+        return self.sandbox.wrap(argv, self.workspace, network=self.network, hidden=self.hidden, space=self.space)
+
+    def recording(self, argv: Sequence[str]) -> Boxed:
+        """Run a command with which git records something."""
+        return self.sandbox.wrap(argv, self.workspace, git=True, hidden=self.hidden, space=self.space)
+
+    def leaving(self, argv: Sequence[str]) -> Boxed:
+        """Run a command outside, with the session's /tmp if it names that: commands in the sandbox put their files there."""
+        from agentcli.permissions.shell.private_tmp import names_tmp
+
+        if self.space is not None and names_tmp(argv[-1]):
+            return self.sandbox.with_tmp(argv, self.hidden, self.workspace, self.space)
+        return self.outside(argv) if self.outside is not None else Boxed(argv)
+
+    @property
+    def outside(self) -> Wrap | None:
+        """Hides paths from a command outside; None if there is nothing to hide."""
+        return self._masked if self.hidden.paths and self.sandbox.masks else None
+
+    def _masked(self, argv: Sequence[str]) -> Boxed:
+        return self.sandbox.mask(argv, self.hidden, self.workspace)
+
+    def watch(self) -> Callable[[], Sequence[str]]:
+        """Return a function that tells which protected paths have appeared since now."""
+        before = box_for(self.workspace).readonly
+        return lambda: protected_since(self.workspace, before)
 
 
 def _denied(tool: str) -> Rules:

@@ -135,64 +135,68 @@ def spendings(records: Iterable[Record], spec_of: SpecOf) -> Iterator[Spending]:
     """Yield what each record of a session spent, oldest first, also of records that were taken back: they stay spent."""
     walk = _Walk(spec_of)
     for record in records:
-        for one in _of_record(walk, record):
+        _follow(walk, record)
+        if (one := _of_record(walk, record)) is not None:
             yield replace(one, turn=walk.turn, first=walk.first, prompt=walk.prompt, account=walk.account)
         walk.last = record.time
 
 
-def _of_record(walk: _Walk, record: Record) -> Iterator[Spending]:
+def _follow(walk: _Walk, record: Record) -> None:
+    """Note what a record adds to the next prompt, and what it changes before that."""
     match record.body:
         case Message(role="user") as message:
             if message.is_prompt and message.turn != walk.turn:
                 walk.turn, walk.first, walk.prompt = message.turn, record.seq, message.typed
             size = sum(part_size(part) for part in message.parts)
             walk.added.append(Added(PROMPTS, size, record.seq))
-        case Message(role="assistant") as message:
-            if message.usage is not None:
-                yield _reply(walk, record, message, message.usage)
         case ToolResult() as result:
-            walk.added.append(
-                Added(
-                    result.name,
-                    len(result.output) + _IMAGE * len(result.images),
-                    record.seq,
-                    result.title,
-                    result.call_id,
-                )
-            )
-            model, usage, cost = spent(result)
-            if usage.total:
-                yield Spending(record, purpose(result), model, usage, cost)
-        case Settings(system=system, tools=tools, account=account):
-            if account and account != (walk.account or "default") and walk.cached:
-                walk.edits.append(f"the account changed to {account}")
-            walk.account = (account or walk.account) if account != "default" else ""
-            if not (system or tools):
-                return
-            if walk.head >= 0:
-                walk.edits.append("the system prompt or the tools changed")
-            walk.head = sum(map(len, system)) + sum(len(dumps(tool)) for tool in tools)
-            walk.added.append(Added(HEAD, walk.head, record.seq))
-        case Compaction() as body:
-            if body.status == "compressed":
-                walk.edits.append("a compaction replaced the older part")
-            if body.usage.total:
-                yield Spending(record, SUMMARY, body.model, body.usage, body.cost)
+            size = len(result.output) + _IMAGE * len(result.images)
+            walk.added.append(Added(result.name, size, record.seq, result.title, result.call_id))
+        case Settings() as settings:
+            _follow_settings(walk, settings, record.seq)
+        case Compaction(status="compressed"):
+            walk.edits.append("a compaction replaced the older part")
         case Prune():
             walk.edits.append("old outputs were cleared")
-        case Undo(target=target):
-            walk.turn = (
-                -1 if target == "rewind" else walk.turn
-            )  # a prompt may have the number of one that was taken back
-            walk.edits.append("the session was rewound" if target == "rewind" else "an edit was undone")
-        case Title(usage=usage, model=model, cost=cost) if usage.total:
-            yield Spending(record, TITLE, model, usage, cost)
-        case FeatureState(feature, usage=usage, model=model, cost=cost) if usage.total:
-            yield Spending(record, feature, model, usage, cost)
-        case Failure(where=model, usage=usage, cost=cost) if usage.total:
-            yield Spending(record, RETRY, model, usage, cost)
+        case Undo(target="rewind"):
+            walk.turn = -1  # a prompt may have the number of one that was taken back
+            walk.edits.append("the session was rewound")
+        case Undo():
+            walk.edits.append("an edit was undone")
         case _:
             pass
+
+
+def _follow_settings(walk: _Walk, settings: Settings, seq: int) -> None:
+    account, system, tools = settings.account, settings.system, settings.tools
+    if account and account != (walk.account or "default") and walk.cached:
+        walk.edits.append(f"the account changed to {account}")
+    walk.account = (account or walk.account) if account != "default" else ""
+    if not (system or tools):
+        return
+    if walk.head >= 0:
+        walk.edits.append("the system prompt or the tools changed")
+    walk.head = sum(map(len, system)) + sum(len(dumps(tool)) for tool in tools)
+    walk.added.append(Added(HEAD, walk.head, seq))
+
+
+def _of_record(walk: _Walk, record: Record) -> Spending | None:
+    match record.body:
+        case Message(role="assistant") as message:
+            return _reply(walk, record, message, message.usage) if message.usage is not None else None
+        case ToolResult() as result:
+            kind, (model, usage, cost) = purpose(result), spent(result)
+        case Compaction(model=model, usage=usage, cost=cost):
+            kind = SUMMARY
+        case Title(model=model, usage=usage, cost=cost):
+            kind = TITLE
+        case FeatureState(kind, model=model, usage=usage, cost=cost):
+            pass
+        case Failure(where=model, usage=usage, cost=cost):
+            kind = RETRY
+        case _:
+            return None
+    return Spending(record, kind, model, usage, cost) if usage.total else None
 
 
 def _reply(walk: _Walk, record: Record, message: Message, usage: Usage) -> Spending:
