@@ -13,9 +13,10 @@ import typer
 
 from agentcli.annexes import annex
 from agentcli.app.options import Options
-from agentcli.cli.flags import InProject
+from agentcli.cli.flags import InProject, taking
 from agentcli.cli.output import aside, say
 from agentcli.cli.progress import Progress
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.system.paths import replacement
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from agentcli.sessions.session import Session
 
 
-def export(
-    selector: Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")],
+@dataclass(frozen=True, slots=True)
+class ExportFlags:
+    """The flags of `agentcli sessions export`."""
+
     format: Annotated[
         str,
         typer.Option(
@@ -36,17 +39,22 @@ def export(
             metavar="FORMAT",
             help="json, md, html, atif, claude-code or codex (default: as FILE ends, md for stdout)",
         ),
-    ] = "",
+    ] = ""
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="write to this file (default: stdout)")
-    ] = "",
+    ] = ""
     keep_secrets: Annotated[
         bool, typer.Option("--keep-secrets", help="do not redact secrets; include file contents")
-    ] = False,
+    ] = False
     install: Annotated[
         bool, typer.Option("--install", help="write to where Claude Code or Codex finds it, and print how to resume it")
-    ] = False,
-    cwd: InProject = "",
+    ] = False
+    cwd: InProject = ""
+
+
+@taking(ExportFlags)
+def export(
+    selector: Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")], asked: ExportFlags
 ) -> None:
     """Write a session as JSON, Markdown, HTML or ATIF, or for Claude Code or Codex to resume.
 
@@ -54,39 +62,46 @@ def export(
     """
     from agentcli.app.project import ProjectContext
     from agentcli.core.text.secrets import known_secrets
-    from agentcli.sessions.exporting import AGENTS, FORMATS, Redactor, format_of
+    from agentcli.sessions.exporting import AGENTS, Redactor
     from agentcli.system.key_store import KeyStore
 
-    if format and format not in FORMATS:
-        raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(FORMATS)}.")
-    if install and (output or format not in AGENTS):
-        raise UsageError(f"--install needs -f {' or '.join(AGENTS)}, and no -o.")
-    try:
-        format = format or format_of(Path(output))
-    except InputError as error:
-        raise InputError(f"{error} Or give the format with -f.") from None
-    context = ProjectContext(Options(cwd=cwd))
+    asked = replace(asked, format=_format(asked))
+    context = ProjectContext(Options(cwd=asked.cwd))
     info = context.store.find(selector, context.project)
     with Progress("Reading records") as progress:
         session = context.store.open(info.project_id, info.id, True, progress.of(info.records))
     for note in session.notes:
         aside(note)
-    secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
-    redactor = None if keep_secrets else Redactor(secrets)
-    if format in AGENTS:
-        _for_agent(context, session, redactor, format, output, install)
-    elif format == "atif":
-        _write(annex("export atif")(context, session, redactor, output), output, keep_secrets)
+    kept = asked.keep_secrets
+    secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not kept else ()
+    redactor = None if kept else Redactor(secrets)
+    if asked.format in AGENTS:
+        _for_agent(context, session, asked, redactor)
+    elif asked.format == "atif":
+        _write(annex("export atif")(context, session, redactor, asked.output), asked.output, kept)
     else:
-        _write(_whole(context, session, format, keep_secrets, secrets), output, keep_secrets)
+        _write(_whole(context, session, asked, secrets), asked.output, kept)
 
 
-def _for_agent(
-    context: ProjectContext, session: Session, redactor: Redactor | None, format: str, output: str, install: bool
-) -> None:
-    exported = annex("export to another agent")(context, session, redactor, format)
-    if not install:
-        _write(exported.lines, output, redactor is None)
+def _format(asked: ExportFlags) -> str:
+    """Return the format of the file. Raises UsageError for flags that make no sense, InputError if no format ends like the file."""
+    from agentcli.sessions.exporting import AGENTS, FORMATS, format_of
+
+    format, output = asked.format, asked.output
+    if format and format not in FORMATS:
+        raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(FORMATS)}.")
+    if asked.install and (output or format not in AGENTS):
+        raise UsageError(f"--install needs -f {' or '.join(AGENTS)}, and no -o.")
+    try:
+        return format or format_of(Path(output))
+    except InputError as error:
+        raise InputError(f"{error} Or give the format with -f.") from None
+
+
+def _for_agent(context: ProjectContext, session: Session, asked: ExportFlags, redactor: Redactor | None) -> None:
+    exported = annex("export to another agent")(context, session, redactor, asked.format)
+    if not asked.install:
+        _write(exported.lines, asked.output, asked.keep_secrets)
     elif exported.place.exists():
         raise InputError(
             f"{exported.place} exists, and may have been continued there. Delete it, or write to another file with -o."
@@ -102,20 +117,18 @@ def _for_agent(
         aside(note)
 
 
-def _whole(
-    context: ProjectContext, session: Session, format: str, keep_secrets: bool, secrets: Iterable[str]
-) -> Iterator[str]:
+def _whole(context: ProjectContext, session: Session, asked: ExportFlags, secrets: Iterable[str]) -> Iterator[str]:
     from agentcli.sessions.exporting import ExportFormat, collect, export_pieces
 
     config = context.config
-    contents = config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
+    contents = config.checkpoints.export_bytes if asked.format == "json" and asked.keep_secrets else 0
     total = session.info.records
     with Progress("Reading records") as progress:
-        source = collect(session, contents, progress.of(total), whole=format == "json")
-    form = cast(ExportFormat, format)
+        source = collect(session, contents, progress.of(total), whole=asked.format == "json")
+    form = cast(ExportFormat, asked.format)
     with Progress("Exporting records") as progress:
         yield from export_pieces(
-            source, form, redacted=not keep_secrets, secrets=secrets, say=aside,
+            source, form, redacted=not asked.keep_secrets, secrets=secrets, say=aside,
             through=progress.of(total),
         )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,7 @@ from agentcli.core.text.plural import plural
 if TYPE_CHECKING:
     from agentcli.app.program import Program
     from agentcli.core.model import ModelSpec
+    from agentcli.providers.endpoint_lists import EndpointList
 
 SHOWN = 100
 """Models shown of one endpoint's list."""
@@ -51,23 +52,32 @@ def list_models(json: Json = False, local: Local = False, refresh: Refresh = "")
 
 
 def _list(program: Program, json: bool) -> None:
+    models = program.models
+    lists = [models.listed_by(settings.name) for settings in models.with_lists]
+    known = _known(program, lists, None if json else SHOWN)
+    if json:
+        lacking = {name: sorted(learnt.lacking) for name, learnt in models.memory.all().items()}
+        say_json([{**_model(spec), "lacking": lacking.get(spec.name, [])} for spec in known])
+        return
+    _print_models(known)
+    for line in _remarks(program, known, lists):
+        say(line)
+
+
+def _known(program: Program, lists: Iterable[EndpointList], most: int | None) -> Sequence[ModelSpec]:
+    """Return the models of the table, of the configuration, and at most so many of each list."""
     from agentcli.providers import catalog
-    from agentcli.providers.capabilities import gaps
-    from agentcli.providers.endpoint_lists import age
 
     listed = catalog.models()
     configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
     known = [program.models.spec(name) for name in (*(m.name for m in listed), *configured)]
-    models = program.models
-    lists = [models.listed_by(settings.name) for settings in models.with_lists]
-    most = None if json else SHOWN
     named = {spec.name for spec in known}
     for each in lists:
-        known += [spec for spec in islice(models.listed_specs(each), most) if spec.name not in named]
-    if json:
-        lacking = {name: sorted(learnt.lacking) for name, learnt in program.models.memory.all().items()}
-        say_json([{**_model(spec), "lacking": lacking.get(spec.name, [])} for spec in known])
-        return
+        known += [spec for spec in islice(program.models.listed_specs(each), most) if spec.name not in named]
+    return known
+
+
+def _print_models(known: Iterable[ModelSpec]) -> None:
     rows = [
         [
             m.name,
@@ -79,30 +89,40 @@ def _list(program: Program, json: bool) -> None:
     ]
     numbers = ("window", "output", "in $", "out $", "cached $")
     print_table((Column("model", style="bold"), *(Column(name, numeric=True) for name in numbers)), rows)
-    for line in (line for model in known for line in _dates(model)):
-        say(line)
-    for name, learnt in sorted(program.models.memory.all().items()):
+
+
+def _remarks(program: Program, known: Iterable[ModelSpec], lists: Sequence[EndpointList]) -> Iterator[str]:
+    """Yield the lines below the table."""
+    from agentcli.providers import catalog
+    from agentcli.providers.capabilities import gaps
+
+    models = program.models
+    for model in known:
+        yield from _dates(model)
+    for name, learnt in sorted(models.memory.all().items()):
         if missing := gaps(learnt):
-            say(f"{name} {missing}")
+            yield f"{name} {missing}"
     for each in lists:
-        if each.models:
-            more = f", {len(each.models) - SHOWN:,} more with --json" if len(each.models) > SHOWN else ""
-            say(f"{each.provider} listed {plural(len(each.models), 'model')} {age(each)}{more}.")
-        for line in each.warnings():
-            say(line)
+        yield from _about_list(each)
     if any(not each.time for each in lists):
-        say(
-            "`agentcli models --refresh` asks endpoints for their models: " + ", ".join(each.provider for each in lists)
+        yield "`agentcli models --refresh` asks endpoints for their models: " + ", ".join(
+            each.provider for each in lists
         )
-    figures = program.models.figures
+    figures = models.figures
     if figures.models:
-        say(
-            f"Windows and prices of {plural(len(figures.models), 'model')} are from {figures.source}, read on {figures.day}."
-        )
+        yield f"Windows and prices of {plural(len(figures.models), 'model')} are from {figures.source}, read on {figures.day}."
     aliases = {**catalog.ALIASES, **program.config.aliases}
-    say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in aliases.items()))
-    for line in program.models.alias_faults():
-        say(line)
+    yield "\nAliases: " + ", ".join(f"{short} = {name}" for short, name in aliases.items())
+    yield from models.alias_faults()
+
+
+def _about_list(found: EndpointList) -> Iterator[str]:
+    from agentcli.providers.endpoint_lists import age
+
+    if found.models:
+        more = f", {len(found.models) - SHOWN:,} more with --json" if len(found.models) > SHOWN else ""
+        yield f"{found.provider} listed {plural(len(found.models), 'model')} {age(found)}{more}."
+    yield from found.warnings()
 
 
 def _list_local(program: Program, json: bool) -> None:
@@ -156,7 +176,7 @@ def _refresh(program: Program, source: str) -> None:
 
 
 def _dates(model: ModelSpec) -> Iterator[str]:
-    """Lines about the changes that lie ahead of a model."""
+    """Yield lines about the changes that lie ahead of a model."""
     for change in model.price_changes:
         prices = change.prices
         yield f"{model.name} from {change.since}: in ${prices.input:g}, out ${prices.output:g}, cached ${prices.cache_read:g}"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentcli.app.options import Options
-from agentcli.cli.flags import InProject, Json, OfModel, Set
+from agentcli.cli.flags import InProject, Json, OfModel, Set, taking
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, on_terminal, print_styled, print_table
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,27 +34,32 @@ Policies = Annotated[
 ]
 
 
-def compare(
-    sessions: Sessions,
-    policies: Policies = "",
-    json: Json = False,
+@dataclass(frozen=True, slots=True)
+class CompareFlags:
+    """The flags of `agentcli context compare`."""
+
+    policies: Policies = ""
+    json: Json = False
     svg: Annotated[
         str, typer.Option("--svg", metavar="FILE", help="write a plot of the first session to this file")
-    ] = "",
+    ] = ""
     summariser: Annotated[
         str, typer.Option("--summariser", metavar="MODEL", help="write summaries with this model (costs money)")
-    ] = "",
+    ] = ""
     points: Annotated[
         str, typer.Option("--points", metavar="FILE", help="write a plot of price against what is in view to this file")
-    ] = "",
-    horizons: Annotated[str, typer.Option("--horizons", metavar="NUMBERS", help=HORIZONS_HELP)] = "",
+    ] = ""
+    horizons: Annotated[str, typer.Option("--horizons", metavar="NUMBERS", help=HORIZONS_HELP)] = ""
     html: Annotated[
         str, typer.Option("--html", metavar="FILE", help="write a page with tables and plots to this file")
-    ] = "",
-    model: OfModel = "",
-    settings: Set = None,
-    cwd: InProject = "",
-) -> None:
+    ] = ""
+    model: OfModel = ""
+    settings: Set = None
+    cwd: InProject = ""
+
+
+@taking(CompareFlags)
+def compare(sessions: Sessions, asked: CompareFlags) -> None:
     """Replay sessions under several policies; needs no key.
 
     The provider's cache is emulated.
@@ -64,26 +69,26 @@ def compare(
     from agentcli.lab import points as price_points
     from agentcli.lab.compare import compare as compare_policies
 
-    program = Program(Options(cwd=cwd, model=model, settings=tuple(settings or ())))
+    program = Program(Options(cwd=asked.cwd, model=asked.model, settings=tuple(asked.settings or ())))
     past = {name: program.sessions.past(name) for name in sessions}
     recorded = {name: list(session.records()) for name, session in past.items()}
-    setups = {name: _setup(program, session.history, summariser) for name, session in past.items()}
-    found = compare_policies(recorded, _playable(policies, horizons, setups), setups)
+    setups = {name: _setup(program, session.history, asked.summariser) for name, session in past.items()}
+    found = compare_policies(recorded, _playable(asked.policies, asked.horizons, setups), setups)
     first = next(iter(found.played))
     series = {name: played.sizes for name, played in found.played[first].items()}
     marks = _marks(setups[first])
     drawn = price_points.points(found.totals())
-    if json:
+    if asked.json:
         say_json(found.to_json())
     else:
         _print_comparison(found)
         say("\n".join([*plot.text_plot(series), "", *price_points.text_points(drawn)]))
-    if svg:
-        _write(svg, plot.svg(series, first, marks))
-    if points:
-        _write(points, price_points.svg_points(drawn, _title(sessions)))
-    if html:
-        _write(html, page.html(found, marks))
+    if asked.svg:
+        _write(asked.svg, plot.svg(series, first, marks))
+    if asked.points:
+        _write(asked.points, price_points.svg_points(drawn, _title(sessions)))
+    if asked.html:
+        _write(asked.html, page.html(found, marks))
 
 
 def _setup(program: Program, history: History, summariser: str) -> Setup:
