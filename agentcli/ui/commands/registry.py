@@ -83,12 +83,6 @@ class CommandHost(Host, Protocol):
         ...
 
 
-def _by_group(listed: Mapping[str, Command], wide: int) -> Iterator[str]:
-    for title, names in grouped(listed).items():
-        yield title
-        yield from (f"  /{name}".ljust(wide + 2) + listed[name].summary for name in names)
-
-
 def _help_on(commands: SlashCommands) -> Command:
     """Return the slash command that explains these and opens the manual."""
 
@@ -103,43 +97,48 @@ def _help_on(commands: SlashCommands) -> Command:
     @command(where="everywhere", at_once=True, arguments=names)
     async def help_(ctx: Context, name: str) -> AsyncIterator[Output]:
         """List the commands, explain one, or open the manual: /help [COMMAND or TOPIC]"""
-        topic = name.lower()
-        if topic in manual.TOPICS and commands.known_as(topic) not in commands.all:
-            yield _page(topic)
-            return
-        if (
-            name
-            and commands.known_as(name.lstrip("/")) not in commands.all
-            and (lines := extensions.explained(ctx.session, name))
-        ):
-            yield Said(lines)
-            return
-        if name:
-            one = commands.find(name.lstrip("/"))
-            when = (
-                "It acts at once, even during a turn."
-                if one.at_once
-                else "During a turn, it waits until the turn ends."
-            )
-            yield Said([*one.paragraphs, *([when] if ctx.terminal is not None else [])])
-            if topic in manual.TOPICS:
-                yield Said([""])
-                yield _page(topic)
-            return
-        listed = commands.everywhere if ctx.terminal is None else commands.all
-        wide = max(map(len, commands.all)) + 3
-        yield Said(
-            [
-                *_by_group(listed, wide),
-                *extensions.listed(ctx.session, commands.all, wide),
-                "",
-                f"/help COMMAND explains one{', ? on an empty line lists the keys' if ctx.terminal is not None else ''}.",
-                f"/help TOPIC opens the manual: {', '.join(manual.TOPICS)}.",
-                *(_INPUT if ctx.terminal is not None else ()),
-            ]
-        )
+        for output in _explained(commands, ctx, name) if name else [_overview(commands, ctx)]:
+            yield output
 
     return help_
+
+
+def _explained(commands: SlashCommands, ctx: Context, name: str) -> Iterator[Output]:
+    """Explain a command, an entry of the user's files, or a topic of the manual. Raises UsageError for any other name."""
+    topic, bare = name.lower(), name.lstrip("/")
+    if topic in manual.TOPICS and commands.known_as(topic) not in commands.all:
+        yield _page(topic)
+        return
+    if commands.known_as(bare) not in commands.all and (lines := extensions.explained(ctx.session, name)):
+        yield Said(lines)
+        return
+    one = commands.find(bare)
+    when = "It acts at once, even during a turn." if one.at_once else "During a turn, it waits until the turn ends."
+    yield Said([*one.paragraphs, *([when] if ctx.terminal is not None else [])])
+    if topic in manual.TOPICS:
+        yield Said([""])
+        yield _page(topic)
+
+
+def _overview(commands: SlashCommands, ctx: Context) -> Said:
+    listed = commands.everywhere if ctx.terminal is None else commands.all
+    wide = max(map(len, commands.all)) + 3
+    return Said(
+        [
+            *_by_group(listed, wide),
+            *extensions.listed(ctx.session, commands.all, wide),
+            "",
+            f"/help COMMAND explains one{', ? on an empty line lists the keys' if ctx.terminal is not None else ''}.",
+            f"/help TOPIC opens the manual: {', '.join(manual.TOPICS)}.",
+            *(_INPUT if ctx.terminal is not None else ()),
+        ]
+    )
+
+
+def _by_group(listed: Mapping[str, Command], wide: int) -> Iterator[str]:
+    for title, names in grouped(listed).items():
+        yield title
+        yield from (f"  /{name}".ljust(wide + 2) + listed[name].summary for name in names)
 
 
 _INPUT = (

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from prompt_toolkit.keys import Keys
 
@@ -197,33 +198,20 @@ class Asking:
         # While the user's editor runs, the keys are the editor's; and a view keeps them until it is closed.
         await self._screen.present()
         self._over = asyncio.get_running_loop().create_future()
-        known: set[Hashable] = set() if printed is None else printed
-        self._fit = lambda dialog: self._fitted(dialog, what, known)
+        self._fit = partial(self._fitted, what=what, printed=set() if printed is None else printed)
         self._screen.flush()
         self._screen.change(replace(self._screen.state, dialog=self._fit(dialog), notice=notice))
         self._editor.focus(True, text)
-        self._refine, self._again, self._guarded, self._text = refine, again, drop, text
-        if again is None and refine is None:
-            self._again = lambda: dialog
-        # A user in the middle of a sentence has not read the question yet.
-        amid = self._editor.draft.text and time.monotonic() - self._editor.typed_at < PAUSE
-        self._quiet = PAUSE if amid else TYPED_AHEAD
+        self._refine, self._text = refine, text
+        self._again = (lambda: dialog) if again is None and refine is None else again
         self._screen.tick()
-        if drop:
-            self._deafen()
-            if self._drop():
-                self._ignore()
+        self._guard(drop)
         try:
             over = await self._over
             self.interrupted = over == Cancelled(hard=True)
             return over
         finally:
-            if self._deaf is not None:
-                self._deaf.cancel()
-            self._over = self._refine = self._again = self._deaf = None
-            self._screen.change(replace(self._screen.state, dialog=None))
-            self._editor.focus(False)
-            self._editor.repaint()
+            self._leave()
 
     def _fitted(self, dialog: Dialog, what: Hashable, printed: set[Hashable]) -> Dialog:
         """Print the rows that do not fit into the terminal, and return the dialog without them: the person answers nothing unseen."""
@@ -233,6 +221,25 @@ class Asking:
             self._screen.print(Printed(("", *above)))
             self._screen.flush()
         return short
+
+    def _guard(self, drop: bool) -> None:
+        """With `drop`, ignore keys that were typed before the question could be read."""
+        # A user in the middle of a sentence has not read the question yet.
+        amid = self._editor.draft.text and time.monotonic() - self._editor.typed_at < PAUSE
+        self._guarded, self._quiet = drop, PAUSE if amid else TYPED_AHEAD
+        if drop:
+            self._deafen()
+            if self._drop():
+                self._ignore()
+
+    def _leave(self) -> None:
+        """Give the keys back to the input."""
+        if self._deaf is not None:
+            self._deaf.cancel()
+        self._over = self._refine = self._again = self._deaf = None
+        self._screen.change(replace(self._screen.state, dialog=None))
+        self._editor.focus(False)
+        self._editor.repaint()
 
     def _deafen(self) -> None:
         """Treat keys as typed ahead until the keyboard has been idle for a while."""

@@ -137,23 +137,14 @@ def bindings(editor: EditorOps, actions: Mapping[KeyAction, str] = KEYS) -> KeyB
     menu = drafting & Condition(lambda: bool(editor.menu.items))
     _sending(keys, editor, drafting, menu, actions["queue"])
     _leaving(keys, editor, drafting)
-    _moving(keys, editor, drafting, menu)
+    _moving(keys, editor, drafting & ~menu)
+    _menu(keys, editor, menu)
+    _pasting(keys, editor)
     _dialogs(keys, editor)
     _view(keys, editor, actions["output"])
     for action, key in actions.items():
         if action != "queue":
             keys.add(*key.split(), filter=drafting)(_does(editor, action))
-
-    @keys.add(Keys.BracketedPaste)
-    def paste(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        if buffer is editor.draft and not event.data:
-            # Terminals send this when a clipboard without text is pasted.
-            editor.handler.act("picture")
-        elif buffer is editor.draft:
-            buffer.insert_text(mention_of_picture(event.data) or editor.pastes.fold(event.data))
-        else:
-            buffer.insert_text(event.data[:LINE].replace("\r", " ").replace("\n", " "))
 
     @keys.add("c-x", "c-e", filter=drafting)
     def as_in_a_shell(event: KeyPressEvent) -> None:
@@ -219,8 +210,10 @@ def _leaving(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
         editor.handler.act("signal")
 
 
-def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter) -> None:
-    @keys.add("up", filter=drafting & ~menu)
+def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
+    """Bind the keys that move in a draft without a menu."""
+
+    @keys.add("up", filter=drafting)
     def earlier(event: KeyPressEvent) -> None:
         document = editor.draft.document
         queued = editor.handler.recall() if not document.text else None
@@ -229,43 +222,58 @@ def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter
         else:
             editor.draft.auto_up()
 
+    several_lines = Condition(lambda: "\n" in editor.draft.text)
+
+    @keys.add("pageup", filter=drafting & several_lines)
+    def page_up(event: KeyPressEvent) -> None:
+        editor.draft.cursor_up(LINES)
+
+    @keys.add("pagedown", filter=drafting & several_lines)
+    def page_down(event: KeyPressEvent) -> None:
+        editor.draft.cursor_down(LINES)
+
+    idle = Condition(lambda: not (editor.handler.working and editor.draft.text.strip()))
+
+    @keys.add("tab", filter=drafting & idle)
+    def indent(event: KeyPressEvent) -> None:
+        editor.draft.insert_text("    ")
+
+
+def _menu(keys: KeyBindings, editor: EditorOps, menu: Filter) -> None:
     @keys.add("c-p", filter=menu)
     @keys.add("up", filter=menu)
-    def menu_up(event: KeyPressEvent) -> None:
+    def up(event: KeyPressEvent) -> None:
         editor.move(-1)
 
     @keys.add("c-n", filter=menu)
     @keys.add("down", filter=menu)
-    def menu_down(event: KeyPressEvent) -> None:
+    def down(event: KeyPressEvent) -> None:
         editor.move(1)
 
     @keys.add("pageup", filter=menu)
-    def menu_page_up(event: KeyPressEvent) -> None:
+    def page_up(event: KeyPressEvent) -> None:
         editor.page(-MENU_ROWS)
 
     @keys.add("pagedown", filter=menu)
-    def menu_page_down(event: KeyPressEvent) -> None:
-        editor.page(MENU_ROWS)
-
-    several_lines = Condition(lambda: "\n" in editor.draft.text)
-
-    @keys.add("pageup", filter=drafting & ~menu & several_lines)
-    def page_up(event: KeyPressEvent) -> None:
-        editor.draft.cursor_up(LINES)
-
-    @keys.add("pagedown", filter=drafting & ~menu & several_lines)
     def page_down(event: KeyPressEvent) -> None:
-        editor.draft.cursor_down(LINES)
+        editor.page(MENU_ROWS)
 
     @keys.add("tab", filter=menu)
     def complete(event: KeyPressEvent) -> None:
         editor.accept()
 
-    idle = Condition(lambda: not (editor.handler.working and editor.draft.text.strip()))
 
-    @keys.add("tab", filter=drafting & ~menu & idle)
-    def indent(event: KeyPressEvent) -> None:
-        editor.draft.insert_text("    ")
+def _pasting(keys: KeyBindings, editor: EditorOps) -> None:
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer is editor.draft and not event.data:
+            # Terminals send this when a clipboard without text is pasted.
+            editor.handler.act("picture")
+        elif buffer is editor.draft:
+            buffer.insert_text(mention_of_picture(event.data) or editor.pastes.fold(event.data))
+        else:
+            buffer.insert_text(event.data[:LINE].replace("\r", " ").replace("\n", " "))
 
 
 def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:

@@ -91,30 +91,12 @@ class Painter:
         old, new = self._live, [*commit, *live]
         if not commit and new == old and cursor == self._cursor:
             return True
-        row, parts = self._cursor[0], []
         log = self.log if self.log is not None and self.log.asks and size is not None else None
-        same, more = _stays(old, new), len(new) - len(old)
-        top, at = min(len(old), len(new)) - same, len(commit) + cursor[0]
+        at, room = len(commit) + cursor[0], max(size.rows - 1 if size else 0, len(live))
         kept = min(_alike(old, new), at) if log is not None else 0
-        # The lowest lines are shifted rather than written again. All shifted lines must fit on the screen.
-        room = max(size.rows - 1 if size else 0, len(old), len(live))
-        shifts = same and more and more + same <= room and log is None
-        for n, line in enumerate(new):
-            if shifts and n == top:
-                parts.append(_move(row, top) + _shift(more, same))
-                old = [*old[:top], *[""] * more, *old[len(old) - same :]]
-                row = top
-            before = old[n] if n < len(old) else None
-            # A line that is written whole is no longer reflowed together with a former one.
-            whole = log is not None and kept <= n < at
-            if before == line and not whole:
-                continue
-            parts.append(_move(row, n) + (f"\r\x1b[2K{line}" if whole else _change(before, line)))
-            row = n
-        if len(old) > len(new):
-            parts.append(_move(row, len(new)) + "\r\x1b[J")
-            row = len(new)
-        parts.append(_move(row, at))
+        # A line that is written whole is no longer reflowed together with a former one.
+        whole, shifted = (range(kept, at), 0) if log is not None else (range(0), _shiftable(old, new, room))
+        parts = _rewritten(old, new, whole, shifted, self._cursor[0], at)
         if not valid():
             return False
         if log is not None and size is not None:
@@ -188,6 +170,32 @@ def folds(environment: Mapping[str, str]) -> bool:
 def _move(row: int, to: int) -> str:
     """Move from one row to another; rows that are not there yet, or no longer, are created."""
     return f"\x1b[{row - to}A" if to < row else "\r\n" * (to - row)
+
+
+def _shiftable(old: Sequence[str], new: Sequence[str], room: int) -> int:
+    """Return the number of lowest lines to shift rather than write again. All of them must fit into `room` rows, or those of the old lines."""
+    same, more = _stays(old, new), len(new) - len(old)
+    return same if more and more + same <= max(room, len(old)) else 0
+
+
+def _rewritten(old: Sequence[str], new: Sequence[str], whole: range, shifted: int, row: int, to: int) -> list[str]:
+    """Turn lines into others: those of `whole` are written whole, the `shifted` lowest ones are shifted. The cursor goes from `row` to the row `to`."""
+    more, parts = len(new) - len(old), list[str]()
+    top = min(len(old), len(new)) - shifted
+    for n, line in enumerate(new):
+        if shifted and n == top:
+            parts.append(_move(row, top) + _shift(more, shifted))
+            old = [*old[:top], *[""] * more, *old[len(old) - shifted :]]
+            row = top
+        before = old[n] if n < len(old) else None
+        if before == line and n not in whole:
+            continue
+        parts.append(_move(row, n) + (f"\r\x1b[2K{line}" if n in whole else _change(before, line)))
+        row = n
+    if len(old) > len(new):
+        parts.append(_move(row, len(new)) + "\r\x1b[J")
+        row = len(new)
+    return [*parts, _move(row, to)]
 
 
 def _alike(old: Sequence[str], new: Sequence[str]) -> int:
