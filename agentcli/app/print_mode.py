@@ -196,47 +196,55 @@ def _signals(interrupt: asyncio.Event, front: Headless) -> Iterator[list[int]]:
     So does a single signal if no program reads the output.
     """
     loop = asyncio.get_running_loop()
-    caught: list[int] = []
-    when: list[float] = []
-
-    def stop(code: int) -> None:
-        now = time.monotonic()
-        if when and now - when[-1] < TWICE:
-            os._exit(code)
-        when.append(now)
-        caught.append(code)
-        end_if_stuck(code)
-        interrupt.set()
-
-    def end_if_stuck(code: int) -> None:
-        Thread(target=_end_once_stuck, args=(front, code), daemon=True).start()
-
-    def heard(code: int) -> None:
-        # The loop notices a signal, but not while a write waits for its reader.
-        if front.is_stuck(0):
-            end_if_stuck(code)
-
+    stopping = _Stopping(interrupt, front)
     wanted = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
     # Signals ignored by nohup, or by a shell for background jobs, stay ignored.
     codes = {number: code for number, code in wanted.items() if signal.getsignal(number) != signal.SIG_IGN}
     for number, code in codes.items():
-        loop.add_signal_handler(number, stop, code)
-        signal.signal(number, lambda *_, code=code: heard(code))
+        loop.add_signal_handler(number, stopping.stop, code)
+        signal.signal(number, lambda *_, code=code: stopping.hear(code))
     lifeline = _lifeline()
 
     def lost() -> None:
         loop.remove_reader(lifeline)
-        stop(TERMINATED)
+        stopping.stop(TERMINATED)
 
     if lifeline >= 0:
         loop.add_reader(lifeline, lost)
     try:
-        yield caught
+        yield stopping.caught
     finally:
         for number in codes:
             loop.remove_signal_handler(number)
         if lifeline >= 0:
             loop.remove_reader(lifeline)
+
+
+class _Stopping:
+    """The orderly end of a run at a signal; `caught` gets its exit code."""
+
+    def __init__(self, interrupt: asyncio.Event, front: Headless) -> None:
+        self._interrupt, self._front = interrupt, front
+        self.caught: list[int] = []
+        self._last = -TWICE
+
+    def stop(self, code: int) -> None:
+        """End the turn, or the process if the signal before came just now."""
+        now = time.monotonic()
+        if now - self._last < TWICE:
+            os._exit(code)
+        self._last = now
+        self.caught.append(code)
+        self._end_if_stuck(code)
+        self._interrupt.set()
+
+    def hear(self, code: int) -> None:
+        """Notice a signal that the loop does not, because a write waits for its reader."""
+        if self._front.is_stuck(0):
+            self._end_if_stuck(code)
+
+    def _end_if_stuck(self, code: int) -> None:
+        Thread(target=_end_once_stuck, args=(self._front, code), daemon=True).start()
 
 
 def _end_once_stuck(front: Headless, code: int) -> None:

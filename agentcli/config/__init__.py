@@ -134,59 +134,75 @@ def parsed(key: str, text: str) -> Any:
 
 
 def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
-    known = _places()
-    config = Config()
-    tables: Tables = {table: {} for table in TABLES}
-    origins: dict[str, str] = {}
-    retired: list[tuple[str, str]] = []
+    merged = _Merged(warnings)
     for layer in layers:
         for given, raw in layer.values.items():
-            key = _full(given)
-            table, _, name = key.partition(".")
-            if table in TABLES and name:
-                if warning := put(tables, key, raw, layer):
-                    _report_unknown(warning, layer, warnings)
-                    continue
-                key = ".".join((table, *split(table, name)[:2]))
-            elif key in known:
-                value = coerce(key, _kind(key), raw, layer)
-                if isinstance(value, Mapping):
-                    origins |= {f"{key}.{name}": layer.origin for name in value}
-                    value = {**_reach(config, _path(key)), **value}
-                config = _changed(config, _path(key), value)
-            elif entry(key)[0]:
-                config = _with_entry(config, key, raw, layer)
-                origins[".".join(entry(key))] = layer.origin
-                key = entry(key)[0]
-            elif key in RETIRED:
-                retired.append((given, layer.place(key)))
-                continue
-            elif _is_section(key):
-                raise ConfigError(f"{given}{layer.place(key)} must be a table, not {raw!r}.")
-            else:
-                _report_unknown(
-                    f"Unknown setting {given!r} in {layer.origin} is ignored.{near(given, known)}", layer, warnings
-                )
-                continue
-            origins[key] = layer.origins.get(key, layer.origin)
-    if retired:
-        warnings.append(retired_warning(retired))
-    aliases = tables["models"].pop(ALIASES, {})
-    return dataclasses.replace(
-        config,
-        providers=tables["providers"],
-        models=tables["models"],
-        aliases=aliases,
-        origins=origins,
-        warnings=tuple(warnings),
-    )
+            if key := merged.set(given, raw, layer):
+                merged.origins[key] = layer.origins.get(key, layer.origin)
+    return merged.finished()
 
 
-def _report_unknown(warning: str, layer: Layer, warnings: list[str]) -> None:
-    """Warn of an unknown setting in a file or the environment. Raise ConfigError for one on the command line."""
-    if layer.origin == FLAG:
-        raise ConfigError(warning.replace(" is ignored", ""))
-    warnings.append(warning)
+@dataclass(slots=True)
+class _Merged:
+    """The configuration of the layers so far; `retired` are settings that are no longer any, each with its place."""
+
+    warnings: list[str]
+    config: Config = field(default_factory=Config)
+    tables: Tables = field(default_factory=lambda: {table: {} for table in TABLES})
+    origins: dict[str, str] = field(default_factory=dict)
+    retired: list[tuple[str, str]] = field(default_factory=list)
+
+    def set(self, given: str, raw: Any, layer: Layer) -> str:
+        """Set a value of a layer; return the setting that has the layer as its origin now, empty if the value is left out."""
+        key = _full(given)
+        table, _, name = key.partition(".")
+        if table in TABLES and name:
+            if warning := put(self.tables, key, raw, layer):
+                self._report_unknown(warning, layer)
+                return ""
+            return ".".join((table, *split(table, name)[:2]))
+        if key in _places():
+            self._set_known(key, raw, layer)
+            return key
+        if entry(key)[0]:
+            self.config = _with_entry(self.config, key, raw, layer)
+            self.origins[".".join(entry(key))] = layer.origin
+            return entry(key)[0]
+        if key in RETIRED:
+            self.retired.append((given, layer.place(key)))
+        elif _is_section(key):
+            raise ConfigError(f"{given}{layer.place(key)} must be a table, not {raw!r}.")
+        else:
+            hint = near(given, _places())
+            self._report_unknown(f"Unknown setting {given!r} in {layer.origin} is ignored.{hint}", layer)
+        return ""
+
+    def _set_known(self, key: str, raw: Any, layer: Layer) -> None:
+        value = coerce(key, _kind(key), raw, layer)
+        if isinstance(value, Mapping):
+            self.origins |= {f"{key}.{name}": layer.origin for name in value}
+            value = {**_reach(self.config, _path(key)), **value}
+        self.config = _changed(self.config, _path(key), value)
+
+    def _report_unknown(self, warning: str, layer: Layer) -> None:
+        """Warn of an unknown setting in a file or the environment. Raise ConfigError for one on the command line."""
+        if layer.origin == FLAG:
+            raise ConfigError(warning.replace(" is ignored", ""))
+        self.warnings.append(warning)
+
+    def finished(self) -> Config:
+        """Return the configuration of all layers."""
+        if self.retired:
+            self.warnings.append(retired_warning(self.retired))
+        aliases = self.tables["models"].pop(ALIASES, {})
+        return dataclasses.replace(
+            self.config,
+            providers=self.tables["providers"],
+            models=self.tables["models"],
+            aliases=aliases,
+            origins=self.origins,
+            warnings=tuple(self.warnings),
+        )
 
 
 def entry(key: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from functools import partial
 
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import SchemaMismatch, UsageError
 from agentcli.core.event import Event, Noticed, Recorded, TurnEnded
 from agentcli.core.message import Message, reminder
@@ -36,43 +37,56 @@ async def held_to(
     pending = session.conversation.pending
     rule = reminder(RULE.format(schema=schema.text))
     pending.append(rule)
-    ended, answered = TurnEnded("failed"), False
+    outcome = _Outcome()
+    async with closing(_before_the_end(turn, outcome)) as events:
+        async for event in events:
+            yield event
+    if rule in pending:
+        pending.remove(rule)
+    if outcome.ended.ending == "done" and not outcome.answered:
+        raise UsageError("--output-schema applies to the model's answers; agentcli itself answers this prompt.")
+    faults = schema.checked(outcome.ended.text)[1] if outcome.ended.ending == "done" else ()
+    if faults:
+        yield Noticed(f"The answer does not match the output schema and is asked for once more. {faults[0]}")
+        prompt = Prompt("", (reminder(AGAIN.format(faults=_listed(faults))),), typed=False)
+        async with closing(_before_the_end(session.turn(prompt, interrupt, continues=True), outcome)) as events:
+            async for event in events:
+                yield event
+    yield _concluded(outcome.ended, schema)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """The end of a turn, and if the model has answered in it."""
+
+    ended: TurnEnded = TurnEnded("failed")
+    answered: bool = False
+
+
+async def _before_the_end(turn: AsyncIterator[Event], outcome: _Outcome) -> AsyncIterator[Event]:
+    """Yield the events of a turn but its end, which is kept in `outcome`."""
     async with closing(turn) as events:
         async for event in events:
             match event:
                 case TurnEnded():
-                    ended = event
+                    outcome.ended = event
+                    continue
                 case Recorded(record) if isinstance(record.body, Message) and record.body.role == "assistant":
-                    answered = True
-                    yield event
+                    outcome.answered = True
                 case _:
-                    yield event
-    if rule in pending:
-        pending.remove(rule)
-    if ended.ending == "done" and not answered:
-        raise UsageError("--output-schema applies to the model's answers; agentcli itself answers this prompt.")
+                    pass
+            yield event
+
+
+def _concluded(ended: TurnEnded, schema: AnswerSchema) -> TurnEnded:
+    """Return the end of a turn with the JSON alone, or with the error."""
     if ended.ending != "done":
-        yield ended
-        return
+        return ended
     text, faults = schema.checked(ended.text)
-    if faults:
-        yield Noticed(f"The answer does not match the output schema and is asked for once more. {faults[0]}")
-        prompt = Prompt("", (reminder(AGAIN.format(faults=_listed(faults))),), typed=False)
-        async with closing(session.turn(prompt, interrupt, continues=True)) as events:
-            async for event in events:
-                if isinstance(event, TurnEnded):
-                    ended = event
-                else:
-                    yield event
-        if ended.ending != "done":
-            yield ended
-            return
-        text, faults = schema.checked(ended.text)
     if not faults:
-        yield TurnEnded("done", text, steps=ended.steps)
-        return
+        return TurnEnded("done", text, steps=ended.steps)
     error = SchemaMismatch(f"The answer does not match the output schema, even if asked again:\n{_listed(faults)}")
-    yield TurnEnded("failed", ended.text, error, ended.steps)
+    return TurnEnded("failed", ended.text, error, ended.steps)
 
 
 def _listed(faults: Sequence[str]) -> str:
