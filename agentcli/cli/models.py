@@ -105,9 +105,8 @@ def _remarks(program: Program, known: Iterable[ModelSpec], lists: Sequence[Endpo
     for each in lists:
         yield from _about_list(each)
     if any(not each.time for each in lists):
-        yield "`agentcli models --refresh` asks endpoints for their models: " + ", ".join(
-            each.provider for each in lists
-        )
+        providers = ", ".join(each.provider for each in lists)
+        yield f"`agentcli models --refresh` asks endpoints for their models: {providers}"
     figures = models.figures
     if figures.models:
         yield f"Windows and prices of {plural(len(figures.models), 'model')} are from {figures.source}, read on {figures.day}."

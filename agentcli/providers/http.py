@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -44,25 +44,10 @@ def http_client(
     async def be_patient(request: httpx2.Request) -> None:
         request.extensions = {**request.extensions, "timeout": limits.as_dict()}
 
-    async def uncomment(response: httpx2.Response) -> None:
-        packed = response.headers.get("content-encoding", "identity") != "identity"
-        if not packed and "event-stream" in response.headers.get("content-type", ""):
-            response.stream = uncommented(response.stream)
-
-    async def refuse_page(response: httpx2.Response) -> None:
-        if response.is_success and "html" in response.headers.get("content-type", "").lower():
-            raise _not_an_api(response.request.url.host, settings)
-
-    async def remember(response: httpx2.Response) -> None:
-        response.request.extensions[_BEGUN] = response.is_success
-        responses = opened.get()
-        if responses is not None:
-            responses.append(response)
-
-    mending = [uncomment] if without_comments else []
+    mending = [_uncomment] if without_comments else []
     hooks: dict[str, list[Callable[..., Any]]] = {
         "request": [be_patient],
-        "response": [refuse_page, *mending, remember],
+        "response": [partial(_refuse_page, settings), *mending, _remember],
     }
     context = tls_context(base_url)
     try:
@@ -75,6 +60,24 @@ def http_client(
         ) from None
     except (ValueError, httpx2.InvalidURL):
         raise ModelError(f"{_PROXIES} is not an address such as http://host:port. Correct it.", "bad_request") from None
+
+
+async def _refuse_page(settings: ProviderSettings, response: httpx2.Response) -> None:
+    if response.is_success and "html" in response.headers.get("content-type", "").lower():
+        raise _not_an_api(response.request.url.host, settings)
+
+
+async def _uncomment(response: httpx2.Response) -> None:
+    packed = response.headers.get("content-encoding", "identity") != "identity"
+    if not packed and "event-stream" in response.headers.get("content-type", ""):
+        response.stream = uncommented(response.stream)
+
+
+async def _remember(response: httpx2.Response) -> None:
+    response.request.extensions[_BEGUN] = response.is_success
+    responses = opened.get()
+    if responses is not None:
+        responses.append(response)
 
 
 _PROXIES = "The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
@@ -156,18 +159,11 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
                 begun=_begun(error),
             )
         case httpx2.ConnectError() if (verdict := _certificate(error)) is not None:
-            return ModelError(
-                f"The certificate of {host} is not trusted: {verdict}. If you trust its issuer (a company proxy, for example), "
-                "set SSL_CERT_FILE to a PEM file with that CA, or SSL_CERT_DIR to a folder of such files.",
-                "certificate",
-            )
+            return _untrusted(host, verdict)
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
             return _unreachable(error, settings, host)
         case httpx2.ProxyError():
-            answer = scrubbed(str(error), None)
-            said = f"{_PROXIES} does not connect to {host}"
-            cause: Cause = "bad_request" if answer.startswith("4") else "network"  # such as 407, which no retry cures
-            return ModelError(f"{said}: {answer}. Check its address, user and password.", cause, brief=said)
+            return _proxy_refuses(error, host)
         case httpx2.UnsupportedProtocol():
             return ModelError(
                 f"The base URL of {settings.name} begins with neither http:// nor https://. Correct {base_url_places(settings)}.",
@@ -194,6 +190,21 @@ def _begun(error: Exception) -> bool:
         return isinstance(error, httpx2.RequestError) and bool(error.request.extensions.get(_BEGUN))
     except RuntimeError:  # it belongs to no request
         return False
+
+
+def _untrusted(host: str, verdict: str) -> ModelError:
+    return ModelError(
+        f"The certificate of {host} is not trusted: {verdict}. If you trust its issuer (a company proxy, for example), "
+        "set SSL_CERT_FILE to a PEM file with that CA, or SSL_CERT_DIR to a folder of such files.",
+        "certificate",
+    )
+
+
+def _proxy_refuses(error: httpx2.ProxyError, host: str) -> ModelError:
+    answer = scrubbed(str(error), None)
+    said = f"{_PROXIES} does not connect to {host}"
+    cause: Cause = "bad_request" if answer.startswith("4") else "network"  # such as 407, which no retry cures
+    return ModelError(f"{said}: {answer}. Check its address, user and password.", cause, brief=said)
 
 
 def _unreachable(error: httpx2.RequestError, settings: ProviderSettings, host: str) -> ModelError:
