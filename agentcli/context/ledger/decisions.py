@@ -29,7 +29,7 @@ def fold_decisions(
         if isinstance(body, Message) and body.role == "assistant":
             for sentence in _stated(body, keep):
                 new = _Kept(VerbatimText(record.seq, body.turn, sentence), _words(sentence))
-                kept = [old for old in kept if not new.supersedes(old)]
+                kept = new.unlike(kept)
                 kept.append(new)
         if len(kept) > 2 * keep.decisions:
             kept = _strongest(kept, keep.decisions)
@@ -66,6 +66,13 @@ def score(sentence: str) -> float:
 class _Kept:
     said: VerbatimText
     words: frozenset[str]
+
+    def unlike(self, others: Sequence[_Kept]) -> list[_Kept]:
+        """Return the others that it does not supersede."""
+        # The ones that it supersedes have all but a quarter of its words, so at least one of a few more than a quarter.
+        missing = int((1 - _SAME) * len(self.words))
+        few = frozenset(sorted(self.words, key=len)[-1 - missing :])
+        return [other for other in others if (few and few.isdisjoint(other.words)) or not self.supersedes(other)]
 
     def supersedes(self, other: _Kept) -> bool:
         """Return True if it says nearly the same as another, perhaps with other values."""

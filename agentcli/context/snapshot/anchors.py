@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Literal
 
 from agentcli.context.ledger.standing_rules import sentences
@@ -80,16 +82,11 @@ class Anchors:
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._passages: list[_Passage] = []
-        self._places: dict[bool, dict[str, list[int]]] = {True: {}, False: {}}
-        self._related: dict[str, list[str]] = {}
-        self._steps: dict[int, list[int]] = {}
-        heads: dict[str, frozenset[str]] = {}
-        for source, text in dict.fromkeys((each, text) for each in sources for text in _passages(each)):
-            head = heads.setdefault(source.head, frozenset(_tokens(source.head)))
-            self._add(_Passage(source, text, frozenset(_tokens(text)) | head))
-        for token in dict.fromkeys((*self._places[True], *self._places[False])):
-            for key in _keys(token):
-                self._related.setdefault(key, []).append(token)
+        self._places = {by_user: defaultdict[str, list[int]](list) for by_user in (True, False)}
+        self._steps = defaultdict[int, list[int]](list)
+        for source in dict.fromkeys(sources):
+            self._add(source)
+        self._words = _Words({*self._places[True], *self._places[False]})
 
     def of(
         self, sentence: str, claims: Sequence[str], cited: Iterable[int] = ()
@@ -121,12 +118,14 @@ class Anchors:
     def _holds(self, step: int, unit: _Unit) -> bool:
         return any(unit.occurs(self._passages[place].tokens) for place in self._steps.get(step, ()))
 
-    def _add(self, passage: _Passage) -> None:
-        number = len(self._passages)
-        self._passages.append(passage)
-        self._steps.setdefault(passage.source.step, []).append(number)
-        for token in passage.tokens:
-            self._places[passage.by_user].setdefault(token, []).append(number)
+    def _add(self, source: Source) -> None:
+        head, places = frozenset(_tokens(source.head)), self._places[source.speaker == "user"]
+        for number, text in enumerate(dict.fromkeys(_passages(source)), len(self._passages)):
+            passage = _Passage(source, text, head.union(_tokens(text)))
+            self._passages.append(passage)
+            self._steps[source.step].append(number)
+            for token in passage.tokens:
+                places[token].append(number)
 
     def _candidates(self, units: Sequence[_Unit], by_user: bool) -> list[int]:
         """Return the passages with most of the units, the newest first among equals; words that occur nearly everywhere choose none."""
@@ -154,8 +153,29 @@ class Anchors:
         for token in dict.fromkeys(_tokens(sentence)):
             unspaced = token[0] >= _UNSPACED
             weight = _PAIR if unspaced else min(1.0, len(token) / _LONG)
-            related = {token} if unspaced else {each for key in _keys(token) for each in self._related.get(key, ())}
+            related = (token,) if unspaced else self._words.related(token)
             yield _Unit(weight, tuple(frozenset((each,)) for each in related))
+
+
+class _Words:
+    """The words of all sources, found by what words of the same root have in common."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._sorted = sorted(words)
+        self._by_ending = defaultdict[str, list[str]](list)
+        for word in self._sorted[bisect_left(self._sorted, _PREFIXED[0]) : bisect_left(self._sorted, _PREFIXED[1])]:
+            for key in _keys(word):
+                self._by_ending[key].append(word)
+
+    def related(self, word: str) -> set[str]:
+        """Return the words that have a key in common with this one."""
+        keys = list(_keys(word))
+        if _PREFIXED[0] <= word[0] < _PREFIXED[1]:
+            return {other for key in keys for other in self._by_ending.get(key, ())}
+        shortest = min(keys, key=len)
+        following = map(self._sorted.__getitem__, range(bisect_left(self._sorted, shortest), len(self._sorted)))
+        alike = takewhile(lambda other: other.startswith(shortest), following)
+        return {other for other in alike if not set(keys).isdisjoint(_keys(other))}
 
 
 def _passages(source: Source) -> Iterator[str]:
@@ -177,14 +197,16 @@ def _sentences(line: str) -> Iterator[str]:
         yield from (sentence[start : start + _LONGEST] for start in range(0, len(sentence), _LONGEST))
 
 
-def _tokens(text: str) -> Iterator[str]:
-    """Yield words, case-folded and without accents; in scripts without blanks between words, pairs of characters."""
-    for match in _TOKEN.finditer(_folded(text)):
-        word = match[0]
-        if word[0] < _UNSPACED or len(word) == 1:
-            yield word
-        else:
-            yield from (one + other for one, other in pairwise(word))
+def _tokens(text: str) -> list[str]:
+    """Return the words, case-folded and without accents; in scripts without blanks between words, pairs of characters."""
+    folded = _folded(text)
+    if folded.isascii():
+        return _ASCII_WORD.findall(folded)
+    tokens: list[str] = []
+    for word in _TOKEN.findall(folded):
+        unspaced = word[0] >= _UNSPACED and len(word) > 1
+        tokens += (one + other for one, other in pairwise(word)) if unspaced else (word,)
+    return tokens
 
 
 def _folded(text: str) -> str:
@@ -201,15 +223,18 @@ def _keys(word: str) -> Iterator[str]:
     if word[0].isdigit() or len(word) > _WORD_LENGTH:
         return
     yield from (word[:end] for end in range(shortest, len(word)))
-    if "\u0590" <= word[0] < "\u0700":
+    if _PREFIXED[0] <= word[0] < _PREFIXED[1]:
         yield from (word[start:] for start in range(1, len(word) - shortest + 1))
 
 
 _UNSPACED = "\u2e80"
 """First character of the scripts that are read in pairs of characters."""
+_PREFIXED = "\u0590", "\u0700"
+"""Range of the scripts whose articles and conjunctions are the beginning of the next word: Hebrew, Arabic, Syriac."""
+_ASCII_WORD = re.compile(r"\w+")
 _TOKEN = re.compile(rf"[^\W{_UNSPACED}-\U0010ffff]+|[{_UNSPACED}-\U0010ffff]+")
 _ACCENT = re.compile("[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u0670\u3099\u309a]+")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}\b)")
 _CLAIM, _PAIR, _LONG = 3.0, 0.25, 6
 """Weight of a name, path, number or quotation; of a pair of characters; letters of a word that weighs 1."""
 _PASSAGE, _LONGEST, _WORD_LENGTH = 300, 600, 40

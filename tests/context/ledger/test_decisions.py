@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from agentcli.context.compaction_settings import LedgerSettings, SnapshotSettings
 from agentcli.context.ledger.decisions import fitting_decisions, fold_decisions, score
@@ -146,6 +148,24 @@ def test_a_sentence_is_neither_short_nor_long_and_says_enough(sentence: str, kep
 )
 def test_three_quarters_of_the_same_words_are_the_same(first: str, then: str, stays: bool) -> None:
     assert told(first, then) == [*([first] if stays else []), then]
+
+
+WORDS = ("two", "beta", "gamma", "epsilon", "decision", "different", "statements", "conversation")
+
+
+@example([{"beta", "gamma", "epsilon"}, {"beta", "gamma", "epsilon", "conversation"}])
+@given(st.lists(st.sets(st.sampled_from(WORDS), min_size=1), max_size=12))
+def test_of_any_sentences_each_stays_until_a_later_one_shares_three_quarters_of_the_words(said: list[set[str]]) -> None:
+    def same(one: set[str], other: set[str]) -> bool:
+        return len(one & other) >= 0.75 * len(one | other)
+
+    sentences = [f"1,234 {' '.join(sorted(words))} 5,678 9,012." for words in said]
+    stays = [
+        sentence
+        for number, sentence in enumerate(sentences)
+        if not any(same(said[number], later) for later in said[number + 1 :])
+    ]
+    assert told(*sentences) == stays
 
 
 def test_among_equals_the_newer_stay() -> None:
