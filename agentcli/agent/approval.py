@@ -92,17 +92,10 @@ class ApprovalGate:
         """
         try:
             _checked(call)
-            judged, needed = self._judged(call)
-            decision = swayed(judged, call.hooked, self.mode)
-            if decision.decision == "allow" and needed:
-                self.timed().use(needed)
+            decision = self._swayed(call)
             if decision.decision != "ask":
                 return call.decided(decision)
-            if (timed := self.timed.now) is not None and (ended := timed.ended(self._judge(call))):
-                decision = replace(decision, why=f"{ended}. {decision.why}".rstrip(". "))
-            ask = await self._ask(call, decision)
-            if call.hooked.changed_by:
-                ask = replace(ask, why=f"Changed by the hook {call.hooked.changed_by}. {ask.why}".rstrip())
+            ask = await self._question(call, decision)
         except ToolError as error:
             # The person is not asked about a call that cannot work, such as an impossible edit; the model is told at once.
             return call.refused(str(error), "error")
@@ -117,13 +110,20 @@ class ApprovalGate:
             answer = await self.approve(ask)
         except ToolError as error:
             return call.refused(str(error), "error")  # the front end cannot show this kind of question
-        if answer is not None and answer.choice == "all":
-            self._allowed = {other.call.call_id: (other.preview, other.why) for other in ask.others}
         if answer is None:
             return self._unattended(call, decision)
-        if ask.kind == "command":
-            self._hint()
-        return self._answered(call, decision, answer)
+        return self._answered(call, decision, ask, answer)
+
+    def _swayed(self, call: Call) -> Decision:
+        """Return the decision once the hooks have had their say: a timed rule that allows the call is used, one that has ended is told."""
+        judged, needed = self._judged(call)
+        decision = swayed(judged, call.hooked, self.mode)
+        if decision.decision == "allow" and needed:
+            self.timed().use(needed)
+        if decision.decision != "ask" or (timed := self.timed.now) is None:
+            return decision
+        ended = timed.ended(self._judge(call))
+        return replace(decision, why=f"{ended}. {decision.why}".rstrip(". ")) if ended else decision
 
     def objection(self, call: ToolCall, permitted: ToolCall) -> str:
         """Return the reason why a permitted call may not become another one by itself; empty if rules and mode see the same in both."""
@@ -240,6 +240,12 @@ class ApprovalGate:
 
         return judge
 
+    async def _question(self, call: Call, decision: Decision) -> ApprovalRequest:
+        """Return the request for approval; it says first if a hook has changed the call."""
+        ask = await self._ask(call, decision)
+        hook = call.hooked.changed_by
+        return replace(ask, why=f"Changed by the hook {hook}. {ask.why}".rstrip()) if hook else ask
+
     async def _ask(self, call: Call, decision: Decision) -> ApprovalRequest:
         given, tool = _checked(call), call.its_tool
         return ApprovalRequest(
@@ -288,7 +294,11 @@ class ApprovalGate:
             return None
         return ask if ask is not None and ask.kind != "plan" else None
 
-    def _answered(self, call: Call, decision: Decision, answer: ApprovalResponse) -> Call:
+    def _answered(self, call: Call, decision: Decision, ask: ApprovalRequest, answer: ApprovalResponse) -> Call:
+        if answer.choice == "all":
+            self._allowed = {other.call.call_id: (other.preview, other.why) for other in ask.others}
+        if ask.kind == "command":
+            self._hint()
         if answer.choice == "no":
             why = f"{DECLINED}: {answer.reason}" if answer.reason else _REFUSED
             denied = replace(decision, decision="deny", rule="user", why=why)

@@ -170,44 +170,49 @@ async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Eve
     tried: set[str] = set()
     while True:
         try:
-            async with closing(_stream(conversation, box, interrupt)) as events:
-                async for event in events:
-                    yield event
+            for step in (conversation.hold_back(interrupt), _stream(conversation, box, interrupt)):
+                async with closing(step) as events:
+                    async for event in events:
+                        yield event
             return
         except ModelError as error:
             if error.cause in tried and not conversation.another_account(error):
                 raise
             tried.add(error.cause)
-            match error.cause:
-                case "too_long" | "too_large":
-                    before = conversation.builder.window().tokens
-                    async with closing(conversation.overflow(interrupt)) as events:
-                        async for event in events:
-                            yield event
-                    if conversation.builder.window().tokens >= before:
-                        why = f"{error} Nothing more can be summarised: unpin messages, or continue in a new session with /handoff."
-                        raise ContextError(why) from error
-                case "signature" | "pairing":
-                    yield conversation.drop_thinking(str(error))
-                case _ if conversation.can_fall_back(error):
-                    for notice in conversation.fall_back(error):
-                        yield notice
-                    async with closing(conversation.make_room(interrupt)) as events:
-                        async for event in events:
-                            yield event
-                case _:
-                    if conversation.fallback.trouble:
-                        yield Warned(conversation.fallback.trouble)
-                    raise
+            async with closing(_mend(conversation, error, interrupt)) as events:
+                async for event in events:
+                    yield event
+
+
+async def _mend(conversation: Conversation, error: ModelError, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    """Change the next request by what the error says. Raises the error, or a ContextError, if nothing helps."""
+    match error.cause:
+        case "too_long" | "too_large":
+            before = conversation.builder.window().tokens
+            async with closing(conversation.overflow(interrupt)) as events:
+                async for event in events:
+                    yield event
+            if conversation.builder.window().tokens >= before:
+                why = f"{error} Nothing more can be summarised: unpin messages, or continue in a new session with /handoff."
+                raise ContextError(why) from error
+        case "signature" | "pairing":
+            yield conversation.drop_thinking(str(error))
+        case _ if conversation.can_fall_back(error):
+            for notice in conversation.fall_back(error):
+                yield notice
+            async with closing(conversation.make_room(interrupt)) as events:
+                async for event in events:
+                    yield event
+        case _:
+            if conversation.fallback.trouble:
+                yield Warned(conversation.fallback.trouble)
+            raise error
 
 
 async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     """Send the current request. What arrives is recorded, also when the stream breaks off or is interrupted."""
     reply = ReplyBuilder()
     failure: ModelError | LimitReached | None = None
-    async with closing(conversation.hold_back(interrupt)) as events:
-        async for event in events:
-            yield event
     stream = until_set(interrupt, conversation.model.stream(conversation.builder.request()))
     try:
         async with closing(stream) as steps:
@@ -222,13 +227,8 @@ async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.
                 match step:
                     case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted() | Noticed():
                         yield step
-                    case Retrying(attempt, delay, reason):
-                        conversation.spending.limits.check_wait(delay, reason)
-                        yield conversation.record(Retry(attempt, delay, reason))
-                        yield step
-                    case Waiting(delay, reason):
-                        conversation.spending.limits.check_wait(delay, reason)
-                        yield conversation.record(Retry(0, delay, reason))
+                    case Retrying() | Waiting():
+                        yield _wait(conversation, step)
                         yield step
                     case _:
                         pass
@@ -237,12 +237,26 @@ async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.
     except BaseException:
         _unseen(conversation.received(reply, None))
         raise
+    for event in _received(conversation, box, reply, failure):
+        yield event
+
+
+def _wait(conversation: Conversation, wait: Retrying | Waiting) -> Event:
+    """Record that the model waits. Raises LimitReached if the limits leave no time for it."""
+    conversation.spending.limits.check_wait(wait.delay, wait.reason)
+    attempt = wait.attempt if isinstance(wait, Retrying) else 0
+    return conversation.record(Retry(attempt, wait.delay, wait.reason))
+
+
+def _received(
+    conversation: Conversation, box: ReplyBox, reply: ReplyBuilder, failure: ModelError | LimitReached | None
+) -> Iterator[Event]:
+    """Record a reply, and raise the failure that ended it."""
     if isinstance(failure, ModelError) and conversation.can_fall_back(failure):
         # The other model answers from the beginning: half an answer of this one would precede it.
         yield ReplyRestarted()
         reply = ReplyBuilder(usage=reply.usage)
     box.reply = reply = conversation.named(reply)
-    for event in conversation.received(reply, failure):
-        yield event
+    yield from conversation.received(reply, failure)
     if failure is not None:
         raise failure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -35,34 +36,28 @@ def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
         undo=None,
     )
 
-    def system(model: ModelSpec, mode: Mode) -> tuple[str, ...]:
-        former, own = (
-            f"\nFolder: {setup.workspace.cwd}",
-            f"\nFolder: {worktree.cwd}\nIt is a git worktree of its own, made from HEAD",
-        )
-        return tuple(
-            block.replace(former, own, 1) if block.startswith(WHERE) else block
-            for block in setup.prompts.system(model, mode)
-        )
-
     def hiding_only(mode: Mode, hidden: Hidden, _: bool) -> Sandboxes:
         outside = setup.permissions.sandboxes(mode, hidden, False).decided.outside
         return Sandboxes(CommandSandbox(outside, outside=outside))
 
+    former = setup.permissions.rules
+    rules = former + _restrictions(former, setup.workspace, worktree, setup.tools.traits)
     return replace(
         setup,
         workspace=workspace,
-        permissions=replace(
-            setup.permissions,
-            rules=setup.permissions.rules
-            + _restrictions(setup.permissions.rules, setup.workspace, worktree, setup.tools.traits),
-            sandboxes=hiding_only,
-            sandbox="",
-        ),
-        prompts=replace(setup.prompts, system=system),
+        permissions=replace(setup.permissions, rules=rules, sandboxes=hiding_only, sandbox=""),
+        prompts=replace(setup.prompts, system=partial(_system_prompt, setup, worktree)),
         parent=replace(setup.parent, checkpointer=None),
         person=replace(setup.person, editor=None),
     )
+
+
+def _system_prompt(setup: SessionSetup, worktree: Worktree, model: ModelSpec, mode: Mode) -> tuple[str, ...]:
+    """Return the system prompt with the worktree in place of the folder."""
+    former = f"\n{_FOLDER}{setup.workspace.cwd}"
+    own = f"\n{_FOLDER}{worktree.cwd}\nIt is a git worktree of its own, made from HEAD"
+    blocks = setup.prompts.system(model, mode)
+    return tuple(block.replace(former, own, 1) if block.startswith(WHERE) else block for block in blocks)
 
 
 def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree, traits: Mapping[str, Traits]) -> Rules:
