@@ -17,7 +17,7 @@ AGENTS = 200
 DEPTH = 3
 DESCRIPTION = 1_024
 """Length of a description in the catalogue at which it is cut, in characters."""
-_WITHOUT_EFFECT = ("permissionMode", "mcpServers", "hooks", "memory", "timeout_mins", "temperature")
+_WITHOUT_EFFECT = ("mcpServers", "hooks", "memory", "timeout_mins", "temperature")
 
 
 def load(found: Found, notes: list[str]) -> AgentKind | None:
@@ -28,29 +28,24 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
     except Unusable as why:
         notes.append(f"{display_path(path)}: {why}: left out.")
         return None
-    missing = [
-        field for field in ("name", "description") if not (head.text(field) or (field == "name" and _by_file(place)))
-    ]
-    if missing:
-        reason = f" ({head.trouble})" if head.trouble else ""
-        notes.append(f"Agent in {display_path(path)} has no {' and no '.join(missing)}{reason}: left out.")
-        return None
     name = path.stem if _by_file(place) else head.text("name")
-    if not all(letter.isalnum() or letter in "-_." for letter in name):
-        notes.append(f"{display_path(path)}: {safe_line(name)} is not a valid name of an agent: left out.")
+    if fault := _fault(head, name, display_path(path)):
+        notes.append(f"{fault}: left out.")
         return None
     if head.text("mode") == "primary" or head.flag("disable"):
         return None
     if name in BUILT_IN and not place.plugin:
         notes.append(f"{display_path(path)}: {name} is an agent of agentcli itself: left out.")
         return None
-    planning = head.text("permissionMode") == "plan"
-    for field in _WITHOUT_EFFECT:
-        if field in head.fields and not (planning and field == "permissionMode"):
-            notes.append(f"Agent {name}: the field {field} has no effect here.")
+    ignored = _WITHOUT_EFFECT if _plans(head) else ("permissionMode", *_WITHOUT_EFFECT)
+    notes += head.without_effect(ignored, f"Agent {name}")
+    return _kind(found, head, name)
+
+
+def _kind(found: Found, head: FrontMatter, name: str) -> AgentKind:
     tools, denied = _tools(head)
     return AgentKind(
-        name=f"{place.plugin}:{name}" if place.plugin else name,
+        name=found.place.named(name),
         description=head.text("description"),
         prompt=head.body.strip(),
         tools=tools,
@@ -61,10 +56,25 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
         skills=head.items("skills"),
         background=head.flag("background"),
         worktree=head.text("isolation") == "worktree",
-        file=path,
-        place=place,
-        only_looks=planning,
+        file=found.path,
+        place=found.place,
+        only_looks=_plans(head),
     )
+
+
+def _plans(head: FrontMatter) -> bool:
+    return head.text("permissionMode") == "plan"
+
+
+def _fault(head: FrontMatter, name: str, shown: str) -> str:
+    """Return what is wrong with the name or the description in a file shown by this path; empty if nothing is."""
+    missing = [field for field, text in (("name", name), ("description", head.text("description"))) if not text]
+    if missing:
+        reason = f" ({head.trouble})" if head.trouble else ""
+        return f"Agent in {shown} has no {' and no '.join(missing)}{reason}"
+    if not all(letter.isalnum() or letter in "-_." for letter in name):
+        return f"{shown}: {safe_line(name)} is not a valid name of an agent"
+    return ""
 
 
 def catalogue(kinds: Mapping[str, AgentKind]) -> str:

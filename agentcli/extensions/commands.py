@@ -34,12 +34,9 @@ def load(found: Found, notes: list[str]) -> Template | None:
     if not all(letter.isalnum() or letter in "-_.:" for letter in name):
         notes.append(f"{display_path(path)}: {safe_line(name)} is not a valid name of a command: left out.")
         return None
-    prefix = f"{place.plugin}:" if place.plugin else ""
     try:
         if _syntax(place) == "gemini":
-            head, _ = _toml(read_text(path, place.within))
-            described = head.get("description")
-            return Template(prefix + name, described if isinstance(described, str) else "", path, place)
+            return _from_toml(found, place.named(name))
         parsed = frontmatter.read(read_text(path, place.within))
     except InvalidToml as why:
         notes.append(f"{display_path(path)} {why} — left out.")
@@ -49,11 +46,9 @@ def load(found: Found, notes: list[str]) -> Template | None:
         return None
     if parsed.trouble:
         notes.append(f"{display_path(path)}: {parsed.trouble}.")
-    for field in _WITHOUT_EFFECT:
-        if field in parsed.fields:
-            notes.append(f"Command {prefix}{name}: the field {field} has no effect here.")
+    notes += parsed.without_effect(_WITHOUT_EFFECT, f"Command {place.named(name)}")
     return Template(
-        name=prefix + name,
+        name=place.named(name),
         description=parsed.text("description") or _first_line(parsed.body),
         file=path,
         place=place,
@@ -64,6 +59,12 @@ def load(found: Found, notes: list[str]) -> Template | None:
         agent=parsed.text("agent"),
         forks=parsed.flag("subtask") or parsed.text("context") == "fork",
     )
+
+
+def _from_toml(found: Found, name: str) -> Template:
+    head, _ = _toml(read_text(found.path, found.place.within))
+    described = head.get("description")
+    return Template(name, described if isinstance(described, str) else "", found.path, found.place)
 
 
 def body_of(command: Template) -> tuple[Part, ...]:

@@ -40,19 +40,16 @@ def load(found: Found, notes: list[str]) -> Skill | None:
         notes.append(f"{FILE} in {display_path(folder)}: {why}: left out.")
         return None
     notes += _remarks(head, folder)
-    # Claude Code uses the first paragraph if there is no description; the specification requires one.
-    told = head.text("description") or (_first_paragraph(head.body) if place.program == ".claude" else "")
-    description = " ".join(filter(None, (told, head.text("when_to_use"))))
-    if not told or head.trouble:
+    description = _described(head, place)
+    if not description or head.trouble:
         reason = f": {head.trouble}" if head.trouble else ""
         notes.append(f"{FILE} in {display_path(folder)} has no description{reason}: left out.")
         return None
     if not _usable_name(folder.name):
         notes.append(f"The folder {display_path(folder)} cannot be the name of a skill: left out.")
         return None
-    prefix = f"{place.plugin}:" if place.plugin else ""
     return Skill(
-        name=prefix + folder.name,
+        name=place.named(folder.name),
         description=description,
         file=path,
         place=place,
@@ -67,6 +64,13 @@ def load(found: Found, notes: list[str]) -> Skill | None:
         for_model=not head.flag("disable-model-invocation"),
         for_person=head.flag("user-invocable", default=True),
     )
+
+
+def _described(head: FrontMatter, place: Place) -> str:
+    """Return the description with the advice when to use the skill; empty without a description."""
+    # Claude Code uses the first paragraph if there is no description; the specification requires one.
+    told = head.text("description") or (_first_paragraph(head.body) if place.program == ".claude" else "")
+    return " ".join(filter(None, (told, head.text("when_to_use")))) if told else ""
 
 
 def _first_paragraph(body: str) -> str:
@@ -172,9 +176,7 @@ def _remarks(head: FrontMatter, folder: Path) -> Iterator[str]:
     name = head.text("name")
     if name and name != folder.name:
         yield f"Skill {safe_line(folder.name)}: the name in the file is {safe_line(name)}; the folder's counts."
-    for field in _LATER:
-        if field in head.fields:
-            yield f"Skill {safe_line(folder.name)}: the field {field} has no effect here."
+    yield from head.without_effect(_LATER, f"Skill {safe_line(folder.name)}")
 
 
 def _usable_name(name: str) -> bool:

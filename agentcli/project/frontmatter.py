@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 from typing import Any
@@ -56,6 +56,12 @@ class FrontMatter:
             return tuple(str(item).strip() for item in value if isinstance(item, str | int) and str(item).strip())
         words = _WORDS.findall(self.text(name).removeprefix("[").removesuffix("]"))
         return tuple(word.strip("'\"") for word in words if word != "-")
+
+    def without_effect(self, names: Iterable[str], owner: str) -> Iterator[str]:
+        """Yield a note for each of these fields that the file of `owner` has, because they do nothing here."""
+        for name in names:
+            if name in self.fields:
+                yield f"{owner}: the field {name} has no effect here."
 
 
 def read(text: str) -> FrontMatter:

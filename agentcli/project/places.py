@@ -49,6 +49,10 @@ class Place:
         """Its name for people."""
         return f"plugin {self.plugin}" if self.plugin else str(self.folder)
 
+    def named(self, name: str) -> str:
+        """Return the name of an entry: a plugin's has the plugin's name before its own."""
+        return f"{self.plugin}:{name}" if self.plugin else name
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
