@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,11 @@ from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
+
+if TYPE_CHECKING:
+    from agentcli.app.workspace import WorkspacePolicy
+    from agentcli.permissions.decide import Decision
+    from agentcli.permissions.rules import Rules
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -74,13 +79,10 @@ def explain(
     from agentcli.core.message import ToolCall
     from agentcli.permissions.decide import decide
     from agentcli.permissions.explain import explain_lines
-    from agentcli.permissions.rules import Rules
-    from agentcli.ui.dialogs.proposal import wider
 
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
     policy, chosen = program.workspace_policy, program.selection.mode()
-    given = Rules(allow=tuple(each.rule for each in policy.timed.rules) if policy.timed is not None else ())
-    rules, workspace = policy.rules() + given, policy.workspace()
+    rules, workspace = _rules(policy), policy.workspace()
     if json:
         lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer) if command == "-" else [command]
         for line in explain_lines(lines, program.traits, rules, chosen, workspace):
@@ -88,7 +90,20 @@ def explain(
         return
     if command == "-":
         raise UsageError("To read calls from stdin, add --json.")
-    decision = decide(ToolCall("explain", "bash", {"command": command}), program.traits, rules, chosen, workspace)
+    _print_decision(decide(ToolCall("explain", "bash", {"command": command}), program.traits, rules, chosen, workspace))
+
+
+def _rules(policy: WorkspacePolicy) -> Rules:
+    """Return the rules in force, with those that flags allow for a time."""
+    from agentcli.permissions.rules import Rules
+
+    given = Rules(allow=tuple(each.rule for each in policy.timed.rules) if policy.timed is not None else ())
+    return policy.rules() + given
+
+
+def _print_decision(decision: Decision) -> None:
+    from agentcli.ui.dialogs.proposal import wider
+
     print_styled([(decision.decision, _COLOURS[decision.decision]), (f": {decision.rule}", "")])
     print_styled([(decision.why, "")])
     if decision.always:

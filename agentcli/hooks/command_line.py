@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agentcli.app.options import Options
-from agentcli.cli.flags import InFolder, Json
+from agentcli.cli.flags import InFolder, Json, taking
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.hooks.files import EVENTS
@@ -50,19 +51,26 @@ def list_hooks(cwd: InFolder = "", trust: Trust = False, json: Json = False) -> 
         say(note)
 
 
-@app.command("test")
-def try_hooks(
-    event: Annotated[str, typer.Argument(metavar="EVENT", help=f"one of {', '.join(EVENTS)}")],
-    tool: Annotated[str, typer.Option(metavar="NAME", help="the tool that is called: bash or Bash")] = "",
-    given: Annotated[str, typer.Option("--input", metavar="JSON", help="the tool's input")] = "{}",
-    fields: Annotated[str, typer.Option("--fields", metavar="JSON", help="more fields of the event")] = "{}",
+@dataclass(frozen=True, slots=True)
+class TryFlags:
+    """The flags of `agentcli hooks test`."""
+
+    tool: Annotated[str, typer.Option(metavar="NAME", help="the tool that is called: bash or Bash")] = ""
+    given: Annotated[str, typer.Option("--input", metavar="JSON", help="the tool's input")] = "{}"
+    fields: Annotated[str, typer.Option("--fields", metavar="JSON", help="more fields of the event")] = "{}"
     matched: Annotated[
         str,
         typer.Option("--subject", metavar="TEXT", help="for events without a tool: what matchers are compared with"),
-    ] = "",
-    cwd: InFolder = "",
-    trust: Trust = False,
-    json: Json = False,
+    ] = ""
+    cwd: InFolder = ""
+    trust: Trust = False
+    json: Json = False
+
+
+@app.command("test")
+@taking(TryFlags)
+def try_hooks(
+    event: Annotated[str, typer.Argument(metavar="EVENT", help=f"one of {', '.join(EVENTS)}")], asked: TryFlags
 ) -> None:
     """Run the hooks of an event and print their output.
 
@@ -78,11 +86,11 @@ def try_hooks(
     if event not in EVENTS:
         near = did_you_mean(near_names(event, EVENTS)) or f" There are: {', '.join(EVENTS)}."
         raise UsageError(f"Unknown event {event!r}.{near}")
-    program = Program(Options(cwd=cwd, trust=trust))
-    call = ToolCall("test", known_as(tool) or tool, _object(given, "--input")) if tool else None
-    ran = asyncio.run(_ran(program, event, matched, call, _object(fields, "--fields")))
+    program, tool = Program(Options(cwd=asked.cwd, trust=asked.trust)), asked.tool
+    call = ToolCall("test", known_as(tool) or tool, _object(asked.given, "--input")) if tool else None
+    ran = asyncio.run(_ran(program, event, asked.matched, call, _object(asked.fields, "--fields")))
     whole = combined([each.verdict for each in ran])
-    if json:
+    if asked.json:
         say_json(
             {"event": event, "answer": whole.answer, "reason": whole.reason, "hooks": [_as_json(each) for each in ran]}
         )

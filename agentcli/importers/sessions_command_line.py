@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentcli.app.options import Options
-from agentcli.cli.flags import InProject, Json
+from agentcli.cli.flags import InProject, Json, taking
 from agentcli.cli.output import aside, say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.cli.progress import Progress
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.plural import plural
 
@@ -27,22 +28,34 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-def import_sessions(
-    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="files, folders, or - for stdin")] = None,
+@dataclass(frozen=True, slots=True)
+class ImportFlags:
+    """The arguments and flags of `agentcli sessions import`."""
+
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="files, folders, or - for stdin")] = None
     program: Annotated[
         str,
         typer.Option("--from", metavar="PROGRAM", help="import all sessions of claude, codex, gemini, pi or opencode"),
-    ] = "",
-    here: Annotated[bool, typer.Option("--here", help="only sessions of this project")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only list what would be imported")] = False,
-    again: Annotated[bool, typer.Option("--again", help="import again what was imported before")] = False,
+    ] = ""
+    here: Annotated[bool, typer.Option("--here", help="only sessions of this project")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only list what would be imported")] = False
+    again: Annotated[bool, typer.Option("--again", help="import again what was imported before")] = False
     session: Annotated[
         str, typer.Option("--session", metavar="SESSION", help="import only this one of a database, by id or title")
-    ] = "",
-    name: Annotated[str, typer.Option(metavar="NAME", help="name the imported session")] = "",
-    json: Json = False,
-    cwd: InProject = "",
-) -> None:
+    ] = ""
+    name: Annotated[str, typer.Option(metavar="NAME", help="name the imported session")] = ""
+    json: Json = False
+    cwd: InProject = ""
+
+    @property
+    def alone(self) -> bool:
+        """True if one file is all there is to import."""
+        paths = self.paths or ()
+        return len(paths) == 1 and not self.program and not Path(paths[0]).is_dir()
+
+
+@taking(ImportFlags)
+def import_sessions(asked: ImportFlags) -> None:
     """Import sessions of agentcli and other agents.
 
     It reads sessions of agentcli, Claude Code, Codex, Gemini CLI, opencode and pi, each once. PATH is a session file, a folder of them, or - for stdin; --from finds those that a program keeps.
@@ -51,25 +64,26 @@ def import_sessions(
     from agentcli.importers.sessions.import_run import ImportRun
     from agentcli.sessions.info import name_of
 
-    context = ProjectContext(Options(cwd=cwd))
-    name = name and name_of(name)
-    alone = len(paths or ()) == 1 and not program and not Path((paths or [""])[0]).is_dir()
-    _check(context, name, session, alone)
+    context = ProjectContext(Options(cwd=asked.cwd))
+    name, alone = asked.name and name_of(asked.name), asked.alone
+    _check(context, name, asked.session, alone)
     with contextlib.ExitStack() as until_done:
         progress = until_done.enter_context(Progress("Importing"))
-        found, unread = _sources(context, paths or (), program, session, until_done, progress)
-        if here:
+        found, unread = _sources(context, asked, until_done, progress)
+        if asked.here:
             found = [each for each in found if _is_here(context, each)]
-        importing = ImportRun(context.store, context.cwd, gather=alone, again=again, name=name, price=_priced(context))
+        importing = ImportRun(
+            context.store, context.cwd, gather=alone, again=asked.again, name=name, price=_priced(context)
+        )
         if alone:  # else the sessions are counted
             importing.through = progress.through
-        if dry_run:
+        if asked.dry_run:
             progress.end()
-            _print_found(found, importing, json)
+            _print_found(found, importing, asked.json)
         else:
             outcomes = [*unread, *progress.through(importing.run(found), len(found))]
             progress.end()
-            _print_outcomes(outcomes, alone, json)
+            _print_outcomes(outcomes, alone, asked.json)
             unread = [outcome for outcome in outcomes if outcome.status == "failed"]
     if unread:
         raise typer.Exit(InputError.exit_code if alone else 1)
@@ -96,20 +110,16 @@ def _check(context: ProjectContext, name: str, session: str, alone: bool) -> Non
 
 
 def _sources(
-    context: ProjectContext,
-    paths: Sequence[str],
-    program: str,
-    session: str,
-    until_done: contextlib.ExitStack,
-    progress: Progress,
+    context: ProjectContext, asked: ImportFlags, until_done: contextlib.ExitStack, progress: Progress
 ) -> tuple[Sequence[Candidate], Sequence[Outcome]]:
     """Return the files to import, each once, and the named ones that cannot be read.
 
     Raises UsageError if none is named, InputError if the only named file contains no session.
     """
-    from agentcli.importers.sessions.discover import PROGRAMS, Candidate, candidates, in_folder, sessions_of
+    from agentcli.importers.sessions.discover import PROGRAMS, Candidate, sessions_of
     from agentcli.importers.sessions.import_run import Outcome
 
+    paths, program = asked.paths or (), asked.program
     if program and program not in PROGRAMS:
         raise UsageError(f"Can't import from {program!r}. Use one of: {', '.join(PROGRAMS)}.")
     if not paths and not program:
@@ -117,30 +127,32 @@ def _sources(
     found: list[Candidate] = []
     unread: list[Outcome] = []
     for named in paths:
-        path = Path(named).expanduser()
+        path = until_done.enter_context(_stdin()) if named == STDIN else Path(named).expanduser()
         try:
-            if named == STDIN:
-                path = until_done.enter_context(_stdin())
-                found += candidates(path, name="stdin", named=True)
-            elif path.is_dir():
-                found += progress.through(in_folder(path))
-            elif path.is_file():
-                found += candidates(path, chosen=session, named=True)
-            else:
-                raise InputError(f"{path} is not a file or a folder.")
+            found += _at(path, "stdin" if named == STDIN else "", asked.session, progress)
         except InputError as error:
             why = str(error).replace(str(path), "stdin") if named == STDIN else str(error)
             if len(paths) == 1 and not program:
                 raise InputError(why) from None
             unread.append(Outcome(Candidate(path, "agentcli"), "failed", why=why))
     if program:
-        places = [
-            context.project.here.directory,
-            str(context.cwd),
-            *(place.directory for place in context.project.others),
-        ]
+        others = (place.directory for place in context.project.others)
+        places = [context.project.here.directory, str(context.cwd), *others]
         found += progress.through(sessions_of(program, context.env, places))
     return list({(each.path, each.session): each for each in found}.values()), unread
+
+
+def _at(path: Path, name: str, session: str, progress: Progress) -> Iterable[Candidate]:
+    """Return the sessions in a file or folder; `name` is the file's for people. Raises InputError, maybe when they are gone through."""
+    from agentcli.importers.sessions.discover import candidates, in_folder
+
+    if name:
+        return candidates(path, name=name, named=True)
+    if path.is_dir():
+        return progress.through(in_folder(path))
+    if path.is_file():
+        return candidates(path, chosen=session, named=True)
+    raise InputError(f"{path} is not a file or a folder.")
 
 
 @contextlib.contextmanager

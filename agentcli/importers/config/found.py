@@ -138,56 +138,62 @@ def without_secrets(server: str, raw: Mapping[str, Any]) -> tuple[Mapping[str, A
 
     A key may look like any word, so every literal in the environment and the headers counts as a secret.
     """
-    used: list[str] = []
+    replaced = _Replaced(server)
+    return {key: replaced.cleaned(key, value) for key, value in raw.items()}, tuple(dict.fromkeys(replaced.used))
 
-    def hidden(name: str, text: str) -> str:
-        if not text or _VARIABLE.search(text):
-            return text
-        scheme = re.match(r"(?:Bearer|Basic|token)\s+", text, re.IGNORECASE)
-        used.append(name)
-        return f"{scheme[0] if scheme else ''}${{{name}}}"
 
-    def is_secret(name: str, text: str) -> bool:
-        return holds_secret(variable(name), text) or SECRET in mask(text)
+@dataclass(slots=True)
+class _Replaced:
+    """The variables that replace the secrets of a server so far."""
 
-    def variable(name: str) -> str:
-        return re.sub(r"\W", "_", f"{server}_{name}").upper().strip("_")
+    server: str
+    used: list[str] = field(default_factory=list)
 
-    def cleaned(key: str, value: Any) -> Any:
+    def cleaned(self, key: str, value: Any) -> Any:
+        """Return a value of the server's definition without secrets."""
         match value:
             case Mapping() if key == "env":
-                return {name: hidden(name, text) if isinstance(text, str) else text for name, text in value.items()}
+                return _changed(value, self._hidden)
             case Mapping() if key == "headers":
-                return {
-                    name: hidden(variable(name), text)
-                    if isinstance(text, str) and name.lower() not in _NO_KEYS
-                    else text
-                    for name, text in value.items()
-                }
+                return _changed(value, self._header)
             case Mapping() if key == "oauth":
-                return {
-                    name: hidden(variable(name), text) if isinstance(text, str) and is_secret(name, text) else text
-                    for name, text in value.items()
-                }
+                return _changed(value, self._credential)
             case list():
-                return [_argument(one, n, hidden, variable) for n, one in enumerate(value)]
+                return [self._argument(one, n) if isinstance(one, str) else one for n, one in enumerate(value)]
             case str() if SECRET in mask(value):
-                return hidden(variable(key), value)
+                return self._hidden(self._variable(key), value)
             case _:
                 return value
 
-    return {key: cleaned(key, value) for key, value in raw.items()}, tuple(dict.fromkeys(used))
+    def _hidden(self, name: str, text: str) -> str:
+        if not text or _VARIABLE.search(text):
+            return text
+        scheme = re.match(r"(?:Bearer|Basic|token)\s+", text, re.IGNORECASE)
+        self.used.append(name)
+        return f"{scheme[0] if scheme else ''}${{{name}}}"
+
+    def _variable(self, name: str) -> str:
+        return re.sub(r"\W", "_", f"{self.server}_{name}").upper().strip("_")
+
+    def _header(self, name: str, text: str) -> str:
+        return text if name.lower() in _NO_KEYS else self._hidden(self._variable(name), text)
+
+    def _credential(self, name: str, text: str) -> str:
+        is_secret = holds_secret(self._variable(name), text) or SECRET in mask(text)
+        return self._hidden(self._variable(name), text) if is_secret else text
+
+    def _argument(self, text: str, place: int) -> str:
+        """Return an argument with its secret hidden: only the value in `--name=value`."""
+        option, equals, value = text.partition("=")
+        name = option.strip("-")
+        if equals and name and (holds_secret(name, value) or SECRET in mask(text)):
+            variable = self._variable(name)
+            return f"{option}={self._hidden(variable, value) if holds_secret(variable, value) else f'${{{variable}}}'}"
+        return self._hidden(self._variable(f"ARG{place}"), text) if SECRET in mask(text) else text
 
 
-def _argument(one: Any, place: int, hidden: Callable[[str, str], str], variable: Callable[[str], str]) -> Any:
-    """Return an argument with its secret hidden: only the value in `--name=value`."""
-    if not isinstance(one, str):
-        return one
-    option, equals, value = one.partition("=")
-    name = option.strip("-")
-    if equals and name and (holds_secret(name, value) or SECRET in mask(one)):
-        return f"{option}={hidden(variable(name), value) if holds_secret(variable(name), value) else f'${{{variable(name)}}}'}"
-    return hidden(variable(f"ARG{place}"), one) if SECRET in mask(one) else one
+def _changed(texts: Mapping[str, Any], change: Callable[[str, str], str]) -> Mapping[str, Any]:
+    return {name: change(name, text) if isinstance(text, str) else text for name, text in texts.items()}
 
 
 def hook_groups(raw: Any, source: str, found: Found, events: Mapping[str, str], dialect: str = "") -> Iterator[Item]:
