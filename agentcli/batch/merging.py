@@ -46,22 +46,8 @@ def merge(
     Raise InputError if there is nothing to merge, for tasks of several repositories, or for a branch in use. The tasks
     pass `through` a callback that may show progress.
     """
-    wanted = [id for id in batch.tasks if not ids or id in ids]
-    passed = {
-        id: batch.states[id].newest.commit for id in wanted if id in batch.states and batch.states[id].state == "passed"
-    }
-    commits = {id: commit for id, commit in passed.items() if commit}
-    if not commits:
-        raise InputError("No task that passed has changed anything: there is nothing to merge.")
-    repos = {batch.tasks[id]["repo"] for id in commits}
-    if len(repos) > 1:
-        raise InputError(f"The tasks are of {len(repos)} repositories: merge one repository's at a time, by their ids.")
-    repo = repos.pop()
-    ref = f"refs/heads/{branch}"
-    if f"branch {ref}" in git(repo, "worktree", "list", "--porcelain").splitlines():
-        raise InputError(
-            f"{branch} is checked out: merge into another branch with --into, then merge that one yourself."
-        )
+    repo, commits = _changes(batch, ids)
+    ref = _ref(repo, branch)
     tip = _tip(repo, ref) or batch.tasks[next(iter(commits))]["base"]
     merged, conflicts = [], {}
     with _merging(repo, tip, cache, version or git_version(repo)) as merge_one:
@@ -76,6 +62,31 @@ def merge(
     if merged:
         git(repo, "update-ref", ref, tip)
     return Merged(tuple(merged), conflicts)
+
+
+def _changes(batch: Batch, ids: Collection[str]) -> tuple[str, Mapping[str, str]]:
+    """Return the repository of the tasks, and the commits of those that passed and changed something. Raise InputError like `merge`."""
+    wanted = [id for id in batch.tasks if not ids or id in ids]
+    passed = {
+        id: batch.states[id].newest.commit for id in wanted if id in batch.states and batch.states[id].state == "passed"
+    }
+    commits = {id: commit for id, commit in passed.items() if commit}
+    if not commits:
+        raise InputError("No task that passed has changed anything: there is nothing to merge.")
+    repos = {batch.tasks[id]["repo"] for id in commits}
+    if len(repos) > 1:
+        raise InputError(f"The tasks are of {len(repos)} repositories: merge one repository's at a time, by their ids.")
+    return repos.pop(), commits
+
+
+def _ref(repo: str, branch: str) -> str:
+    """Return the ref of a branch. Raise InputError if it is checked out."""
+    ref = f"refs/heads/{branch}"
+    if f"branch {ref}" in git(repo, "worktree", "list", "--porcelain").splitlines():
+        raise InputError(
+            f"{branch} is checked out: merge into another branch with --into, then merge that one yourself."
+        )
+    return ref
 
 
 def git_version(repo: str) -> tuple[int, ...]:

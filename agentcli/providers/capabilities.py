@@ -211,23 +211,21 @@ def _without(request: Request, capability: str) -> Request:
     options, model = request.options, request.model
     match capability:
         case "thinking" if options.get("thinking", True) is not None and model.thinking != "none":
-            return replace(request, options={**options, "thinking": None})
+            return _with_options(request, thinking=None)
         case "effort" if options.get("effort"):
-            return replace(request, options={**options, "effort": ""})
+            return _with_options(request, effort="")
         case "context_editing":
             return replace(request, context_edits=None)
         case "compaction" if request.compaction is None:
             return replace(request, messages=tuple(map(_legible, request.messages)))
         case "cache":
-            return replace(
-                request, breakpoints=(), options={**options, "session": ""} if options.get("session") else options
-            )
+            return replace(_with_options(request, session="") if options.get("session") else request, breakpoints=())
         case "stream_options":
-            return replace(request, options={**options, "stream_options": False})
+            return _with_options(request, stream_options=False)
         case "max_tokens":
-            return replace(request, options={**options, "max_completion_tokens": True})
+            return _with_options(request, max_completion_tokens=True)
         case "summaries" if options.get("summaries", True):
-            return replace(request, options={**options, "summaries": False})
+            return _with_options(request, summaries=False)
         case "thoughts":
             return replace(request, messages=tuple(message.without_thinking for message in request.messages))
         case "call_ids":
@@ -241,14 +239,22 @@ def _without(request: Request, capability: str) -> Request:
         case "images":
             return replace(request, messages=tuple(map(_imageless, request.messages)))
         case _ if capability.startswith(SCHEMA):
-            keyword = capability.removeprefix(SCHEMA)
-
-            def stripped(tools: Iterable[ToolSchema]) -> tuple[ToolSchema, ...]:
-                return tuple(replace(tool, parameters=_stripped(tool.parameters, keyword)) for tool in tools)
-
-            return replace(request, tools=stripped(request.tools), deferred=stripped(request.deferred))
+            return _without_keyword(request, capability.removeprefix(SCHEMA))
         case _:
             return request
+
+
+def _with_options(request: Request, **changed: object) -> Request:
+    return replace(request, options={**request.options, **changed})
+
+
+def _without_keyword(request: Request, keyword: str) -> Request:
+    """Return the request with a keyword of JSON Schema left out of all tools."""
+
+    def stripped(tools: Iterable[ToolSchema]) -> tuple[ToolSchema, ...]:
+        return tuple(replace(tool, parameters=_stripped(tool.parameters, keyword)) for tool in tools)
+
+    return replace(request, tools=stripped(request.tools), deferred=stripped(request.deferred))
 
 
 def _legible(message: RequestMessage) -> RequestMessage:
