@@ -8,9 +8,19 @@ import gc
 import io
 import os
 import sys
-from typing import Any, TextIO
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TextIO
 
 from agentcli import __version__
+
+
+def process(run: Callable[[], int] | None = None) -> NoReturn:
+    """Run `main` (or another function) as this whole process, and exit with the code that it returns."""
+    ended: list[int] = []
+    # Registered first, so that it runs last, after everything that has to be cleaned up.
+    atexit.register(_exit, ended)
+    ended.append((run or main)())
+    sys.exit(ended[0])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _write_anything(stream)
     given = sys.argv[1:] if arguments is None else arguments
-    # Registered first, so that it runs last.
+    # Registered early, so that it runs late.
     atexit.register(_end_undisturbed)
     try:
         code = _run(given)
@@ -76,12 +86,26 @@ _REFUSALS = (*_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errn
 
 
 def _end_undisturbed() -> None:
-    """Exit without cleanup: ignore signals that would change the exit code, and let the OS free memory."""
+    """Ignore signals that would change the exit code: nothing is left to be stopped."""
     import signal
 
-    gc.freeze()  # otherwise several collections search all objects: a sixth of the time of a short command
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+
+
+def _exit(ended: Sequence[int]) -> None:
+    """Exit without clearing memory object by object, 3 to 5 % of a one-shot: the operating system frees it.
+
+    After an exception there is no code, and Python ends as usual.
+    """
+    if not ended:
+        return
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return  # Python reports it, with an exit code of its own
+    os._exit(ended[0])
 
 
 _OBJECTS = 200_000
@@ -202,4 +226,4 @@ OTHER_COMMANDS = (
 )
 
 if __name__ == "__main__":
-    sys.exit(main())
+    process()

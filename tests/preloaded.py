@@ -25,7 +25,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).parents[1]
 STARTED = {"agentcli": "agentcli.__main__", "tests.ui.preview": "tests.ui.preview"}
@@ -194,7 +194,6 @@ def main() -> None:
             program = os.fork()
             if program == 0:
                 _become(json.loads(data), standard)
-                return
             _tell_of(program, standard, telling)
         for file in files:
             os.close(file)
@@ -217,8 +216,10 @@ def _tell_of(program: int, standard: Sequence[int], telling: int) -> None:
     os._exit(0)
 
 
-def _become(run: dict[str, Any], standard: Sequence[int]) -> None:
+def _become(run: dict[str, Any], standard: Sequence[int]) -> NoReturn:
     """Be one run of a program, which ends as a process that was started for it does."""
+    from agentcli.__main__ import process
+
     os.setsid()
     for number, file in enumerate(standard):
         os.dup2(file, number)
@@ -233,19 +234,7 @@ def _become(run: dict[str, Any], standard: Sequence[int]) -> None:
     os.environ.update(run["env"])
     os.chdir(run["cwd"])
     sys.argv[1:] = run["argv"]
-    ended: list[int] = []
-    atexit.register(_leave, ended)  # the first to register is the last to run
-    code = import_module(STARTED[run["module"]]).main()
-    ended.append(code)
-    sys.exit(code)
-
-
-def _leave(ended: Sequence[int]) -> None:
-    """End the process before Python clears its modules, which would copy all memory that it shares with the preloaded process."""
-    if ended:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(ended[0])
+    process(import_module(STARTED[run["module"]]).main)
 
 
 if __name__ == "__main__":

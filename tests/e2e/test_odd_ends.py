@@ -278,8 +278,22 @@ def test_calls_with_text_that_no_system_call_takes_are_refused_and_the_run_goes_
         assert len(ran.of("tool_result")) == len(calls)
 
 
-def test_the_end_of_the_program_looks_for_no_garbage(program: Program) -> None:
-    # What is registered first comes last: after all that the program does on leaving.
-    script = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 1_000)); from agentcli.__main__ import main; main(['--version'])"
-    ran = subprocess.run([sys.executable, "-c", script], env=program.env, capture_output=True, text=True, timeout=SOON)
-    assert ran.stdout.splitlines()[-1:] == ["True"], ran.stderr
+@pytest.mark.parametrize(("script", "printed", "code"), [("return 3", ["left"], 3), ("1 / 0", ["left", "cleared"], 1)])
+def test_a_process_cleans_up_and_ends_with_its_code_before_python_clears_memory(
+    program: Program, script: str, printed: list[str], code: int
+) -> None:
+    text = f"""
+import atexit
+from agentcli.__main__ import process
+class Kept:
+    def __del__(self):
+        print("cleared")
+kept = Kept()
+def run():
+    atexit.register(print, "left")
+    {script}
+process(run)
+"""
+    ran = subprocess.run([sys.executable, "-c", text], env=program.env, capture_output=True, text=True, timeout=SOON)
+    assert (ran.stdout.splitlines(), ran.returncode) == (printed, code), ran.stderr
+    assert ("ZeroDivisionError" in ran.stderr) is (code == 1)
