@@ -102,7 +102,7 @@ def serve_run(port: Port = None, name: Names = None, read_only: ReadOnly = False
     from agentcli.serve.app import Server
     from agentcli.serve.listening import serve as listen
     from agentcli.serve.listening import sockets
-    from agentcli.serve.starting import Starter
+    from agentcli.serve.new_sessions import Starter
 
     context = ProjectContext(Options())
     place = context.dirs.state / FOLDER

@@ -1,4 +1,4 @@
-"""Sessions that the server starts: each in a process of its own, which lives on without the server."""
+"""New sessions started by the server: each in a process of its own, which lives on without the server."""
 
 from __future__ import annotations
 
