@@ -124,9 +124,7 @@ async def as_turn(
                     for event in events:
                         if notices or not isinstance(event, Noticed):
                             yield event
-                    told = (*answer.notices, *_messages(events))
-                    window = f"The context has {session.report.window().used:,} tokens."
-                    answer = replace(answer, notices=told, window=window)
+                    answer = _acted(answer, events, session)
                 case Work(_, work):
                     async with closing(work(interrupt)) as done:
                         async for event in done:
@@ -139,6 +137,11 @@ async def as_turn(
                             yield event
                     return
     yield TurnEnded("interrupted" if interrupt.is_set() else "done", text_of(answer))
+
+
+def _acted(answer: Answer, events: Sequence[Event], session: AgentSession) -> Answer:
+    window = f"The context has {session.report.window().used:,} tokens."
+    return replace(answer, notices=(*answer.notices, *_messages(events)), window=window)
 
 
 def _messages(events: Sequence[Event]) -> list[str]:

@@ -21,13 +21,7 @@ async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
     """
     word, _, rule = text.strip().partition(" ")
     if word == "allow":
-        from agentcli.agent.timed_rules import USAGE, timed
-
-        given, term = timed(rule)
-        if term is None:
-            raise UsageError(USAGE)
-        known = context.session.core.approval.allow_for(given, term)
-        yield Said([f"Allowed {term}: {known}. /permissions shows what is left."])
+        yield _allowed(context, rule)
         return
     lasting = context.session.core.approval.timed.now
     if word == "remove" and lasting is not None and lasting.remove(rule.strip()):
@@ -49,6 +43,17 @@ async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
         rule = saved[chosen]
     terminal.host.forget_rule(context.session, rule)
     yield Said([f"Removed {rule}."])
+
+
+def _allowed(context: Context, rule: str) -> Said:
+    """Allow a rule for the time or the number of calls that it names. Raises UsageError if it names none."""
+    from agentcli.agent.timed_rules import USAGE, timed
+
+    given, term = timed(rule)
+    if term is None:
+        raise UsageError(USAGE)
+    known = context.session.core.approval.allow_for(given, term)
+    return Said([f"Allowed {term}: {known}. /permissions shows what is left."])
 
 
 @command(where="everywhere", at_once=True)

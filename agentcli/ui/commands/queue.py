@@ -34,19 +34,24 @@ async def queue(context: CommandContext, argument: str) -> None:
         if one not in now:
             context.say("This message has been sent meanwhile.")
             return
-        start = now.index(one)
-        match _ACTS[act]:
-            case "Move up":
-                start = _swap(now, start, start - 1)
-            case "Move down":
-                start = _swap(now, start, start + 1)
-            case _:
-                now.remove(one)
+        start = _done(_ACTS[act], now, now.index(one))
         context.requeue(now)
         if _ACTS[act] == "Edit":
             context.draft(one.text)
             return
     context.say("Nothing is queued.")
+
+
+def _done(act: str, messages: list[Queued], at: int) -> int:
+    """Move a message, or take it out; return its place, or its former one."""
+    match act:
+        case "Move up":
+            return _swap(messages, at, at - 1)
+        case "Move down":
+            return _swap(messages, at, at + 1)
+        case _:
+            del messages[at]
+            return at
 
 
 def _swap(messages: list[Queued], at: int, other: int) -> int:

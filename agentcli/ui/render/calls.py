@@ -108,33 +108,35 @@ def brief(result: ToolResult, look: Look, shown: bool = False) -> str:
         facts.append(result.status)
     if "exit_code" in data and data["exit_code"] is not None:
         facts.append(f"exit {data['exit_code']}")
-    if data.get("job") and "state" not in data:
-        facts.append(f"in the background as {data['job']}")
-    elif data.get("additions") or data.get("deletions"):
-        facts.append(f"+{data.get('additions', 0)} −{data.get('deletions', 0)}")
-    elif isinstance(data.get("of"), int):
-        facts.append(f"{data.get('done', 0)} of {data['of']} done")
-    elif isinstance(data.get("plan"), str):
-        facts += ["approved"] if data.get("approved", True) else []
-    elif isinstance(data.get("matches"), int):
-        facts.append(plural(data["matches"], "match"))
-    elif isinstance(data.get("lines"), int):
-        facts.append(plural(data["lines"], "line"))
-    elif uses := calls_of(result):
-        facts.append(plural(len(uses), "tool use"))
-    elif (
-        result.output not in ("", NO_OUTPUT)
-        and result.name not in look.for_people
-        and not result.failed
-        and not shown
-        and not data.get("diff")
-    ):
-        facts.append(plural(len(result.output.splitlines()), "line"))
+    if found := _found(result, shown or result.name in look.for_people):
+        facts.append(found)
     if data.get("agent") and (tokens := spent(result)[1].total):
         facts.append(f"{count(tokens)} tokens")
     if result.seconds >= 2:
         facts.append(duration(result.seconds))
     return ", ".join(facts)
+
+
+def _found(result: ToolResult, shown: bool) -> str:
+    """Return what a call did or found; empty if nothing is to be said about it."""
+    data = result.metadata
+    if data.get("job") and "state" not in data:
+        return f"in the background as {data['job']}"
+    if data.get("additions") or data.get("deletions"):
+        return f"+{data.get('additions', 0)} −{data.get('deletions', 0)}"
+    if isinstance(data.get("of"), int):
+        return f"{data.get('done', 0)} of {data['of']} done"
+    if isinstance(data.get("plan"), str):
+        return "approved" if data.get("approved", True) else ""
+    if isinstance(data.get("matches"), int):
+        return plural(data["matches"], "match")
+    if isinstance(data.get("lines"), int):
+        return plural(data["lines"], "line")
+    if uses := calls_of(result):
+        return plural(len(uses), "tool use")
+    if shown or result.failed or data.get("diff") or result.output in ("", NO_OUTPUT):
+        return ""
+    return plural(len(result.output.splitlines()), "line")
 
 
 def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whole: bool) -> list[str]:

@@ -150,16 +150,10 @@ def _laid_out(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[int
         start = len(lines)
         lines += [(dialog.entry if n == 0 else " " * width(dialog.entry)) + line for n, line in enumerate(rows)]
         cursor = (start + row, width(dialog.entry) + column)
-    hint = [theme.paint("dim", row) for row in wrap(dialog.hint, columns - 2)] if dialog.hint else []
     wide = _label_width(dialog, columns)
-    if not dialog.numbered and any(width(choice.detail) > columns - wide - 4 for choice in dialog.choices):
-        whole = dialog.choices[dialog.chosen].detail  # it may be cut beside its label
-        hint[:0] = [theme.paint("dim", row) for row in wrap(whole, columns - 2)[:DETAIL_ROWS] or [""]]
-    if any(choice.about for choice in dialog.choices):
-        about = wrap(dialog.choices[dialog.chosen].about, columns - 2)[:DETAIL_ROWS]
-        hint[:0] = [*about, *[""] * (DETAIL_ROWS - len(about))]  # the list must not jump from choice to choice
-    apart = bool(hint) and dialog.numbered and bool(dialog.choices) and size.rows >= ROOMY
-    hint = [*([""] if apart else []), *(f"  {row}" for row in hint)]
+    hint = _hint(dialog, wide, columns, theme)
+    if hint and dialog.numbered and dialog.choices and size.rows >= ROOMY:
+        hint = ["", *hint]
     free = size.rows - 1 - len(lines) - len(hint)
     room = max(min(free, CHOICE_ROWS), 3)
     first = max(0, min(dialog.chosen - room // 2, len(dialog.choices) - room))
@@ -172,6 +166,18 @@ def _laid_out(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[int
         lines.append(theme.paint("dim", clip(f"  {dialog.empty}", columns)))
     lines += hint
     return heading, lines, cursor
+
+
+def _hint(dialog: Dialog, wide: int, columns: int, theme: Theme) -> list[str]:
+    """Return the lines below the choices: about the chosen one, then the hint."""
+    hint = [theme.paint("dim", row) for row in wrap(dialog.hint, columns - 2)] if dialog.hint else []
+    if not dialog.numbered and any(width(choice.detail) > columns - wide - 4 for choice in dialog.choices):
+        whole = dialog.choices[dialog.chosen].detail  # it may be cut beside its label
+        hint[:0] = [theme.paint("dim", row) for row in wrap(whole, columns - 2)[:DETAIL_ROWS] or [""]]
+    if any(choice.about for choice in dialog.choices):
+        about = wrap(dialog.choices[dialog.chosen].about, columns - 2)[:DETAIL_ROWS]
+        hint[:0] = [*about, *[""] * (DETAIL_ROWS - len(about))]  # the list must not jump from choice to choice
+    return [f"  {row}" for row in hint]
 
 
 def _title(dialog: Dialog, columns: int, theme: Theme, limit: int) -> list[str]:

@@ -115,20 +115,11 @@ def update(state: State, event: Event, now: float) -> State:
         case happened.CallDelta(_, name, text):
             return _count(replace(_end_thought(state, now), writing=safe(name)), len(text))
         case happened.ReplyRestarted():
-            cut = replace(state, reply=Blocks(), spoke=False, thought="", writing="")
-            if not state.spoke:
-                return cut
-            told = cut.act("The reply was cut off; it starts again below.")
-            # Text that was only in the tail vanishes from the screen, so no note is needed.
-            return told if state.printed is Reply else replace(cut, acts=told.acts)
+            return _restarted(state)
         case happened.ToolStarted(call, title):
             running = Running(call.call_id, safe_line(title) or call_title(call), now)
-            return replace(
-                state,
-                running=(*state.running, running),
-                titles={**state.titles, call.call_id: running.title},
-                writing="",
-            )
+            titles = {**state.titles, call.call_id: running.title}
+            return replace(state, running=(*state.running, running), titles=titles, writing="")
         case happened.ToolProgress():
             return replace(state, running=tuple(_progress(one, event) for one in state.running))
         case happened.PermissionDecided(call_id, _, "allow", "read-only"):
@@ -143,6 +134,15 @@ def update(state: State, event: Event, now: float) -> State:
             return _retrying(state, event, now)
         case _:
             return _automatic(state, event, now)
+
+
+def _restarted(state: State) -> State:
+    cut = replace(state, reply=Blocks(), spoke=False, thought="", writing="")
+    if not state.spoke:
+        return cut
+    told = cut.act("The reply was cut off; it starts again below.")
+    # Text that was only in the tail vanishes from the screen, so no note is needed.
+    return told if state.printed is Reply else replace(cut, acts=told.acts)
 
 
 def call_title(call: ToolCall) -> str:
