@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -169,10 +169,7 @@ class AgentSession:
         if admitted and isinstance(admitted[-1], TurnEnded):
             return
         try:
-            if self._setup.run.lock is not None and not self._setup.person.attended:
-                self._require_same(self._setup.run.lock)
-            if prompt.parts:
-                require_readable(prompt, self.rules, self._setup)
+            self._check(prompt)
             prompt = await self.extensions.expanded(prompt) if prompt.typed else prompt
         except InputError as error:
             yield TurnEnded("failed", error=error)
@@ -193,10 +190,15 @@ class AgentSession:
             finally:
                 self.journal.settle()
 
-    def _require_same(self, lock: Mapping[str, Any]) -> None:
-        from agentcli.agent.run_lock import lock_of, require_same  # few runs have one
+    def _check(self, prompt: Prompt) -> None:
+        """Raise InputError for a session that does not match its lock, and for a prompt with a file that must not be read."""
+        lock = self._setup.run.lock
+        if lock is not None and not self._setup.person.attended:
+            from agentcli.agent.run_lock import lock_of, require_same  # few runs have one
 
-        require_same(lock, lock_of(self.history, self.model.name, self.mode))
+            require_same(lock, lock_of(self.history, self.model.name, self.mode))
+        if prompt.parts:
+            require_readable(prompt, self.rules, self._setup)
 
     async def prepare(self, interrupt: asyncio.Event) -> None:
         """Wait for servers that are being connected, and settle what each request begins with, once for the whole session.

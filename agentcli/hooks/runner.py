@@ -96,6 +96,11 @@ class Runner:
         interrupt = interrupt or asyncio.Event()
         return await asyncio.gather(*(self._run(hook, event, interrupt) for hook in self.matching(event)))
 
+    def _environment(self, hook: Hook) -> Mapping[str, str]:
+        root = str(hook.folder or self.env.get("CLAUDE_PROJECT_DIR") or self.cwd or Path.cwd())
+        folders = {"CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root}
+        return {**self._seen_by(hook), **self.env, **folders, **dict(hook.env)}
+
     def _seen_by(self, hook: Hook) -> Mapping[str, str]:
         """Return the variables of the session's environment that a hook sees. A project's hook, like a command, sees no secrets except the ones that it lists."""
         if not hook.project:
@@ -107,14 +112,7 @@ class Runner:
     async def _run(self, hook: Hook, event: HookEvent, interrupt: asyncio.Event) -> Ran:
         output, errors = Beginning(self.output), Beginning(self.output)
         argv = ["/bin/sh", "-c", hook.command] if hook.args is None else [hook.command, *hook.args]
-        root = str(hook.folder or self.env.get("CLAUDE_PROJECT_DIR") or self.cwd or Path.cwd())
-        env = {
-            **self._seen_by(hook),
-            **self.env,
-            "CLAUDE_PROJECT_DIR": root,
-            "AGENTCLI_PROJECT_DIR": root,
-            **dict(hook.env),
-        }
+        env = self._environment(hook)
         if hook.args is not None:
             argv = [_expanded(word, env) for word in argv]
         try:

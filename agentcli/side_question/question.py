@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 
+from agentcli.agent.hooks import Outcome
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.session import AgentSession
 from agentcli.core.costs import money
@@ -44,13 +45,7 @@ class SideQuestion:
         asked = await core.hooks.prompt(self._text, interrupt)
         for event in asked.events:
             yield event
-        if asked.verdict.blocks or asked.verdict.ends:
-            why = asked.verdict.stop_reason or asked.verdict.reason or "it gave no reason"
-            raise HookBlocked(f"A hook ({asked.names}) kept the side question from being sent: {why}")
-        parts: tuple[Part, ...] = (reminder(RULES), Text(self._text))
-        if asked.verdict.context:
-            parts = (Text(asked.verdict.context, True, "hook"), *parts)
-        model, request = core.builder.model, core.builder.aside(parts)
+        model, request = core.builder.model, core.builder.aside(self._parts(asked))
         if forbidden := await core.objection(model.spec, core.builder.window().tokens):
             raise AgentError(f"The side question was not sent: {forbidden}")
         reply = ReplyBuilder()
@@ -75,6 +70,15 @@ class SideQuestion:
         self._take(reply, interrupt.is_set())
         if tell_cost:
             yield Noticed(f"Side question: {self.spent}")
+
+    def _parts(self, asked: Outcome) -> tuple[Part, ...]:
+        """Return the question with its rules, and what the hooks add to it. Raises HookBlocked if they keep it back."""
+        verdict = asked.verdict
+        if verdict.blocks or verdict.ends:
+            why = verdict.stop_reason or verdict.reason or "it gave no reason"
+            raise HookBlocked(f"A hook ({asked.names}) kept the side question from being sent: {why}")
+        added = (Text(verdict.context, True, "hook"),) if verdict.context else ()
+        return (*added, reminder(RULES), Text(self._text))
 
     def _paid(self, reply: ReplyBuilder) -> Iterator[Event]:
         """Count the cost of a reply, and report it."""

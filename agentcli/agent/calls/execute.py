@@ -34,25 +34,9 @@ async def execute(
     """
     on_way = stages.prepared(calls)
     allowed: list[int] = []
-    for at in range(len(on_way)):
-        if interrupt.is_set():
-            break
-        judged = await until_interrupted(interrupt, stages.judge(on_way, at))
-        for line in printed.take():
-            yield line
-        if judged is None:
-            break
-        # Leaving a question with Ctrl-C, or with the terminal, says no to nothing.
-        left = interrupt.is_set() and judged.result is not None
-        if judged.tool is not None and (left or printed.ended):
-            on_way[at] = replace(judged, result=None)
-            break
-        if judged.event is not None:
-            yield judged.event
-        if judged.result is not None:
-            yield stages.record(judged)
-        else:
-            allowed.append(at)
+    async with closing(_judged(on_way, allowed, stages, printed, interrupt)) as events:
+        async for event in events:
+            yield event
     for group in _groups(on_way, allowed):
         if interrupt.is_set() or printed.ended:
             break
@@ -63,6 +47,31 @@ async def execute(
     for call in on_way:
         if call.result is None:
             yield stages.record(replace(call, notes=()).refused(why, "interrupted"))
+
+
+async def _judged(
+    on_way: list[Call], allowed: list[int], stages: CallStages, printed: PrintedEvents, interrupt: asyncio.Event
+) -> AsyncIterator[Event]:
+    """Judge one call after the other; the places of those to run go to `allowed`, the others have their result."""
+    for at in range(len(on_way)):
+        if interrupt.is_set():
+            return
+        judged = await until_interrupted(interrupt, stages.judge(on_way, at))
+        for line in printed.take():
+            yield line
+        if judged is None:
+            return
+        # Leaving a question with Ctrl-C, or with the terminal, says no to nothing.
+        left = interrupt.is_set() and judged.result is not None
+        if judged.tool is not None and (left or printed.ended):
+            on_way[at] = replace(judged, result=None)
+            return
+        if judged.event is not None:
+            yield judged.event
+        if judged.result is not None:
+            yield stages.record(judged)
+        else:
+            allowed.append(at)
 
 
 def _groups(on_way: Sequence[Call], allowed: Sequence[int]) -> list[list[int]]:

@@ -127,16 +127,18 @@ class Compactor:
                     self._calls_left = summariser.calls
                     self._learn(event)
                     if run.refused:
-                        self._builder.compacts_nothing = True
-                        from agentcli.context.provider_support import INSTEAD
-
-                        yield Noticed(
-                            f"{self._builder.model.spec.name} did not compact: {run.refused}. {INSTEAD[PROVIDER]}"
-                        )
+                        yield self._refused(run.refused)
                 yield event
                 if isinstance(event, CompactionEnded) and event.status == "compressed":
                     for told in await self._compacted(trigger, interrupt):
                         yield told
+
+    def _refused(self, why: str) -> Event:
+        """Ask the provider for no compaction from now on."""
+        from agentcli.context.provider_support import INSTEAD
+
+        self._builder.compacts_nothing = True
+        return Noticed(f"{self._builder.model.spec.name} did not compact: {why}. {INSTEAD[PROVIDER]}")
 
     async def _compacted(self, trigger: Trigger, interrupt: asyncio.Event) -> Sequence[Event]:
         newest = self._history.compaction

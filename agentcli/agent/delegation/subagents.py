@@ -218,16 +218,20 @@ class Subagents:
             person=replace(setup.person, approve=self._approve(kind.name, description, setup.person.approve)),
             run=replace(setup.run, limits=self._run_limits, lock=None),
             changes=lambda _: None,
-            parent=Parent(
-                setup.parent.depth + 1,
-                self._core.hooks.identity(kind.name, journal),
-                partial(self._besides, journal),
-                self._core.journal.id,
-                kind.name,
-                self._core.checkpointer,
-            ),
+            parent=self._parent(kind, journal),
         )
         return self._open_child(journal, in_worktree(own, worktree) if worktree else own, model, mode)
+
+    def _parent(self, kind: AgentKind, journal: Journal) -> Parent:
+        core = self._core
+        return Parent(
+            self._setup.parent.depth + 1,
+            core.hooks.identity(kind.name, journal),
+            partial(self._besides, journal),
+            core.journal.id,
+            kind.name,
+            core.checkpointer,
+        )
 
     def _tell(self, kind: AgentKind, trouble: str) -> None:
         """Tell the person which parts of a definition have no effect here; unknown tools are reported once."""
