@@ -81,6 +81,19 @@ async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: Start
             return Ending(0, result_of(work.folder))
         await _until_closed(work, row.session, interrupt)
         spent = session_cost(work.dirs, row.session)
+    ending = await _run(work, row, spent, interrupt, start)
+    if (
+        ending.exit_code == InputError.exit_code
+        and spent is None
+        and await asyncio.to_thread(session_cost, work.dirs, row.session) is not None
+    ):
+        # The agent of a dead driver created the session just before this one started.
+        return await run_agent(work, row, interrupt, start)
+    return ending
+
+
+async def _run(work: Work, row: Row, spent: float | None, interrupt: asyncio.Event, start: StartAgent) -> Ending:
+    """Start an agent and wait for its end; `spent` is the cost of its session so far, None for a new one."""
     prompt = GO_ON if spent is not None else work.task.prompt
     (work.folder / "prompt.txt").write_text(prompt, encoding="utf-8")
     cwd = trees.workplace(work.repo, Path(row.worktree), work.plan.isolation)
@@ -96,15 +109,7 @@ async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: Start
         arguments = _arguments(work, row.session, spent)
         agent = await start(arguments, cwd, _environment(work.task), (given, events, errors))
         status = await _ended(agent, interrupt)
-    ending = Ending(status, result_of(work.folder, began))
-    if (
-        ending.exit_code == InputError.exit_code
-        and spent is None
-        and await asyncio.to_thread(session_cost, work.dirs, row.session) is not None
-    ):
-        # The agent of a dead driver created the session just before this one started.
-        return await run_agent(work, row, interrupt, start)
-    return ending
+    return Ending(status, result_of(work.folder, began))
 
 
 async def start_process(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:

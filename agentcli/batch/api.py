@@ -21,6 +21,7 @@ from agentcli.core.text.near import did_you_mean, near_names
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from agentcli.batch.driver import Driver
     from agentcli.batch.plan import Plan
 
 
@@ -106,6 +107,14 @@ async def run_batch(
     plan = _plan(options, folder)
     await asyncio.to_thread(examined, plan, found, env=dict(os.environ))
     driver = Driver(plan, found, folder, app_dirs(dict(os.environ)), report)
+    code = await _driven(driver)
+    batch = load(folder)
+    write_report(batch)
+    return BatchResult(code, folder, tuple(map(_task, result_lines(batch))), batch.cost)
+
+
+async def _driven(driver: Driver) -> int:
+    """Run a batch and return its exit code; stop it in good order if that is cancelled."""
     running = start_task(driver.run())
     try:
         await asyncio.shield(running)
@@ -113,9 +122,7 @@ async def run_batch(
         driver.stop(INTERRUPTED)
         await settled(running)
         raise
-    batch = load(folder)
-    write_report(batch)
-    return BatchResult(running.result(), folder, tuple(map(_task, result_lines(batch))), batch.cost)
+    return running.result()
 
 
 def _check(options: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -55,19 +55,9 @@ async def run_shown(
     report = {"text": _as_line, "stream-json": _as_json}.get(form, lambda _: None)
     if form == "stream-json":
         _line("batch_init", name=plan.name, out=str(out), tasks=[task.id for task in tasks])
-    with contextlib.ExitStack() as stack:
-        if engine is None and kinds:
-            from agentcli.batch.warm import WarmServer
-
-            server = stack.enter_context(contextlib.closing(WarmServer(kinds)))
-            driver = Driver(plan, tasks, out, app_dirs(), report, partial(run_attempt, start=server.start))
-        elif engine is None:
-            driver = Driver(plan, tasks, out, app_dirs(), report, attempt)
-        else:
-            from agentcli.batch.engines import EngineAttempt
-
-            driver = Driver(plan, tasks, out, app_dirs(), report, EngineAttempt(engine), slots=engine.slots)
-        code = await _run(driver, form)
+    with _attempts(engine, kinds, attempt) as attempts:
+        slots = engine.slots if engine is not None else None
+        code = await _run(Driver(plan, tasks, out, app_dirs(), report, attempts, slots=slots), form)
     gone = engine.gone() if engine is not None else ""
     if gone:
         aside(f"{gone} Run the same command again once it is back: finished tasks are not repeated.", "agentcli")
@@ -79,6 +69,22 @@ async def run_shown(
     else:
         say(f"{summary(batch)}\n{out}")
     return code
+
+
+@contextlib.contextmanager
+def _attempts(engine: Engine | None, kinds: Collection[str], attempt: Attempt) -> Iterator[Attempt]:
+    """Open the way in which a start is run: on an engine, forked from a process with the imports of `kinds`, or as `attempt` does."""
+    if engine is not None:
+        from agentcli.batch.engines import EngineAttempt
+
+        yield EngineAttempt(engine)
+    elif kinds:
+        from agentcli.batch.warm import WarmServer
+
+        with contextlib.closing(WarmServer(kinds)) as server:
+            yield partial(run_attempt, start=server.start)
+    else:
+        yield attempt
 
 
 async def _run(driver: Driver, form: str) -> int:

@@ -48,9 +48,25 @@ def _log(result: Result, batch: Batch, side: Side, ids: Sequence[str]) -> Json:
     model = next((model for sample in samples if (model := sample["output"]["model"])), side.name)
     times = [batch.states[id].newest.t for id, _ in ended]
     began = min((time - run.seconds for time, (_, run) in zip(times, ended, strict=True)), default=0.0)
+    return {
+        "version": _VERSION,
+        "status": "success" if len(ended) == len(side.runs) else "cancelled",
+        "eval": _eval(result, batch, side, model, began),
+        "plan": {"name": "plan", "steps": [{"solver": "agentcli", "params": {}}], "config": {}},
+        "results": _results(side),
+        "stats": {
+            "started_at": _time(began),
+            "completed_at": _time(max(times, default=0.0)),
+            "model_usage": {model: _sum(sample["model_usage"].get(model, {}) for sample in samples)},
+        },
+        "samples": samples,
+    }
+
+
+def _eval(result: Result, batch: Batch, side: Side, model: str, began: float) -> Json:
     task = Path(result.set).name
     digest = hashlib.sha256(f"{batch.out.resolve()} {side.name}".encode()).hexdigest()
-    spec = {
+    return {
         "eval_id": digest[:22],
         "run_id": digest[22:44],
         "task_id": digest[44:],
@@ -64,19 +80,6 @@ def _log(result: Result, batch: Batch, side: Side, ids: Sequence[str]) -> Json:
         "packages": {"agentcli": __version__},
         "metadata": {"variant": side.name},
         "scorers": [{"name": _SCORER, "options": {}, "metrics": [], "metadata": {}}],
-    }
-    return {
-        "version": _VERSION,
-        "status": "success" if len(ended) == len(side.runs) else "cancelled",
-        "eval": spec,
-        "plan": {"name": "plan", "steps": [{"solver": "agentcli", "params": {}}], "config": {}},
-        "results": _results(side),
-        "stats": {
-            "started_at": spec["created"],
-            "completed_at": _time(max(times, default=0.0)),
-            "model_usage": {model: _sum(sample["model_usage"].get(model, {}) for sample in samples)},
-        },
-        "samples": samples,
     }
 
 

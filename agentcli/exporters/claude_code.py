@@ -61,15 +61,7 @@ def _line(entry: Json) -> str:
 def _entries(body: Message | ToolResult | Summary) -> Iterator[Json]:
     match body:
         case Summary(text, tokens, manual):
-            metadata = {"trigger": "manual" if manual else "auto", "preTokens": tokens}
-            yield {
-                "type": "system",
-                "subtype": "compact_boundary",
-                "content": "Conversation compacted",
-                "level": "info",
-                "isMeta": False,
-                "compactMetadata": metadata,
-            }
+            yield _boundary(tokens, manual)
             yield {"type": "user", "isCompactSummary": True, "message": {"role": "user", "content": text}}
         case ToolResult() as result:
             content = [{"type": "text", "text": result.output}, *map(_image, result.images)]
@@ -93,6 +85,17 @@ def _entries(body: Message | ToolResult | Summary) -> Iterator[Json]:
             ]
             if content:
                 yield {"type": "assistant", "message": _reply(message, content)}
+
+
+def _boundary(tokens: int, manual: bool) -> Json:
+    return {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "content": "Conversation compacted",
+        "level": "info",
+        "isMeta": False,
+        "compactMetadata": {"trigger": "manual" if manual else "auto", "preTokens": tokens},
+    }
 
 
 def _reply(message: Message, content: list[Json]) -> Json:

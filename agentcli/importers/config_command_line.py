@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.plural import plural
 from agentcli.importers.config import PROGRAMS
+
+if TYPE_CHECKING:
+    from agentcli.importers.config.import_run import ImportPlan
 
 
 def import_config(
@@ -40,11 +43,7 @@ def import_config(
     program = Program(Options(cwd=cwd))
     plan = import_plan(program, programs or list(PROGRAMS))
     if json:
-        steps = [
-            {"from": step.item.source, "to": step.item.to, "key": step.item.key, "status": step.status}
-            for step in plan.steps
-        ]
-        say_json({"steps": steps, "skipped": list(plan.skipped)})
+        say_json(_as_json(plan))
     else:
         for line in lines(plan):
             say(line)
@@ -53,6 +52,14 @@ def import_config(
     carry_out(plan, program.dirs.config)
     if not json:
         say(f"Wrote {plural(len(plan.new), 'item')} to {program.dirs.config}.")
+
+
+def _as_json(plan: ImportPlan) -> dict[str, Any]:
+    steps = [
+        {"from": step.item.source, "to": step.item.to, "key": step.item.key, "status": step.status}
+        for step in plan.steps
+    ]
+    return {"steps": steps, "skipped": list(plan.skipped)}
 
 
 def _agreed() -> bool:

@@ -49,13 +49,11 @@ def spec(
     """
     known = {**BUILT_IN, **providers}
     found = _find(name, known)
-    if (found.context_editing or found.compacts_from) and not is_vendor(known[found.provider]):
+    if not is_vendor(known[found.provider]):
         # Other platforms may lack them; an override may set them.
-        found = replace(found, context_editing=False, compacts_from=0)
+        found = replace(found, context_editing=False, compacts_from=0, search_price=None)
     if known[found.provider].wire == "chat":
         found = replace(found, compacts_from=0, search_price=None)
-    if not is_vendor(known[found.provider]):
-        found = replace(found, search_price=None)
     dateless = undated(found.id)
     for key in dict.fromkeys((dateless, f"{found.provider}/{dateless}", found.id, found.name)):
         if key in overrides:

@@ -137,8 +137,8 @@ def fork(
             make_folder(disk, folder / RECALL)
             _share(path, folder / RECALL / path.name, disk)
         counted = _counted(folder, info, seq)
-        counted = replace(counted, title=title_of_fork(counted.title))
-        counted = replace(counted, inherited=counted.usage, inherited_cost=counted.cost)
+        title = title_of_fork(counted.title)
+        counted = replace(counted, title=title, inherited=counted.usage, inherited_cost=counted.cost)
         if counted.name:
             counted = _named(folder, counted, unused_name(counted.name), disk)
         return _finish(folder, counted, disk)

@@ -22,18 +22,13 @@ def read(lines: Iterable[str]) -> Imported:
 
     Raises InputError that names the error in it.
     """
-    text = "\n".join(lines)
-    try:
-        whole = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"line {getattr(error, 'lineno', 1)}: not JSON ({error})") from error
+    whole = _json("\n".join(lines))
     notes: list[str] = []
     with reading("the export"):
-        info = decode_info(dump_line(whole["session"]))
-        kept = _records(whole["records"])
-        outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
+        source = _source(whole)
         contents = dict(whole.get("contents") or {})
         missing = {int(seq) for seq in whole.get("missing") or ()}
+    info, kept = source.info, source.records
     records = [record for record, _ in kept]
     unbroken = _unbroken(kept)
     if not _complete(records, missing if unbroken else set()):
@@ -53,9 +48,16 @@ def read(lines: Iterable[str]) -> Imported:
         info.name,
         tuple(notes),
         kept if unbroken else (),
-        outputs,
+        source.outputs,
         info.parent,
     )
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InputError(f"line {getattr(error, 'lineno', 1)}: not JSON ({error})") from error
 
 
 def read_source(text: str) -> Source:
@@ -65,13 +67,14 @@ def read_source(text: str) -> Source:
     """
     try:
         with reading("the export"):
-            whole = json.loads(text)
-            info = decode_info(dump_line(whole["session"]))
-            kept = _records(whole["records"])
-            outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
+            return _source(json.loads(text))
     except ValueError as error:
         raise InputError(f"not JSON ({error})") from error
-    return Source(info, kept, outputs)
+
+
+def _source(whole: Any) -> Source:
+    outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
+    return Source(decode_info(dump_line(whole["session"])), _records(whole["records"]), outputs)
 
 
 def _records(given: Iterable[Any]) -> tuple[tuple[Record, bytes], ...]:
