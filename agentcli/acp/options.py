@@ -34,7 +34,7 @@ def modes(session: AgentSession, sandboxed: bool) -> SessionModeState:
 
 def config_options(session: AgentSession, sandboxed: bool, models: Sequence[str]) -> ConfigOptions:
     """Return mode and model, and effort if the model can think."""
-    model, effort = session.model.name, session.effort or DEFAULT
+    model = session.model.name
     options: ConfigOptions = [
         SessionConfigOptionSelect(
             id=MODE,
@@ -58,19 +58,21 @@ def config_options(session: AgentSession, sandboxed: bool, models: Sequence[str]
         ),
     ]
     if session.model.thinking != "none":
-        efforts = _with((DEFAULT, *_EFFORTS), effort)
-        options.append(
-            SessionConfigOptionSelect(
-                id=EFFORT,
-                name="Effort",
-                description="How much the model thinks",
-                category="thought_level",
-                type="select",
-                current_value=effort,
-                options=[SessionConfigSelectOption(value=each, name=each.capitalize()) for each in efforts],
-            )
-        )
+        options.append(_effort_option(session.effort or DEFAULT))
     return options
+
+
+def _effort_option(effort: str) -> SessionConfigOptionSelect:
+    efforts = _with((DEFAULT, *_EFFORTS), effort)
+    return SessionConfigOptionSelect(
+        id=EFFORT,
+        name="Effort",
+        description="How much the model thinks",
+        category="thought_level",
+        type="select",
+        current_value=effort,
+        options=[SessionConfigSelectOption(value=each, name=each.capitalize()) for each in efforts],
+    )
 
 
 def _with(values: Sequence[str], current: str) -> Sequence[str]:

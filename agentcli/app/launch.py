@@ -129,17 +129,20 @@ def _load_session(
         else:
             session = program.sessions.begin(reading(report))
     # Import the SDK, which takes a second, while the person types, not while they wait for the first answer.
-    warming = Timer(WARM_AFTER, warm, [session.model.kind])
-    warming.daemon = True
-    warming.start()
+    _soon(warm, session.model.kind)
     if not options.no_session:
         sweep_later(program)
-    starting = Timer(WARM_AFTER, program.servers.start)
-    starting.daemon = True
-    starting.start()
+    _soon(program.servers.start)
     settings = program.config.ui
     check_facts(settings.status)
     return TerminalHost(program, sharing), session, settings, None if options.no_session else program.dirs.state
+
+
+def _soon(act: Callable[..., object], *given: object) -> None:
+    """Do this in the background, once the editor has come."""
+    timer = Timer(WARM_AFTER, act, given)
+    timer.daemon = True
+    timer.start()
 
 
 async def share_session(program: Program, front: Front, name: str = "terminal") -> Share:

@@ -61,6 +61,16 @@ class SessionServers:
         fitting = [server for server in self.all if path.suffix in server.defined.languages]
         return next((server for server in fitting if not server.off), None)
 
+    def _needed(self, path: Path) -> Server:
+        """Return the server for a file. Raise ToolError if there is none."""
+        server = self.server_of(path)
+        if server is None:
+            endings = sorted({ending for one in self.all if not one.off for ending in one.defined.languages})
+            raise ToolError(
+                f"No language server for {path.suffix or path.name}. There is one for: {', '.join(endings) or 'nothing'}."
+            )
+        return server
+
     def warn(self, text: str, about: str = "") -> None:
         """Tell the person, once about each subject: the text itself unless another one is given."""
         if (about or text) not in self._told:
@@ -140,12 +150,7 @@ class SessionServers:
     ) -> ToolOutput:
         """Answer a question about a symbol in a line of a file, or rename it."""
         path = Path(file_path)
-        server, text = self.server_of(path), _text(path)
-        if server is None:
-            endings = sorted({ending for one in self.all if not one.off for ending in one.defined.languages})
-            raise ToolError(
-                f"No language server for {path.suffix or path.name}. There is one for: {', '.join(endings) or 'nothing'}."
-            )
+        server, text = self._needed(path), _text(path)
         if text is None:
             raise ToolError(f"{file_path} is not a text file.")
         async with server.lock:

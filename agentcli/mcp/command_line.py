@@ -101,20 +101,23 @@ def add(
 
     Values may use variables such as ${TOKEN}, which are filled in when the server is started.
     """
+    _add(name, _definition(target, transport, env, header), scope.value, cwd)
+
+
+def _definition(
+    target: Sequence[str], transport: Kind | None, env: list[str] | None, header: list[str] | None
+) -> dict[str, Any]:
+    """Return the definition of a server at a URL or behind a command. Raise UsageError for flags that do not fit it."""
     first, *rest = target
     reached = reaching(first)
-    is_url = reached is not None
     by = TRANSPORTS[transport] if transport is not None else reached or STDIO
-    if is_url and (rest or env or by.is_program):
-        raise UsageError("A server with a URL takes no arguments and no variables; give it headers with -H.")
-    if not is_url and (header or not by.is_program):
+    if reached is not None:
+        if rest or env or by.is_program:
+            raise UsageError("A server with a URL takes no arguments and no variables; give it headers with -H.")
+        return {"type": by.name.value, "url": first, **({"headers": _pairs(header, ":")} if header else {})}
+    if header or not by.is_program:
         raise UsageError(f"{first!r} is not a URL. A command takes variables with -e, and no headers.")
-    if is_url:
-        given: dict[str, Any] = {"type": by.name.value, "url": first}
-        given |= {"headers": _pairs(header, ":")} if header else {}
-    else:
-        given = {"type": "stdio", "command": first, "args": rest} | ({"env": _pairs(env, "=")} if env else {})
-    _add(name, given, scope.value, cwd)
+    return {"type": "stdio", "command": first, "args": rest, **({"env": _pairs(env, "=")} if env else {})}
 
 
 @app.command("add-json")

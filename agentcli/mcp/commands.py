@@ -16,6 +16,7 @@ from agentcli.ui.render.frame import Item
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
+    from agentcli.core.mcp_servers import ServerState
 
 _ACTIONS = {
     "reconnect": "reconnect it",
@@ -43,9 +44,7 @@ async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
     servers = context.session.server_pool
     states = context.session.servers
     if not argument:
-        wide = max((len(state.name) for state in states), default=0) + 2
-        lines = [f"{state.name.ljust(wide)}{state}  ({display_path(Path(state.origin))})" for state in states]
-        yield Said(lines or ["No MCP servers. See `agentcli help mcp`."])
+        yield Said(_listed(states) or ["No MCP servers. See `agentcli help mcp`."])
         return
     action, _, name = argument.partition(" ")
     name = name.strip()
@@ -69,6 +68,11 @@ async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
             yield Said([f"{tool.name}  {tool.description.strip().partition(chr(10))[0]}" for tool in own] or ["None."])
         case _:
             yield Said([(await servers.restart(name)).sentence])
+
+
+def _listed(states: Sequence[ServerState]) -> Sequence[str]:
+    wide = max((len(state.name) for state in states), default=0) + 2
+    return [f"{state.name.ljust(wide)}{state}  ({display_path(Path(state.origin))})" for state in states]
 
 
 async def _pasted(context: CommandContext, name: str) -> str | None:

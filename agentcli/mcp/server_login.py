@@ -106,13 +106,7 @@ async def log_in(
 
     server = _expanded(server, project.env)
     arrived: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    port = server.oauth.callback_port
-    try:
-        listening = await asyncio.start_server(_catcher(arrived), "127.0.0.1", port)
-    except OSError as error:
-        raise InputError(
-            f"Can't use port {port} for the login: {os.strerror(error.errno or 0)}. Free it, or change callbackPort."
-        ) from error
+    listening = await _listening(arrived, server.oauth.callback_port)
     redirect = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{CALLBACK}"
 
     async def open_url(url: str) -> None:
@@ -126,6 +120,15 @@ async def log_in(
         return await login(server, LoginStore(project, server), LoginPage(redirect, open_url, answered))
     finally:
         listening.close()
+
+
+async def _listening(arrived: asyncio.Future[str], port: int) -> asyncio.Server:
+    try:
+        return await asyncio.start_server(_catcher(arrived), "127.0.0.1", port)
+    except OSError as error:
+        raise InputError(
+            f"Can't use port {port} for the login: {os.strerror(error.errno or 0)}. Free it, or change callbackPort."
+        ) from error
 
 
 async def _answered(arrived: asyncio.Future[str], pasted: Callable[[], Awaitable[str | None]] | None) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from agentcli.core.dataclass import dataclass
@@ -40,6 +40,9 @@ from agentcli.mcp.logs import LOG_BYTES, ServerLogs
 from agentcli.mcp.names import server_prefix
 from agentcli.mcp.supervision import CLOSE_SECONDS, RECONNECTS, ServerLife
 from agentcli.mcp.variables import environment
+
+if TYPE_CHECKING:
+    from agentcli.mcp.client import Host
 
 T = TypeVar("T")
 _log = logging.getLogger("mcp")
@@ -275,22 +278,7 @@ class McpServers(Servers):
 
     async def _begin(self) -> None:
         try:
-            from agentcli.mcp.client import Host
-
-            around = self.around
-            host = Host(
-                environment={
-                    **environment(around.env),
-                    "CLAUDE_PROJECT_DIR": str(around.cwd),
-                    "AGENTCLI_PROJECT_DIR": str(around.cwd),
-                },
-                variables=around.env,
-                cwd=around.cwd,
-                roots=around.roots,
-                logs=self.logs,
-                elicit=self._elicit,
-                call_seconds=around.call_seconds,
-            )
+            around, host = self.around, self._host()
             fresh = {
                 name: ServerLife(
                     server, replace(host, auth=partial(around.auth, server)), self._note, around.reconnects
@@ -309,6 +297,24 @@ class McpServers(Servers):
             if not self._begun.done():
                 self._begun.set_exception(error)
             raise
+
+    def _host(self) -> Host:
+        from agentcli.mcp.client import Host
+
+        around = self.around
+        return Host(
+            environment={
+                **environment(around.env),
+                "CLAUDE_PROJECT_DIR": str(around.cwd),
+                "AGENTCLI_PROJECT_DIR": str(around.cwd),
+            },
+            variables=around.env,
+            cwd=around.cwd,
+            roots=around.roots,
+            logs=self.logs,
+            elicit=self._elicit,
+            call_seconds=around.call_seconds,
+        )
 
     async def _leave(self, life: ServerLife) -> None:
         await life.close()

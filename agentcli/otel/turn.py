@@ -77,22 +77,19 @@ class TurnTrace:
         """Take note of an event."""
         match event:
             case TextDelta() | ThinkingDelta() | CallDelta():
-                if self._chat is None:
-                    self._asked().set_attribute("gen_ai.response.time_to_first_chunk", self._since(self._chat_begun))
+                self._arrives()
                 return
             case ToolProgress():
                 return
             case Retrying(attempt, delay, reason):
-                about = {"agentcli.retry.attempt": attempt, "agentcli.retry.delay": delay}
-                self._request().add_event("retry", {**about, **self._to.shown("agentcli.retry.reason", reason)})
-                self._to.retries.add(1, self._about("chat"))
+                self._retries(attempt, delay, reason)
             case ReplyRestarted():
                 self._request().add_event("reply restarted")
             case Waiting(delay):
                 self._request().add_event("wait", {"agentcli.wait.delay": delay})
             case PermissionDecided(call_id, name, _, rule) if rule.startswith("user"):
-                self._waited[call_id] = self._since(self._last)
-                self._to.approval.record(self._waited[call_id], {"gen_ai.tool.name": name})
+                waited = self._waited[call_id] = self._since(self._last)
+                self._to.approval.record(waited, {"gen_ai.tool.name": name})
             case ToolStarted(call):
                 self._tools[call.call_id] = self._tool(call.name, call.call_id, self._clock(), call)
             case CompactionStarted(trigger, policy):
@@ -101,10 +98,7 @@ class TurnTrace:
             case CompactionEnded():
                 self._compacted(event)
             case UsageReported(usage, cost, _, kind) if kind != "subagent":  # a subagent has a trace of its own
-                self._usage, self._cost = self._usage + usage, self._cost + (cost or 0.0)
-                self._to.spent(
-                    usage, cost, self._about("chat", named=kind == "reply") | {"agentcli.request.kind": kind}
-                )
+                self._spends(usage, cost, kind)
             case Recorded(record):
                 self._recorded(record.body)
                 if isinstance(record.body, Failure):
@@ -135,6 +129,20 @@ class TurnTrace:
             self.span.set_attribute("agentcli.turn.ending", ended.ending)
             self.span.set_attributes(self._to.shown("gen_ai.output.messages", _said("assistant", ended.text)))
         self._close(self.span, "invoke_agent", self._begun, kind)
+
+    def _arrives(self) -> None:
+        """Begin the span of a reply with its first piece."""
+        if self._chat is None:
+            self._asked().set_attribute("gen_ai.response.time_to_first_chunk", self._since(self._chat_begun))
+
+    def _retries(self, attempt: int, delay: float, reason: str) -> None:
+        about = {"agentcli.retry.attempt": attempt, "agentcli.retry.delay": delay}
+        self._request().add_event("retry", {**about, **self._to.shown("agentcli.retry.reason", reason)})
+        self._to.retries.add(1, self._about("chat"))
+
+    def _spends(self, usage: Usage, cost: float | None, kind: str) -> None:
+        self._usage, self._cost = self._usage + usage, self._cost + (cost or 0.0)
+        self._to.spent(usage, cost, self._about("chat", named=kind == "reply") | {"agentcli.request.kind": kind})
 
     def _recorded(self, body: object) -> None:
         match body:

@@ -31,20 +31,7 @@ def sockets(state: Path, port: int | None) -> Sequence[socket.socket]:
 
 def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], object]) -> int:
     """Answer requests until a signal; return the exit code."""
-    config = uvicorn.Config(
-        app,
-        http="h11",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=CONNECTIONS,
-        h11_max_incomplete_event_size=32_768,
-        timeout_graceful_shutdown=ENDS,
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(_config(app))
     local = Path(opened[0].getsockname())
 
     async def run() -> None:
@@ -65,6 +52,22 @@ def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], objec
         if is_private(local):  # another server may have one of its own at the usual path by now
             remove_socket(local)
     return 0
+
+
+def _config(app: Guard) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
+        h11_max_incomplete_event_size=32_768,
+        timeout_graceful_shutdown=ENDS,
+    )
 
 
 def _local(place: Path) -> socket.socket:

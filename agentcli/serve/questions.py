@@ -92,11 +92,15 @@ class Questions:
             if not local.done():
                 local.cancel()
                 await asyncio.wait({local})
-            del self._open[key]
-            self._settled[key] = by, choice
-            while len(self._settled) > SETTLED:
-                self._settled.popitem(last=False)
-            self._publish({"type": "answered", "hash": key, "by": by, "choice": choice})
+            self._settle(key, by, choice)
+
+    def _settle(self, key: str, by: str, choice: str) -> None:
+        """Note and publish how a question has ended."""
+        del self._open[key]
+        self._settled[key] = by, choice
+        while len(self._settled) > SETTLED:
+            self._settled.popitem(last=False)
+        self._publish({"type": "answered", "hash": key, "by": by, "choice": choice})
 
     def answer(self, key: str, answer: Answer) -> None:
         """Answer an open question. Raises TooLate if another one has, InputError if there is no such question or choice."""
