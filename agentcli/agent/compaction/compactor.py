@@ -134,7 +134,7 @@ class Compactor:
                         yield told
 
     def _refused(self, why: str) -> Event:
-        """Ask the provider for no compaction from now on."""
+        """Ask the provider for no compaction from now on, and return the notice of that."""
         from agentcli.context.provider_support import INSTEAD
 
         self._builder.compacts_nothing = True
