@@ -15,7 +15,7 @@ def _stored(context: CommandContext) -> Sequence[Item]:
     return [Item(name) for name in accounts.stored(context.session.model.provider)]
 
 
-@command(where="everywhere", at_once=("",), arguments=_stored)
+@command("Model and permissions", where="everywhere", at_once=("",), arguments=_stored)
 async def account(context: Context, names: str) -> AsyncIterator[Output]:
     """Show or switch the account whose key is used: /account [NAME|default]
 

@@ -10,7 +10,7 @@ from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said
 
 
-@command(where="everywhere", at_once=True)
+@command("Extensions", where="everywhere", at_once=True)
 async def checks(context: Context, argument: str) -> AsyncIterator[Output]:
     """List the checks after edits, and suggested ones: /checks
 

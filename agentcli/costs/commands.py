@@ -15,7 +15,7 @@ LISTED = 3
 """Number of turns listed besides the newest: the costliest ones."""
 
 
-@command(where="everywhere", at_once=True)
+@command("Cost and state", where="everywhere", at_once=True)
 async def cost(context: Context, argument: str) -> AsyncIterator[Output]:
     """Show the cost of this session and why: /cost [TURN]
 

@@ -34,7 +34,7 @@ def _words(_: CommandContext) -> Sequence[Item]:
     ]
 
 
-@command(where="everywhere", at_once=("", "pause", *_ENDS), arguments=_words)
+@command("Work", where="everywhere", at_once=("", "pause", *_ENDS), arguments=_words)
 async def goal(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Work over turns until a check shows that a goal is reached: /goal [OPTIONS] [TEXT]
 

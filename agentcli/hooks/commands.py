@@ -11,7 +11,7 @@ from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.start_questions import answers
 
 
-@command(where="everywhere", at_once=True)
+@command("Extensions", where="everywhere", at_once=True)
 async def hooks(context: Context, argument: str) -> AsyncIterator[Output]:
     """List the hooks with their files and last results: /hooks [approve]
 

@@ -34,7 +34,7 @@ def _arguments(context: CommandContext) -> Sequence[Item]:
     return [Item(f"{action} {name}", text) for action, text in _ACTIONS.items() for name in names]
 
 
-@command(where="everywhere", at_once=True, arguments=_arguments)
+@command("Extensions", where="everywhere", at_once=True, arguments=_arguments)
 async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
     """List MCP servers with their state, or act on one: /mcp [reconnect|disable|enable|login|log|tools NAME]
 

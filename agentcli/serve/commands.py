@@ -7,7 +7,7 @@ from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 
 
-@command(at_once=True, values=("on", "off"))
+@command("Sessions", at_once=True, values=("on", "off"))
 async def remote(ctx: CommandContext, argument: str) -> None:
     """Share this session with your other programs here: /remote [on or off]
 

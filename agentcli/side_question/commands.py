@@ -15,7 +15,7 @@ from agentcli.ui.render.markdown import document
 from agentcli.ui.style import Look
 
 
-@command(where="everywhere", at_once=True)
+@command("Work", where="everywhere", at_once=True)
 async def btw(ctx: Context, question: str) -> AsyncIterator[Output]:
     """Ask a side question that is not kept in the session: /btw QUESTION
 

@@ -35,7 +35,7 @@ def _words(_: CommandContext) -> Sequence[Item]:
     ]
 
 
-@command(where="everywhere", at_once=True, arguments=_words)
+@command("Work", where="everywhere", at_once=True, arguments=_words)
 async def loop(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Send a prompt now and at intervals: /loop [5m TEXT]
 
@@ -47,7 +47,7 @@ async def loop(ctx: Context, argument: str) -> AsyncIterator[Output]:
             yield output
 
 
-@command(where="everywhere", at_once=True)
+@command("Work", where="everywhere", at_once=True)
 async def every(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Send a prompt at intervals, the first time after one: /every [5m TEXT]
 
@@ -58,7 +58,7 @@ async def every(ctx: Context, argument: str) -> AsyncIterator[Output]:
             yield output
 
 
-@command(where="everywhere", at_once=True)
+@command("Work", where="everywhere", at_once=True)
 async def after(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Send a prompt once, after a time: /after [20m TEXT]
 

@@ -50,7 +50,7 @@ def title(_: Mapping[str, Any]) -> str:
     return "Tide"
 
 
-@command(where="everywhere")
+@command("Work", where="everywhere")
 async def tide_(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the tide: /tide"""
     yield Said(["Low tide."])
@@ -168,7 +168,7 @@ def test_no_slash_command_is_brought_twice() -> None:
     brought = [one.name for feature in FEATURES for one in feature.commands()]
     assert len(brought) == len({*brought})
     assert {"compress", "undo", "mcp", "hooks", "skills", "todo", "quit"} <= {*brought}
-    assert [*slash_commands(FEATURES).all] == ["help", *brought]
+    assert {*slash_commands(FEATURES).all} == {"help", *brought}
 
 
 def test_what_is_imported_later_is_called_if_it_is_a_function_and_returned_if_not() -> None:

@@ -38,6 +38,7 @@ def revisions(context: CommandContext) -> Sequence[Item]:
 
 
 @command(
+    "Work",
     where="everywhere",
     at_once=True,
     arguments=lambda context: [Item(TREE, "the working tree"), *revisions(context)],
@@ -66,7 +67,7 @@ async def diff_(context: Context, what: str) -> AsyncIterator[Output]:
         yield Said([f"… {len(lines) - PRINTED:,} more lines; `git diff` shows all."])
 
 
-@command(where="everywhere", arguments=revisions)
+@command("Work", where="everywhere", arguments=revisions)
 async def review(context: Context, what: str) -> AsyncIterator[Output]:
     """Review changes: /review [BRANCH|COMMIT] [WISHES]
 
@@ -82,7 +83,7 @@ async def review(context: Context, what: str) -> AsyncIterator[Output]:
     yield _asked(found, wishes)
 
 
-@command(at_once=True)
+@command("Work", at_once=True)
 async def findings_(context: CommandContext, number: str) -> None:
     """List the findings of the newest review, or open one: /findings [NUMBER]
 

@@ -41,6 +41,7 @@ def pinned_numbers(ctx: CommandContext) -> Sequence[Item]:
 
 
 @command(
+    "Context",
     where="everywhere",
     arguments=lambda ctx: [Item("--preview", "show the plan, change nothing")],
     aliases=("compact",),
@@ -58,13 +59,18 @@ async def compress(ctx: Context, focus: str) -> AsyncIterator[Output]:
     yield Work("Compressing", lambda interrupt: ctx.session.compactor.compact(interrupt, "manual", focus=focus))
 
 
-@command(where="everywhere")
+@command("Context", where="everywhere")
 async def uncompress(ctx: Context, _: str) -> AsyncIterator[Output]:
     """Undo the newest compaction: /uncompress"""
     yield Acted(ctx.session.compactor.undo(), "Compaction undone")
 
 
-@command(where="everywhere", arguments=lambda ctx: [Item("undo", "take back the newest prune")], values=("", "undo"))
+@command(
+    "Context",
+    where="everywhere",
+    arguments=lambda ctx: [Item("undo", "take back the newest prune")],
+    values=("", "undo"),
+)
 async def prune(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Clear old tool outputs from the context: /prune [undo]
 
@@ -75,6 +81,7 @@ async def prune(ctx: Context, argument: str) -> AsyncIterator[Output]:
 
 
 @command(
+    "Context",
     where="everywhere",
     at_once=True,
     arguments=lambda ctx: [Item("all", "list every message")],
@@ -94,7 +101,7 @@ async def context(ctx: Context, argument: str) -> AsyncIterator[Output]:
     yield Said(["", *ahead, *([""] if ahead else []), *ctx.session.report.counting()])
 
 
-@command(where="everywhere", arguments=prompt_numbers)
+@command("Context", where="everywhere", arguments=prompt_numbers)
 async def pin(ctx: Context, number: str) -> AsyncIterator[Output]:
     """Keep a message out of every summary: /pin [NUMBER]
 
@@ -107,7 +114,7 @@ async def pin(ctx: Context, number: str) -> AsyncIterator[Output]:
     yield Said([f"#{one} is pinned: {_beginning(ctx.session, one)}" for one in _pinned(events)])
 
 
-@command(where="everywhere", arguments=pinned_numbers)
+@command("Context", where="everywhere", arguments=pinned_numbers)
 async def unpin(ctx: Context, number: str) -> AsyncIterator[Output]:
     """Unpin a message: /unpin [NUMBER]
 
@@ -123,7 +130,7 @@ async def unpin(ctx: Context, number: str) -> AsyncIterator[Output]:
     yield Said([f"#{seq} is no longer pinned: {_beginning(ctx.session, seq)}"])
 
 
-@command(arguments=prompt_numbers)
+@command("Work", arguments=prompt_numbers)
 async def rewind(ctx: CommandContext, number: str) -> None:
     """Go back to just before one of your prompts: /rewind [NUMBER]
 

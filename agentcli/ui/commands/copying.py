@@ -16,7 +16,7 @@ CLIPBOARD = 74_000
 _ARGUMENT = re.compile(r"(?P<answer>[1-9][0-9]{0,3})?(?:(?:^|\s+)(?P<code>code)(?:\s+(?P<block>[1-9][0-9]{0,3}))?)?")
 
 
-@command(at_once=True)
+@command("Terminal", at_once=True)
 async def copy(context: CommandContext, argument: str) -> None:
     """Copy an answer, or its code: /copy [N] [code [M]]"""
     chosen = _ARGUMENT.fullmatch(argument.strip().lower())

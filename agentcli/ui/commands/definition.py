@@ -13,6 +13,8 @@ from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.outputs import Context, Output, show
 from agentcli.ui.render.frame import Item
 
+Group = Literal["Sessions", "Work", "Context", "Model and permissions", "Cost and state", "Terminal", "Extensions"]
+"""Groups of commands, in the order of /help."""
 Run = Callable[[CommandContext, str], Awaitable[None]]
 Yields = Callable[[Context, str], AsyncIterator[Output]]
 Arguments = Callable[[CommandContext], Sequence[Item]]
@@ -24,6 +26,7 @@ class Command:
 
     run: Run
     help: str
+    group: Group
     at_once: bool | tuple[str, ...] = False
     """It changes nothing under a running turn and does not wait for its end; or only with these arguments."""
     arguments: Arguments | None = None
@@ -89,6 +92,7 @@ class Command:
 
 @overload
 def command(
+    group: Group,
     *,
     where: Literal["terminal"] = "terminal",
     at_once: bool | tuple[str, ...] = False,
@@ -100,6 +104,7 @@ def command(
 
 @overload
 def command(
+    group: Group,
     *,
     where: Literal["everywhere"],
     at_once: bool | tuple[str, ...] = False,
@@ -110,6 +115,7 @@ def command(
 
 
 def command(
+    group: Group,
     *,
     where: Literal["terminal", "everywhere"] = "terminal",
     at_once: bool | tuple[str, ...] = False,
@@ -127,7 +133,8 @@ def command(
         yields: Yields | None = function if where == "everywhere" else None
         run: Run = partial(_shown, yields) if yields is not None else function
         taken = None if values is None else tuple(values)
-        return Command(run, inspect.cleandoc(function.__doc__ or ""), at_once, arguments, tuple(aliases), taken, yields)
+        text = inspect.cleandoc(function.__doc__ or "")
+        return Command(run, text, group, at_once, arguments, tuple(aliases), taken, yields)
 
     return decorate
 

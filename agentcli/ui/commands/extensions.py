@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SUMMARY = 80
 
 
-@command(where="everywhere", at_once=True)
+@command("Extensions", where="everywhere", at_once=True)
 async def skills(context: Context, _: str) -> AsyncIterator[Output]:
     """List the skills, with their errors: /skills
 
@@ -32,7 +32,7 @@ async def skills(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said([*(lines or ["No skills found. See `agentcli help skills`."]), *hidden, *found.notes])
 
 
-@command(where="everywhere", at_once=True)
+@command("Extensions", where="everywhere", at_once=True)
 async def agents(context: Context, _: str) -> AsyncIterator[Output]:
     """List the agents defined in files, with their errors: /agents
 
@@ -45,7 +45,7 @@ async def agents(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said([*(lines or ["No agents but general and explore. See `agentcli help agents`."]), *hidden, *found.notes])
 
 
-@command(where="everywhere", at_once=True)
+@command("Extensions", where="everywhere", at_once=True)
 async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
     """List the plugins with their skills, commands and agents: /plugins
 

@@ -17,7 +17,7 @@ INIT = "Write an AGENTS.md for this project, or mend the one that is there."
 """Prompt of /init, sent as the user's; the instructions go with it and are not shown."""
 
 
-@command(where="everywhere")
+@command("Work", where="everywhere")
 async def undo(context: Context, _: str) -> AsyncIterator[Output]:
     """Undo the newest edits of one reply, or the newest command: /undo
 
@@ -28,13 +28,13 @@ async def undo(context: Context, _: str) -> AsyncIterator[Output]:
     yield Acted(context.session.undo_stack.undo())
 
 
-@command(where="everywhere")
+@command("Work", where="everywhere")
 async def redo(context: Context, _: str) -> AsyncIterator[Output]:
     """Reverse the newest /undo or /rewind: /redo"""
     yield Acted(context.session.undo_stack.redo())
 
 
-@command(at_once=True)
+@command("Terminal", at_once=True)
 async def export(context: CommandContext, name: str) -> None:
     """Export this session to a file: /export [FILE]
 
@@ -61,7 +61,7 @@ async def export(context: CommandContext, name: str) -> None:
     context.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
 
 
-@command(at_once=True)
+@command("Terminal", at_once=True)
 async def view(context: CommandContext, _: str) -> None:
     """Open this session as a page in your browser: /view
 
@@ -70,7 +70,7 @@ async def view(context: CommandContext, _: str) -> None:
     context.say(await asyncio.to_thread(context.host.view, context.session))
 
 
-@command(where="everywhere")
+@command("Context", where="everywhere")
 async def init(_: Context, wishes: str) -> AsyncIterator[Output]:
     """Generate AGENTS.md: /init [WISHES]"""
     yield Sent(f"{INIT}\n\n{wishes}".strip(), (reminder(prompt("init.md")),))

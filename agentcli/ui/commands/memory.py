@@ -32,7 +32,7 @@ def _arguments(context: CommandContext) -> Sequence[Item]:
     ]
 
 
-@command(where="everywhere", arguments=_arguments)
+@command("Context", where="everywhere", arguments=_arguments)
 async def memory(context: Context, argument: str) -> AsyncIterator[Output]:
     """Show, reload or extend the instruction files: /memory [add TEXT, propose or reload]
 

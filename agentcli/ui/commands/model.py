@@ -37,7 +37,7 @@ def themes(context: CommandContext) -> Sequence[Item]:
     return [Item(one) for one in THEMES]
 
 
-@command(arguments=models)
+@command("Model and permissions", arguments=models)
 async def model(context: CommandContext, name: str) -> None:
     """Switch the model: /model [NAME]
 
@@ -65,7 +65,7 @@ async def model(context: CommandContext, name: str) -> None:
     context.say(f"Model: {spec.name}, with a window of {spec.window:,} tokens.")
 
 
-@command(at_once=True, arguments=modes)
+@command("Model and permissions", at_once=True, arguments=modes)
 async def mode(context: CommandContext, name: str) -> None:
     """Switch the permission mode: /mode [ask|auto-edit|plan|yolo|auto]"""
     if not name:
@@ -79,7 +79,7 @@ async def mode(context: CommandContext, name: str) -> None:
     context.say(f"Mode {name}: {MODE_SUMMARIES[context.session.mode]}.")
 
 
-@command(at_once=True, arguments=themes)
+@command("Terminal", at_once=True, arguments=themes)
 async def theme(context: CommandContext, name: str) -> None:
     """Switch the colours: /theme [auto|dark|light|none]
 
@@ -96,14 +96,14 @@ async def theme(context: CommandContext, name: str) -> None:
     context.say(f"Theme {name} for this session. Make it permanent: `agentcli config set ui.theme {name}`.")
 
 
-@command(at_once=True)
+@command("Terminal", at_once=True)
 async def raw(context: CommandContext, _: str) -> None:
     """Switch between Markdown source and rendered answers: /raw"""
     context.look = replace(context.look, raw=not context.look.raw)
     context.say(f"Raw Markdown: {'on' if context.look.raw else 'off'}.")
 
 
-@command(at_once=True)
+@command("Terminal", at_once=True)
 async def vim(context: CommandContext, _: str) -> None:
     """Switch vi keys on or off: /vim
 
@@ -116,7 +116,7 @@ async def vim(context: CommandContext, _: str) -> None:
     )
 
 
-@command(at_once=True)
+@command("Terminal", at_once=True)
 async def editor(context: CommandContext, _: str) -> None:
     """Write the next prompt in your editor: /editor"""
     context.draft(await context.compose(""))

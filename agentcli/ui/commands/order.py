@@ -1,50 +1,27 @@
-"""The order of slash commands: by group in /help, by use in the menu. A command that is not named here comes last."""
+"""The order of slash commands: by group in /help, by use in the menu."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from itertools import groupby
+from typing import get_args
 
-GROUPS: Mapping[str, Sequence[str]] = {
-    "Sessions": ("resume", "clear", "new", "rename", "sessions", "fork", "handoff", "remote", "quit"),
-    "Work": (
-        "diff",
-        "undo",
-        "redo",
-        "rewind",
-        "review",
-        "findings",
-        "todo",
-        "tasks",
-        "queue",
-        "goal",
-        "loop",
-        "every",
-        "after",
-        "btw",
-    ),
-    "Context": ("compress", "context", "uncompress", "prune", "pin", "unpin", "memory", "init"),
-    "Model and permissions": ("model", "account", "mode", "permissions", "tools"),
-    "Cost and state": ("cost", "budget", "status", "stats", "cache", "why", "doctor"),
-    "Terminal": ("help", "keys", "config", "copy", "export", "view", "theme", "raw", "vim", "editor"),
-    "Extensions": ("mcp", "skills", "agents", "plugins", "hooks", "checks"),
-}
-OTHERS = "More"
-"""The group of the commands that no group names."""
+from agentcli.ui.commands.definition import Command, Group
+
 USED = ("model", "resume", "diff", "undo", "compress", "clear", "context", "review", "rewind", "cost", "mode", "help")
 """The commands that people need most, first in the menu."""
 
 
-def by_use(names: Iterable[str]) -> list[str]:
-    """Return the names as the menu lists them: the most used, then the others by group."""
-    known = list(names)
-    order = [*USED, *(name for group in GROUPS.values() for name in group)]
-    return sorted(known, key=lambda name: order.index(name) if name in order else len(order))
+def by_group(commands: Iterable[Command]) -> list[Command]:
+    """Return the commands in the order of their groups."""
+    return sorted(commands, key=lambda one: get_args(Group).index(one.group))
 
 
-def grouped(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Return the names by group, without empty groups."""
-    known = list(names)
-    named = {name for group in GROUPS.values() for name in group}
-    groups = {title: [name for name in group if name in known] for title, group in GROUPS.items()}
-    groups[OTHERS] = [name for name in known if name not in named]
-    return {title: group for title, group in groups.items() if group}
+def grouped(commands: Iterable[Command]) -> dict[Group, list[Command]]:
+    """Return the commands of each group, without empty groups."""
+    return {group: [*each] for group, each in groupby(by_group(commands), key=lambda one: one.group)}
+
+
+def by_use(commands: Iterable[Command]) -> list[Command]:
+    """Return the commands as the menu lists them: the most used, then the others by group."""
+    return sorted(by_group(commands), key=lambda one: USED.index(one.name) if one.name in USED else len(USED))

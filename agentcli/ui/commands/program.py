@@ -12,7 +12,7 @@ from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.host import Topic
 
 
-@command(where="everywhere", at_once=True)
+@command("Model and permissions", where="everywhere", at_once=True)
 async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
     """Show the permission rules in force: /permissions [allow RULE for 30m]
 
@@ -56,19 +56,19 @@ def _allowed(context: Context, rule: str) -> Said:
     return Said([f"Allowed {term}: {known}. /permissions shows what is left."])
 
 
-@command(where="everywhere", at_once=True)
+@command("Cost and state", where="everywhere", at_once=True)
 async def doctor(context: Context, _: str) -> AsyncIterator[Output]:
     """Check keys, folders, helpers and sessions: /doctor"""
     yield await _report(context, "doctor")
 
 
-@command(where="everywhere", at_once=True)
+@command("Cost and state", where="everywhere", at_once=True)
 async def stats(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the usage of all sessions, per model and per day: /stats"""
     yield await _report(context, "stats")
 
 
-@command(where="everywhere", at_once=True)
+@command("Cost and state", where="everywhere", at_once=True)
 async def budget(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the remaining budget of this session: /budget"""
     yield await _report(context, "budget")

@@ -10,7 +10,7 @@ _WHEN = {True: "with the next result", False: "at the end of the turn"}
 _ACTS = ("Edit", "Move up", "Move down", "Delete")
 
 
-@command(at_once=True, values=("clear",))
+@command("Work", at_once=True, values=("clear",))
 async def queue(context: CommandContext, argument: str) -> None:
     """List the messages that wait; edit, reorder or delete them: /queue [clear]
 

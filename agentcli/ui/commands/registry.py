@@ -13,7 +13,7 @@ from agentcli.core.text.slash import name_and_argument
 from agentcli.ui.commands import extensions
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
-from agentcli.ui.commands.order import grouped
+from agentcli.ui.commands.order import by_group, grouped
 from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.host import Host
 from agentcli.ui.input.completion import CommandCompletion
@@ -28,7 +28,9 @@ class SlashCommands:
     """The slash commands of a program: /help, and what its features bring."""
 
     def __init__(self, commands: Sequence[Command]) -> None:
-        self.all: Mapping[str, Command] = MappingProxyType({one.name: one for one in (_help_on(self), *commands)})
+        self.all: Mapping[str, Command] = MappingProxyType(
+            {one.name: one for one in by_group([_help_on(self), *commands])}
+        )
         """Every command by its own name, in the order in which /help lists them."""
         self.everywhere: Mapping[str, Command] = MappingProxyType(
             {name: one for name, one in self.all.items() if one.yields}
@@ -94,7 +96,7 @@ def _help_on(commands: SlashCommands) -> Command:
             *topics,
         ]
 
-    @command(where="everywhere", at_once=True, arguments=names)
+    @command("Terminal", where="everywhere", at_once=True, arguments=names)
     async def help_(ctx: Context, name: str) -> AsyncIterator[Output]:
         """List the commands, explain one, or open the manual: /help [COMMAND or TOPIC]"""
         for output in _explained(commands, ctx, name) if name else [_overview(commands, ctx)]:
@@ -136,9 +138,9 @@ def _overview(commands: SlashCommands, ctx: Context) -> Said:
 
 
 def _by_group(listed: Mapping[str, Command], wide: int) -> Iterator[str]:
-    for title, names in grouped(listed).items():
+    for title, commands in grouped(listed.values()).items():
         yield title
-        yield from (f"  /{name}".ljust(wide + 2) + listed[name].summary for name in names)
+        yield from (f"  /{one.name}".ljust(wide + 2) + one.summary for one in commands)
 
 
 _INPUT = (

@@ -11,7 +11,7 @@ from agentcli.ui.render.scrollback import todo_lines
 _MARKS = {"completed": "✔", "in_progress": "◐", "pending": "☐"}
 
 
-@command(where="everywhere", at_once=True)
+@command("Work", where="everywhere", at_once=True)
 async def todo(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the model's todo list: /todo"""
     items = context.session.history.todo
@@ -24,27 +24,27 @@ async def todo(context: Context, _: str) -> AsyncIterator[Output]:
     )
 
 
-@command(where="everywhere", at_once=True)
+@command("Model and permissions", where="everywhere", at_once=True)
 async def tools(context: Context, _: str) -> AsyncIterator[Output]:
     """List the tools that the model has: /tools"""
     wide = max((len(tool.name) for tool in context.session.tools), default=0) + 2
     yield Said([tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in context.session.tools])
 
 
-@command(where="everywhere", at_once=True)
+@command("Cost and state", where="everywhere", at_once=True)
 async def why(context: Context, _: str) -> AsyncIterator[Output]:
     """List automatic actions of this session, and why: /why"""
     here = context.terminal.state.acts if context.terminal is not None else ()
     yield Said((*context.session.report.automatic_actions(), *here) or ("No automatic actions yet.",))
 
 
-@command(where="everywhere", at_once=True)
+@command("Cost and state", where="everywhere", at_once=True)
 async def cache(context: Context, _: str) -> AsyncIterator[Output]:
     """Show cache savings and the causes of cache misses: /cache"""
     yield Said(context.session.report.cache())
 
 
-@command(where="everywhere", at_once=True)
+@command("Work", where="everywhere", at_once=True)
 async def tasks(context: Context, _: str) -> AsyncIterator[Output]:
     """List the background jobs and their latest output: /tasks"""
     yield Said(context.session.report.tasks())

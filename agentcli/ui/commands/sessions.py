@@ -23,7 +23,7 @@ def known(context: CommandContext) -> Sequence[Item]:
     return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _resumable(context)]
 
 
-@command(arguments=known)
+@command("Sessions", arguments=known)
 async def resume(context: CommandContext, selector: str) -> None:
     """Resume another session: /resume [SESSION]
 
@@ -105,7 +105,7 @@ def _choice(session: Mapping[str, Any]) -> Choice:
     )
 
 
-@command(where="everywhere", at_once=True)
+@command("Sessions", where="everywhere", at_once=True)
 async def sessions(context: Context, _: str) -> AsyncIterator[Output]:
     """List this project's sessions, newest first, with their forks: /sessions"""
     found = {str(one.get("id", "")): one for one in await asyncio.to_thread(context.host.sessions)}
@@ -118,7 +118,7 @@ async def sessions(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said(lines or ["No sessions yet."])
 
 
-@command(where="everywhere", at_once=True)
+@command("Sessions", where="everywhere", at_once=True)
 async def rename(context: Context, name: str) -> AsyncIterator[Output]:
     """Give this session a name to resume it by: /rename NAME"""
     if not name:
@@ -129,13 +129,13 @@ async def rename(context: Context, name: str) -> AsyncIterator[Output]:
     yield Said([f"Session renamed to {name}. To resume it: agentcli resume {shlex.quote(name)}"])
 
 
-@command()
+@command("Sessions")
 async def new(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /new"""
     await context.move_to(context.host.new())
 
 
-@command()
+@command("Sessions")
 async def clear(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /clear"""
     former = context.session
@@ -144,7 +144,7 @@ async def clear(context: CommandContext, _: str) -> None:
     context.say(f"The model starts without the conversation so far, in a new session.{kept}")
 
 
-@command()
+@command("Sessions")
 async def handoff(context: CommandContext, following: str) -> None:
     """Continue in a new session that starts with a summary: /handoff [WHAT COMES NEXT]
 
@@ -172,7 +172,7 @@ async def handoff(context: CommandContext, following: str) -> None:
 _HANDOFF = (Choice("Start it"), Choice("Edit the handoff first"), Choice("Stay here"))
 
 
-@command()
+@command("Sessions")
 async def fork(context: CommandContext, _: str) -> None:
     """Continue in a copy of this session: /fork"""
     if not context.session.history.turn:
@@ -180,7 +180,7 @@ async def fork(context: CommandContext, _: str) -> None:
     await context.move_to(context.host.fork(context.session))
 
 
-@command(at_once=True, aliases=("exit",))
+@command("Sessions", at_once=True, aliases=("exit",))
 async def quit_(context: CommandContext, _: str) -> None:
     """Exit; the session is kept: /quit"""
     context.leave()

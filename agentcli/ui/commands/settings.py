@@ -26,7 +26,7 @@ def keys_of_settings(context: CommandContext) -> Sequence[Item]:
     return [Item(one.key, _about(one)) for one in context.host.settings()]
 
 
-@command(where="everywhere", at_once=True)
+@command("Cost and state", where="everywhere", at_once=True)
 async def status(context: Context, _: str) -> AsyncIterator[Output]:
     """Show version, model, endpoint, key, folder, mode and sandbox: /status"""
     facts = await asyncio.to_thread(context.host.status, context.session)
@@ -42,7 +42,7 @@ async def status(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said([f"{name.ljust(wide)}{value}" for name, value in facts], drawn)
 
 
-@command(at_once=True, arguments=keys_of_settings)
+@command("Terminal", at_once=True, arguments=keys_of_settings)
 async def config(context: CommandContext, argument: str) -> None:
     """Search and change settings, and see where they come from: /config [KEY [VALUE]]
 
@@ -68,7 +68,7 @@ async def config(context: CommandContext, argument: str) -> None:
             _list(context, listed)
 
 
-@command(at_once=True)
+@command("Terminal", at_once=True)
 async def keys(context: CommandContext, _: str) -> None:
     """List the keys: /keys
 

@@ -294,8 +294,8 @@ class Console:
 def _completion(console: Console) -> Completion:
     """Return the completion for a console's open session: its commands with their arguments, and its files."""
     registry = console.host.commands
-    ordered = [(name, registry.all[name]) for name in by_use(registry.all)]
-    known = [CommandCompletion(name, one.summary, _arguments(console, one), one.usage) for name, one in ordered]
+    ordered = by_use(registry.all.values())
+    known = [CommandCompletion(one.name, one.summary, _arguments(console, one), one.usage) for one in ordered]
     session = console.session
     return Completion(
         known,

@@ -18,20 +18,20 @@ from tests.ui.contexts import ScriptedContext
 from tests.ui.slash import COMMANDS
 
 
-@definition.command(where="everywhere", values=("", "all"))
+@definition.command("Work", where="everywhere", values=("", "all"))
 async def greet(context: Context, whom: str) -> AsyncIterator[Output]:
     """Greet somebody: /greet [all]"""
     yield Said([f"Hello {whom or 'you'} from {context.session.model.id}"], lambda columns, _: [f"drawn in {columns}"])
     yield Said(["Bye."])
 
 
-@definition.command(where="everywhere")
+@definition.command("Work", where="everywhere")
 async def mend(context: Context, _: str) -> AsyncIterator[Output]:
     """Mend a file: /mend"""
     yield Acted([Noticed("Mended.")], "Mended")
 
 
-@definition.command(where="everywhere")
+@definition.command("Work", where="everywhere")
 async def ask(_: Context, text: str) -> AsyncIterator[Output]:
     """Ask the model: /ask TEXT"""
     yield Work("Thinking", _thinking)
