@@ -206,7 +206,7 @@ def log_out_of(name: Name, cwd: InFolder = "") -> None:
 
     program = _program(cwd, trust=True)
     server = _chosen(program, name)
-    if server.transport.is_program or not log_out(program, server):
+    if not server.transport.has_login or not log_out(program, server):
         raise InputError(f"No login is stored for server {name}.")
     say(f"Forgot the login of {name}.")
 

@@ -21,7 +21,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.mcp.gemini import read_gemini
 from agentcli.mcp.names import SERVER_NAME
-from agentcli.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport
+from agentcli.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport, reaching
 from agentcli.project.files import project_files
 from agentcli.system.regular_file import Missing, Unusable, read_regular, version
 
@@ -191,7 +191,7 @@ def definition(name: str, given: Any, source: str, scope: Scope = "user") -> Def
         return Definitions(
             problems=(*problems, f'Server {where} has the type "{safe_line(written)}": it must be {NAMES}.')
         )
-    transport = WRITTEN[written] if written else STDIO if values.get("command") else HTTP
+    transport = WRITTEN[written] if written else STDIO if values.get("command") else reaching(url) or HTTP
     if not (values.get("command") if transport.is_program else url):
         needs = f'"{transport.needs}"' if written else '"command" or "url"'
         return Definitions(problems=(*problems, f"Server {where} needs {needs}."))

@@ -110,8 +110,8 @@ class RunServers:
         if server is None:
             near = did_you_mean(near_names(name, self.configured().servers))
             raise InputError(f"Unknown server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
-        if server.transport.is_program:
-            raise InputError(f"Server {name} is a program: it asks for no login here.")
+        if not server.transport.has_login:
+            raise InputError(f"Server {name} takes no login: only a server at a web address does.")
         if name not in known:
             raise InputError(
                 f"Server {name} of {server.source} is not approved: approve it in a session, or use --trust."

@@ -55,7 +55,7 @@ class LoginStore:
 
 def authentication(project: OpenedProject, server: ServerDefinition) -> Any:
     """Return the authentication of requests to a server that the user has logged in to; None for any other server."""
-    if server.transport.is_program or not (project.dirs.state / FILE).exists():
+    if not server.transport.has_login or not (project.dirs.state / FILE).exists():
         return None
     try:
         server = expanded(server, project.env)
@@ -75,8 +75,7 @@ def to_renew(project: OpenedProject, servers: Iterable[ServerDefinition]) -> Ite
         return
     for server in servers:
         with contextlib.suppress(MissingVariable):
-            has_login = not server.transport.is_program
-            if has_login and LoginStore(project, expanded(server, project.env)).is_for_the_host:
+            if server.transport.has_login and LoginStore(project, expanded(server, project.env)).is_for_the_host:
                 yield (
                     f"The login of server {server.name} was stored for every address of its host, and is no longer used: logins are now valid for"
                     f" one address each. Run `agentcli mcp login {server.name}`, or `logout` to forget it."

@@ -26,7 +26,9 @@ class Transport:
     schemes: tuple[str, ...] = ()
     """The beginnings of its addresses."""
     is_program: bool = False
-    """True for a program of this machine, which is started and has no login; False for an address."""
+    """True for a program of this machine, which is started; False for an address."""
+    has_login: bool = False
+    """True if a server reached by it may ask the user to log in."""
     streams_only: bool = False
     """True if a client begins by opening a stream with GET, on which it reads all answers."""
     older: Transport | None = None
@@ -35,8 +37,8 @@ class Transport:
 
 STDIO = Transport(Kind.stdio, needs="command", is_program=True)
 _WEB = ("http://", "https://")
-SSE = Transport(Kind.sse, needs="url", schemes=_WEB, streams_only=True)
-HTTP = Transport(Kind.http, needs="url", schemes=_WEB, older=SSE)
+SSE = Transport(Kind.sse, needs="url", schemes=_WEB, has_login=True, streams_only=True)
+HTTP = Transport(Kind.http, needs="url", schemes=_WEB, has_login=True, older=SSE)
 TRANSPORTS: Mapping[str, Transport] = {transport.name: transport for transport in (STDIO, HTTP, SSE)}
 """All transports by name."""
 NAMES = " or ".join(", ".join(TRANSPORTS).rsplit(", ", 1))

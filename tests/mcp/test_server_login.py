@@ -147,7 +147,7 @@ def test_a_login_that_is_given_up_or_lacks_a_variable_says_so(project: Path) -> 
             assert not LoginStore(run, run.servers.to_log_in("web")).read().count("t0ken")
             with pytest.raises(InputError, match=r"Server other needs \$NOT_SET"):
                 asyncio.run(host.log_in("other", person.say, person.pasted))
-            with pytest.raises(InputError, match="Server git is a program"):
+            with pytest.raises(InputError, match="Server git takes no login"):
                 asyncio.run(host.log_in("git", person.say, person.pasted))
             with pytest.raises(InputError, match="Did you mean"):
                 asyncio.run(host.log_in("wep", person.say, person.pasted))
