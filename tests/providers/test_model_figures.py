@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,9 @@ def test_only_models_of_known_providers_are_read() -> None:
 
 
 def test_what_was_read_stands_above_the_table_and_below_the_configuration() -> None:
-    models = Models(Config(models={"google/gemini-4-argon": {"window": 5_000}}), {}, figures=read())
+    models = Models(
+        Config(models={"google/gemini-4-argon": {"window": 5_000}}), {}, figures=read(date.today().isoformat())
+    )
     spec = models.spec("argon")
     assert spec.prices is not None
     assert (spec.prices.input, spec.prices.over, spec.prices.over_input, spec.prices.over_output) == (9, 200_000, 18, 9)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import struct
 import sys
 import zlib
@@ -107,7 +106,7 @@ def test_credentials_are_seen_where_the_sdk_would_find_them(tmp_path: Path) -> N
 def test_what_is_not_installed_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "botocore", None)
     model = Models(Config(), {}).spec("anthropic/claude-sonnet-4-5")
-    with pytest.raises(InputError, match=re.escape(f"{sys.executable} -m pip install 'anthropic[bedrock]'")):
+    with pytest.raises(InputError, match=r"pip install .*'anthropic\[bedrock\]'"):
         connect(model, BEDROCK, {})
 
 
