@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import invisible
-from agentcli.permissions.shell.parse import HERE_TEXT, PLACE, Command, Loop, here_text, parser, prints_text
+from agentcli.permissions.shell.here_texts import HERE_TEXT, here_text, prints_text
+from agentcli.permissions.shell.parse import PLACE, Command, Loop, parser
 
 if TYPE_CHECKING:
     from tree_sitter import Node
