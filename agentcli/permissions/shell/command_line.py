@@ -24,15 +24,8 @@ from agentcli.permissions.readonly.fed import fed_files
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.assigned import Assignments, without_assignments
 from agentcli.permissions.shell.consequences import named_consequence
-from agentcli.permissions.shell.effects import (
-    CHANGING,
-    DISCARDING,
-    changes_inside_all,
-    destruction,
-    git_placed,
-    meanings,
-    replaces_files,
-)
+from agentcli.permissions.shell.effects import CHANGING, changes_inside_all, destruction, meanings
+from agentcli.permissions.shell.git_repositories import DISCARDING, git_placed, replaces_files
 from agentcli.permissions.shell.hiding import hides, may_run, spelled
 from agentcli.permissions.shell.known_programs import KNOWN, MOVES, WRAPPERS, is_interpreter, never_saved
 from agentcli.permissions.shell.parse import (

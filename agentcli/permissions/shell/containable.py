@@ -15,7 +15,8 @@ from agentcli.permissions.paths import UndoCover, Workspace, could_name_protecte
 from agentcli.permissions.readonly.commands import Reader
 from agentcli.permissions.readonly.git_table import GIT_READERS
 from agentcli.permissions.readonly.option_grammar import fit
-from agentcli.permissions.shell.effects import CHANGING, changes_inside, git_placed, records_in_git
+from agentcli.permissions.shell.effects import CHANGING, changes_inside
+from agentcli.permissions.shell.git_repositories import git_placed, records_in_git
 from agentcli.permissions.shell.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
 from agentcli.permissions.shell.loopback import network_problem
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.permissions.denied.commands import GitVerdict, judge_git
 from agentcli.permissions.denied.files import Held
+from agentcli.permissions.denied.git_verdicts import GitVerdict, judge_git
 from agentcli.permissions.git_config import GitFacts
 from agentcli.permissions.paths import Workspace
 

@@ -11,7 +11,7 @@ import pytest
 
 from agentcli.permissions.git_config import GitFacts
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.shell.effects import git_placed, records_in_git, replaces_files, repository_problem
+from agentcli.permissions.shell.git_repositories import git_placed, records_in_git, replaces_files, repository_problem
 from agentcli.permissions.shell.parse import UNKNOWN
 
 OUTSIDE = "the repository lies outside the workspace"
