@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.paths import UndoCover, Workspace, could_name_protected, judge_path, names_protected
+from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected
 from agentcli.permissions.readonly.commands import Reader
 from agentcli.permissions.readonly.git_table import GIT_READERS
 from agentcli.permissions.readonly.option_grammar import fit
@@ -21,6 +19,14 @@ from agentcli.permissions.shell.known_programs import INTERPRETERS, SHELLS, is_o
 from agentcli.permissions.shell.loopback import network_problem
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
 from agentcli.permissions.shell.private_tmp import TOP, seen_line
+from agentcli.permissions.shell.restorable import (
+    all_restorable,
+    discarding_problem,
+    in_tmp,
+    loss,
+    overwriting_problem,
+    removal_problem,
+)
 
 _OUTSIDE = word_set("""
 sudo doas su pkexec runuser systemctl service launchctl crontab at batch kill killall pkill skill reboot shutdown halt poweroff init
@@ -34,9 +40,6 @@ _MEANING = word_set("alias shopt enable hash")
 """Builtins that change the meaning of later words of the line."""
 _FED = word_set("xargs parallel find fd fdfind")
 """Programs that complete a command with names that they read or find."""
-_GONE_FOR_GOOD = word_set("shred srm wipe")
-_REMOVING = word_set("rm unlink trash rimraf")
-_DISCARDING = word_set("rsync truncate")
 _SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/run/current-system/", "/Applications/", "/System/")
 STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
 """Targets of a redirection that are no files."""
@@ -75,17 +78,14 @@ def containment(
     `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only; `places` are the
     folders that each of its parts may run in.
     """
-    if not whole and not _all_held(workspace):
+    if not whole and not all_restorable(workspace):
         return Containment("hides what it runs")
     written = parts
     if _looks_different(text, parts, places, workspace):
         text, parts, places = seen_line(text, parts, places, workspace)
     folders = list(dict.fromkeys(chain.from_iterable(places))) or [workspace.cwd]
-    if any(_outside(str(folder), (folder,), workspace) for folder in folders):
-        return Containment("leads outside the workspace")
-    for word in assigned_words(text):
-        if why := _word_problem(word, folders, workspace):
-            return Containment(why)
+    if why := _line_problem(text, folders, workspace):
+        return Containment(why)
     judged = [_judged(part, each, workspace, reader) for part, each in zip(parts, places, strict=True)]
     if why := next((one.why for one in judged if one.why), ""):
         return Containment(why)
@@ -105,6 +105,13 @@ def _looks_different(text: str, parts: Sequence[Part], places: Sequence[Sequence
         return True
     pieces = (piece for part in parts for piece in (*part.words, *part.writes, *part.reads))
     return workspace.tmp is not None and (TOP in text or any(TOP in piece.text for piece in pieces))
+
+
+def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason to ask about a line whatever its commands are: a folder that it runs in, or a word that it assigns."""
+    if any(_outside(str(folder), (folder,), workspace) for folder in folders):
+        return "leads outside the workspace"
+    return next(filter(None, (_word_problem(word, folders, workspace) for word in assigned_words(text))), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,9 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
         by_name = any(word.startswith(("/", "~")) or ".." in word for word in words[1:])
         return _Judged(why or ("" if by_name else reading.why))
     if plain and (not reading.why or changes_inside(words, folders, workspace)):
-        return _Judged(_overwriting(words, folders, workspace), trusted=True, reads=not reading.why and not part.writes)
+        return _Judged(
+            overwriting_problem(words, folders, workspace), trusted=True, reads=not reading.why and not part.writes
+        )
     if words[0] == "git":
         return _git(words, folders, workspace)
     return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
@@ -145,14 +154,14 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
         name, *arguments = named
         if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
             yield f"{name} acts outside the sandbox"
-        if (name in _MEANING or (name in SHELLS and _fills_in(words, arguments))) and not _all_held(workspace):
+        if (name in _MEANING or (name in SHELLS and _fills_in(words, arguments))) and not all_restorable(workspace):
             yield "hides what it runs"
         if name == "git" and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why
         if uses_network(named, folders):
             yield network_problem(named, workspace.loopback)
-        yield _removal_problem(name, arguments, part, folders, workspace)
-    yield _overwriting(words, folders, workspace)
+        yield removal_problem(name, arguments, part, folders, workspace)
+    yield overwriting_problem(words, folders, workspace)
     if words[0] in CHANGING or not is_ordinary(words):
         for word in words[1:]:
             yield _word_problem(word, folders, workspace)
@@ -191,7 +200,7 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged("git leads outside the workspace")
     if len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words)):
         return _Judged(_shown_in_git(words, folders, workspace))
-    if _in_tmp([folder / "." / "x" for folder in folders], workspace):
+    if in_tmp([folder / "." / "x" for folder in folders], workspace):
         return _Judged()
     if not alone:
         return _Judged("git is called in a way that is not known")
@@ -201,19 +210,9 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged("git changes the repository, which this sandbox cannot open to git alone")
     if why := records_in_git(words, folders, workspace):
         return _Judged(why)
-    if why := _discarded(words, folders, workspace):
+    if why := discarding_problem(words, folders, workspace):
         return _Judged(why)
     return _Judged(records=True)
-
-
-def _discarded(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why undo could not bring back the files that a command of git replaces; empty if it replaces none."""
-    if words[1] not in ("checkout", "restore") or not {"-b", "--staged", "-S"}.isdisjoint(words):
-        return ""
-    if workspace.undo is not None and _too_large(workspace, workspace.undo):
-        return f"git {words[1]} discards changes, and the workspace is too large to be restored"
-    named = (folder / word for word in words[2:] for folder in folders if word != "--")
-    return next(filter(None, (_lost(path, workspace) for path in named)), "")
 
 
 _READING_GIT = GIT_READERS.keys() - word_set("config worktree symbolic-ref notes bisect branch tag remote stash reflog")
@@ -244,7 +243,7 @@ def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Work
             folder / form for word in words[2:] for form in (word, word.partition("=")[2]) for folder in folders if form
         )
         files = filter(os.path.isfile, named)
-        if why := next(filter(None, (_lost(path, workspace) for path in files)), ""):
+        if why := next(filter(None, (loss(path, workspace) for path in files)), ""):
             return why
     if fits_reader(words) and not any(UNKNOWN in word for word in words):
         return reading.why if "protected" in reading.why else ""
@@ -270,7 +269,7 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
         return ""
     if _outside(text, folders, workspace):
         return f"{text} is outside the workspace"
-    return next(filter(None, (_lost(folder / text, workspace) for folder in folders)), "") if write else ""
+    return next(filter(None, (loss(folder / text, workspace) for folder in folders)), "") if write else ""
 
 
 def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> str:
@@ -295,130 +294,8 @@ def _leads_out(word: str, folders: Sequence[Path]) -> bool:
     return any(os.path.lexists(folder / (before if up else word)) for folder in folders)
 
 
-def _in_tmp(paths: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if all paths lie in the private /tmp of the session, as far as they are known."""
-    tmp = workspace.tmp
-    known = (os.path.normpath(str(path).partition(UNKNOWN)[0]) for path in paths)
-    return tmp is not None and all(path.startswith(f"{tmp}/") for path in known)
-
-
 def _outside(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
     return any(judge_path(word, workspace, write=False, cwd=folder).verdict != "free" for folder in folders)
-
-
-def _removal_problem(
-    name: str, arguments: Sequence[str], part: Part, folders: Sequence[Path], workspace: Workspace
-) -> str:
-    """Return the reason why files that a command removes could not be restored, or the empty string."""
-    finds = name == "find" and ("-delete" in arguments or not (_REMOVING | _GONE_FOR_GOOD).isdisjoint(arguments))
-    if name in _GONE_FOR_GOOD or name in _DISCARDING:
-        return f"{name} discards the old content"
-    if name not in _REMOVING and not finds:
-        return ""
-    operands = [word for word in arguments if not word.startswith("-")]
-    if operands and _in_tmp([folder / word for word in operands for folder in folders], workspace):
-        return ""
-    if workspace.undo is None:
-        return "removes files, and nothing could put them back"
-    if (
-        part.words[0].text == "xargs"
-        or any(UNKNOWN in word for word in operands)
-        or (name in _REMOVING and not operands)
-    ):
-        return "removes what only the shell knows"
-    if finds:
-        operands = [word for word in operands[:1] if "/" in word or os.path.lexists(folders[0] / word)] or ["."]
-    removed = [path for word in operands for folder in folders for path in _matches(word, folder)]
-    if _too_large(workspace, workspace.undo):
-        return "removes files, and the workspace is too large to be restored"
-    return next(filter(None, (_lost(path, workspace) for path in removed)), "")
-
-
-def _matches(word: str, folder: Path) -> list[Path]:
-    """Return the files that a word may name; a pattern that matches none names itself, as in the shell."""
-    pattern = word.partition("{")[0] + "*" if "{" in word else word
-    return [folder / found for found in glob.glob(pattern, root_dir=folder, include_hidden=True) or [word]]
-
-
-def _overwriting(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why files that a command replaces could not be restored, or the empty string."""
-    if words[0] not in ("cp", "mv", "sed"):
-        return ""
-    targets = words[1:] if words[0] == "sed" else words[-1:]
-    found = (folder / word for word in targets for folder in folders)
-    files = filter(os.path.isfile, found)
-    return next(filter(None, (_lost(path, workspace) for path in files)), "")
-
-
-def _lost(path: Path, workspace: Workspace) -> str:
-    """Return the reason why undo could not restore the content of a path; empty if it could, or if nothing of value exists there."""
-    undo = workspace.undo
-    if _in_tmp([path], workspace):
-        return ""
-    try:
-        status = os.lstat(path)
-    except (OSError, ValueError):
-        return ""
-    if undo is None:
-        return "replaces a file, and nothing could put it back"
-    most, skipped = undo.bytes, undo.skipped
-    if not stat.S_ISDIR(status.st_mode):
-        return f"{path.name} is too large to be restored" if status.st_size > most else ""
-    if path.name in skipped:
-        return "" if path.name in _CACHES else f"{path.name} could not be restored"
-    for folder, folders, names in os.walk(path):
-        for name in [*folders, *names]:
-            if (name in skipped and name not in _CACHES) or names_protected(name, write=True):
-                return f"{path.name} contains {name}, which could not be restored"
-        folders[:] = [name for name in folders if name not in _CACHES]
-        large = (name for name in names if _size(os.path.join(folder, name)) > most)
-        if found := next(large, ""):
-            return f"{path.name} contains {found}, which is too large to be restored"
-    return ""
-
-
-_CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
-
-
-def _size(path: str) -> int:
-    try:
-        return os.lstat(path).st_size
-    except OSError:
-        return 0
-
-
-def _all_held(workspace: Workspace) -> bool:
-    """Return True if a command in the sandbox could do no harm whatever it is: undo could restore all files, and none is private.
-
-    The repository and the settings of programs are closed to it.
-    """
-    undo = workspace.undo
-    if undo is None:
-        return False
-    left = undo.files
-    for folder, folders, names in chain.from_iterable(map(os.walk, workspace.resolved_roots)):
-        folders[:] = [name for name in folders if name != ".git" and name not in _CACHES]
-        left -= len(names) + len(folders)
-        if (
-            left < 0
-            or not undo.skipped.isdisjoint(folders)
-            or any(names_protected(name, write=False) for name in names)
-        ):
-            return False
-        if any(_size(os.path.join(folder, name)) > undo.bytes for name in names):
-            return False
-    return True
-
-
-def _too_large(workspace: Workspace, undo: UndoCover) -> bool:
-    left = undo.files
-    for root in workspace.resolved_roots:
-        for _, folders, names in os.walk(root):
-            folders[:] = [name for name in folders if name not in undo.skipped]
-            left -= len(names) + len(folders)
-            if left < 0:
-                return True
-    return False
 
 
 def _scripts_problem(text: str, parts: Sequence[Part]) -> str:
