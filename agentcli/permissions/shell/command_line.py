@@ -43,7 +43,7 @@ from agentcli.permissions.shell.strict import NotPlain, read_plain
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.containable import Containment
-    from agentcli.permissions.shell.flow import Run
+    from agentcli.permissions.shell.state import Run
 
 
 @dataclass(frozen=True)

@@ -7,58 +7,37 @@ import math
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.permissions.paths import Workspace, impossible
-from agentcli.permissions.shell.known_programs import MOVES, SHELLS, WRAPPERS, is_interpreter, word_set
-from agentcli.permissions.shell.listing import fed_lines, listed, placed
-from agentcli.permissions.shell.parse import UNKNOWN, Part, Piece, below, parser, runs
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.shell.inner_commands import Script, started_by
+from agentcli.permissions.shell.known_programs import MOVES, SHELLS, is_interpreter
+from agentcli.permissions.shell.listing import listed
+from agentcli.permissions.shell.parse import UNKNOWN, below, parser
 from agentcli.permissions.shell.rough import rough_commands
-from agentcli.permissions.shell.values import MOST, Values, merged, word_values
+from agentcli.permissions.shell.state import (
+    Run,
+    State,
+    TooMuchError,
+    after_call,
+    after_move,
+    after_read,
+    bound,
+    either,
+    with_arguments,
+    with_unknown_arguments,
+)
+from agentcli.permissions.shell.values import MOST, Values, word_values
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One command as it may run: its words (`UNKNOWN` for unknown text), its folders, and its input.
-
-    `behind` are the programs that start it, from the outermost on: `sudo`, `xargs`. `env` are the variables set for it
-    alone.
-    """
-
-    words: tuple[str, ...]
-    folders: tuple[Path, ...]
-    writes: tuple[str, ...] = ()
-    script: str = ""
-    """Text that an interpreter reads from standard input, as far as it is known."""
-    behind: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    folders: tuple[Path, ...]
-    variables: Mapping[str, Values]
-    functions: Mapping[str, Node]
-    fed: Values | None = ()
-    """Names that the command before the pipe lists, None if they are unknown; empty if there is no pipe."""
-
-
 _DEPTH = 8
 _RUNS = 2_000
-_INNER = 200
-"""Largest number of commands that the words of one command may start."""
 _STEPS = 30_000
 """Largest number of visits to nodes of syntax trees; a node counts each time its commands may run."""
-
-
-class _TooMuchError(Exception):
-    """The line runs more commands than can be followed."""
 
 
 def runs_of(text: str, workspace: Workspace) -> list[Run] | None:
@@ -76,24 +55,28 @@ def end_of(text: str, workspace: Workspace) -> tuple[tuple[Path, ...], int, bool
     return state.folders, sum(moves), moves[:1] == [True]
 
 
-def _followed(text: str, workspace: Workspace, follower: _Follower) -> _State | None:
+def _followed(text: str, workspace: Workspace, follower: _Follower) -> State | None:
     variables = {name: (value,) for name, value in workspace.env.items()}
     variables |= {"HOME": (str(workspace.home),), "PWD": (str(workspace.cwd),), "OLDPWD": (UNKNOWN,)}
     if workspace.sandboxed:
         variables.setdefault("TMPDIR", (tempfile.gettempdir(),))
     try:
-        return follower.text(text, _State((workspace.cwd,), variables, {}), _DEPTH)
-    except (RecursionError, _TooMuchError):
+        return follower.text(text, State((workspace.cwd,), variables, {}), _DEPTH)
+    except (RecursionError, TooMuchError):
         return None
 
 
-def _last_of_list(node: Node) -> Node | None:
-    """Return the last command of a list that the grammar takes into a pipeline as a whole; None if there is no list.
+@dataclass(frozen=True, slots=True)
+class _Redirections:
+    """Redirections of a statement: the files that it writes, and the names and the text on its input."""
 
-    In `cd x && make 2>&1 | tail` only `make` is part of the pipeline.
-    """
-    body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
-    return body.children[-1] if body is not None and body.type == "list" and len(body.children) == 3 else None
+    writes: tuple[str, ...] = ()
+    fed: Values | None = ()
+    script: str = ""
+    words: tuple[Node, ...] = ()
+    """Words of the command itself that stand behind a target or a mark."""
+    others: tuple[Node, ...] = ()
+    """Other commands that stand behind the mark of a here-document."""
 
 
 class _Follower:
@@ -104,20 +87,20 @@ class _Follower:
         self.runs: list[Run] = []
         self._steps = itertools.count() if steps is None else steps
 
-    def text(self, text: str, state: _State, depth: int) -> _State:
+    def text(self, text: str, state: State, depth: int) -> State:
         if not depth:
-            raise _TooMuchError
+            raise TooMuchError
         root = parser().parse(text.encode("utf-8", "surrogatepass")).root_node
         after = self.node(root, state, depth)
         if root.has_error:
             for words, writes in rough_commands(text):
-                after = _either(after, self._run(words, root, after, {}, depth))
+                after = either(after, self._run(words, root, after, {}, depth))
                 self.runs.append(Run((), after.folders, writes))
         return after
 
-    def node(self, node: Node, state: _State, depth: int) -> _State:
+    def node(self, node: Node, state: State, depth: int) -> State:
         if next(self._steps) > _STEPS or len(self.runs) > _RUNS:
-            raise _TooMuchError
+            raise TooMuchError
         match node.type:
             case "command" | "test_command" | "unset_command":
                 return self._command(node, state, depth)
@@ -138,7 +121,7 @@ class _Follower:
                     return state
                 return replace(state, functions={**state.functions, _raw(name): body})
             case "if_statement" | "while_statement" | "case_statement":
-                return _either(state, self._branches(node, state, depth))
+                return either(state, self._branches(node, state, depth))
             case "list" if any(child.type == "||" for child in node.children):
                 return self._branches(node, state, depth)
             case "word" | "comment" | "heredoc_body":
@@ -146,23 +129,23 @@ class _Follower:
             case _:
                 return self._children(node, state, depth)
 
-    def _children(self, node: Node, state: _State, depth: int) -> _State:
+    def _children(self, node: Node, state: State, depth: int) -> State:
         for child in node.children:
             state = self.node(child, state, depth)
         return state
 
-    def _branches(self, node: Node, state: _State, depth: int) -> _State:
+    def _branches(self, node: Node, state: State, depth: int) -> State:
         """Follow the parts of a node of which some may be skipped: behind `else`, `elif` and `||`, and the cases of a `case`."""
         after, skipped = state, False
         for child in node.children:
             skipped = skipped or child.type in ("elif_clause", "else_clause", "case_item", "||")
             if skipped:
-                after = _either(after, self.node(child, _either(state, after), depth))
+                after = either(after, self.node(child, either(state, after), depth))
             else:
                 after = self.node(child, after, depth)
         return after
 
-    def _pipeline(self, node: Node, state: _State, depth: int) -> _State:
+    def _pipeline(self, node: Node, state: State, depth: int) -> State:
         first, *others = node.named_children
         alone = _last_of_list(first)
         if alone is not None:
@@ -177,14 +160,14 @@ class _Follower:
             fed = self._listed(child, replace(state, fed=fed), before, depth)
         return state
 
-    def _before_last(self, node: Node, state: _State, depth: int) -> _State:
+    def _before_last(self, node: Node, state: State, depth: int) -> State:
         """Follow the commands of a list before its last one, which run in the shell itself."""
         body = node.child_by_field_name("body")
         assert body is not None
         after = self.node(body.children[0], state, depth)
-        return _either(state, after) if body.children[1].type == "||" else after
+        return either(state, after) if body.children[1].type == "||" else after
 
-    def _listed(self, node: Node, state: _State, before: int, depth: int) -> Values | None:
+    def _listed(self, node: Node, state: State, before: int, depth: int) -> Values | None:
         """Return the names that a stage of a pipe prints, or None if they are unknown."""
         names: list[str] = []
         for run in self.runs[before:]:
@@ -196,58 +179,62 @@ class _Follower:
             names += found
         return tuple(dict.fromkeys(names))[:MOST] if node.type == "command" or names else None
 
-    def _redirected(self, node: Node, state: _State, depth: int, alone: Node | None = None) -> _State:
+    def _redirected(self, node: Node, state: State, depth: int, alone: Node | None = None) -> State:
         """Follow a statement with redirections, or only its part `alone`."""
         body = alone or node.child_by_field_name("body")
-        writes: list[str] = []
-        fed: Values | None = state.fed
-        script = ""
-        rest: list[Node] = []
-        more: list[Node] = []
-        for child in node.children_by_field_name("redirect"):
-            if child.type == "file_redirect":
-                reads = any(part.type == "<" for part in child.children) and not child.has_error
-                # The parser takes the words after the target for more targets.
-                targets = child.children_by_field_name("destination")
-                more += targets[1:]
-                fed = None if reads else fed
-                writes += [] if reads else [word for part in targets[:1] for word in self._values(part, state, depth)]
-                sources = [part for part in targets[:1] if part.type == "process_substitution"]
-                if reads and sources:
-                    fed = self._output(sources[0], state, depth)
-            elif child.type == "herestring_redirect":
-                fed = self._values(child.children[-1], state, depth)
-                script = "\n".join(fed)
-            elif child.type == "heredoc_redirect":
-                script = next((_raw(part) for part in child.children if part.type == "heredoc_body"), "")
-                fed = tuple(script.split()) or ()
-                words = child.children_by_field_name("argument")
-                more += words
-                rest += [
-                    part for part in child.named_children if part not in words and not part.type.startswith("heredoc")
-                ]
+        found = self._redirections(node, state, depth)
+        inner = replace(state, fed=found.fed)
         before = len(self.runs)
         after = state
         if body is not None and body.type == "command":
-            after = self._command(body, replace(state, fed=fed), depth, more)
+            after = self._command(body, inner, depth, found.words)
         elif body is not None:
-            after = self.node(body, replace(state, fed=fed), depth)
+            after = self.node(body, inner, depth)
         mine = range(before, len(self.runs))
+        self._write(found.writes, mine, state)
+        if found.script:
+            for index in mine:
+                self._fed(index, found.script, state, depth)
+        for other in found.others:
+            self.node(other, inner, depth)
+            if any(name in SHELLS for name in _names(other)):
+                self.text(found.script, state, depth - 1)
+        return replace(after, fed=state.fed)
+
+    def _redirections(self, node: Node, state: State, depth: int) -> _Redirections:
+        found = _Redirections(fed=state.fed)
+        for child in node.children_by_field_name("redirect"):
+            match child.type:
+                case "file_redirect":
+                    found = self._with_file(found, child, state, depth)
+                case "herestring_redirect":
+                    values = self._values(child.children[-1], state, depth)
+                    found = replace(found, fed=values, script="\n".join(values))
+                case "heredoc_redirect":
+                    found = _with_here_document(found, child)
+                case _:
+                    pass
+        return found
+
+    def _with_file(self, found: _Redirections, node: Node, state: State, depth: int) -> _Redirections:
+        """Return the redirections with one to or from a file. The grammar takes the words after the target for more targets."""
+        targets = node.children_by_field_name("destination")
+        found = replace(found, words=(*found.words, *targets[1:]))
+        if not any(part.type == "<" for part in node.children) or node.has_error:
+            values = (word for part in targets[:1] for word in self._values(part, state, depth))
+            return replace(found, writes=(*found.writes, *values))
+        substituted = bool(targets) and targets[0].type == "process_substitution"
+        return replace(found, fed=self._output(targets[0], state, depth) if substituted else None)
+
+    def _write(self, writes: tuple[str, ...], mine: range, state: State) -> None:
+        """Let the last command of a statement write the targets of its redirections, or no command if it has none."""
         outer = [index for index in mine if not self.runs[index].behind] or list(mine)
         for index in outer[-1:]:
             self.runs[index] = replace(self.runs[index], writes=(*self.runs[index].writes, *writes))
         if not outer and writes:
-            self.runs.append(Run((), state.folders, tuple(writes)))
-        if script:
-            for index in mine:
-                self._fed(index, script, state, depth)
-        for other in rest:
-            self.node(other, replace(state, fed=fed), depth)
-            if any(name in SHELLS for name in _names(other)):
-                self.text(script, state, depth - 1)
-        return replace(after, fed=state.fed)
+            self.runs.append(Run((), state.folders, writes))
 
-    def _fed(self, index: int, script: str, state: _State, depth: int) -> None:
+    def _fed(self, index: int, script: str, state: State, depth: int) -> None:
         run = self.runs[index]
         name = os.path.basename(run.words[0]) if run.words else ""
         if name in SHELLS or (name in ("source", ".") and "/dev/stdin" in run.words):
@@ -259,7 +246,7 @@ class _Follower:
         elif is_interpreter(name):
             self.runs[index] = replace(run, script=script)
 
-    def _assigned(self, node: Node, state: _State, depth: int) -> _State:
+    def _assigned(self, node: Node, state: State, depth: int) -> State:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is None:
             return state
@@ -267,21 +254,21 @@ class _Follower:
             self._children(value, state, depth)
         values = self._values(value, state, depth) if value is not None else ("",)
         adds = any(child.type == "+=" for child in node.children)
-        return _bound(state, _raw(name), (UNKNOWN,) if adds else values)
+        return bound(state, _raw(name), (UNKNOWN,) if adds else values)
 
-    def _loop(self, node: Node, state: _State, depth: int) -> _State:
+    def _loop(self, node: Node, state: State, depth: int) -> State:
         name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
         values: list[str] = []
         for value in node.children_by_field_name("value"):
             self._children(value, state, depth)
             values += self._values(value, state, depth)
-        inner = _bound(state, _raw(name), tuple(values[:MOST]) or (UNKNOWN,)) if name is not None else state
-        return _either(state, self.node(body, inner, depth)) if body is not None else state
+        inner = bound(state, _raw(name), tuple(values[:MOST]) or (UNKNOWN,)) if name is not None else state
+        return either(state, self.node(body, inner, depth)) if body is not None else state
 
-    def _values(self, node: Node, state: _State, depth: int) -> Values:
+    def _values(self, node: Node, state: State, depth: int) -> Values:
         return word_values(node, state.variables, lambda inner: self._output(inner, state, depth))
 
-    def _output(self, node: Node, state: _State, depth: int) -> Values | None:
+    def _output(self, node: Node, state: State, depth: int) -> Values | None:
         """Return the names that the commands within `$(…)` or `<(…)` print, or None if they are unknown."""
         inner = _Follower(self.workspace, self._steps)
         stages = [child for child in node.named_children if child.type != "comment"]
@@ -298,7 +285,7 @@ class _Follower:
             fed = inner._listed(part, replace(state, fed=fed), before, depth - 1)
         return fed
 
-    def _command(self, node: Node, state: _State, depth: int, more: Sequence[Node] = ()) -> _State:
+    def _command(self, node: Node, state: State, depth: int, more: Sequence[Node] = ()) -> State:
         """Follow a simple command; `more` are words of it that stand behind its redirections."""
         own: dict[str, str] = {}
         lines: list[Values] = []
@@ -324,123 +311,83 @@ class _Follower:
         for words in itertools.product(*lines):
             line = tuple(words)
             before = len(self.runs)
-            after = _bound(self._run(line, node, after, own, depth), "_", line[-1:] or ("",))
+            after = bound(self._run(line, node, after, own, depth), "_", line[-1:] or ("",))
             for index in range(before, len(self.runs)) if script else ():
                 self._fed(index, script, state, depth)
             if line and (line[0] in ("source", ".") or line[0] in SHELLS):
-                texts = [text for inner in substituted for text in _printed(inner, self, state, depth)]
+                texts = [text for inner in substituted for text in self._printed(inner, state, depth)]
                 self.text("\n".join(texts), state, depth - 1)
         return replace(after, fed=state.fed) if not names else replace(after, fed=())
 
-    def _run(self, words: tuple[str, ...], node: Node, state: _State, own: Mapping[str, str], depth: int) -> _State:
+    def _run(self, words: tuple[str, ...], node: Node, state: State, own: Mapping[str, str], depth: int) -> State:
         if not words:
             return state
         name = os.path.basename(words[0])
         if name in state.functions and depth:
-            given = {str(index): (word,) for index, word in enumerate(words[1:], 1)}
-            rest = merged(words[1:]) or ("",)
-            inner = replace(state, variables={**state.variables, **given, "@": rest, "*": rest})
-            nothing = _nothing()
-            after = self.node(
-                state.functions[name], replace(inner, functions={**state.functions, name: nothing}), depth - 1
-            )
-            return _returned(state, after, name, nothing)
+            return self._call(name, words[1:], state, depth)
         self.runs.append(Run(words, state.folders, (), "", (), own))
         if name in MOVES:
-            return self._moved(name, words, node, state)
+            return after_move(state, words, self.workspace, sure=_followed_by_and(node))
         if name in ("read", "mapfile", "readarray"):
-            fed = (UNKNOWN,) if state.fed is None or not state.fed else state.fed
-            for word in words[1:]:
-                state = _bound(state, word, fed) if word.isidentifier() else state
-            return state
+            return after_read(state, words[1:])
         if name in ("set", "shift"):
-            named = {key: value for key, value in state.variables.items() if not _is_positional(key)}
-            return replace(state, variables={**named, "@": (UNKNOWN,), "*": (UNKNOWN,)})
+            return with_unknown_arguments(state)
         if name == "eval":
             return self.text(" ".join(words[1:]), state, depth - 1)
         if name == "alias" and depth:
             for word in words[1:]:
                 self.text(word.partition("=")[2], state, depth - 1)
             return state
-        self._wrapped(words, state, own, depth)
+        self._start(words, state, own, depth)
         if name in SHELLS and state.fed and len(words) == 1 + sum(word.startswith("-") for word in words[1:]):
             self.text("\n".join(state.fed), state, depth - 1)
         return state
 
-    def _moved(self, name: str, words: Sequence[str], node: Node, state: _State) -> _State:
-        operands = [word for word in words[1:] if not word.startswith("-") or word == "-"]
-        target = operands[0] if operands else str(self.workspace.home)
-        if name == "popd" or target == "-" or UNKNOWN in target or impossible(target):
-            temporary = target.startswith(("/tmp/", "/var/tmp/"))
-            return replace(
-                state, folders=(Path(target.replace(UNKNOWN, "x")),) if temporary else (*state.folders, Path("/"))
-            )
-        there = tuple(placed(target, folder, self.workspace) for folder in state.folders)
-        sure = _followed_by_and(node) or all(folder.is_dir() for folder in there)
-        folders = there if sure else (*there, *state.folders)
-        found = tuple(dict.fromkeys(folders))[:_DEPTH]
-        return _bound(replace(state, folders=found), "PWD", tuple(map(str, found)))
+    def _call(self, name: str, arguments: Sequence[str], state: State, depth: int) -> State:
+        """Follow the call of a function. It is not followed into itself."""
+        nothing = parser().parse(b"").root_node
+        inner = replace(with_arguments(state, arguments), functions={**state.functions, name: nothing})
+        return after_call(state, self.node(state.functions[name], inner, depth - 1), name, nothing)
 
-    def _wrapped(self, words: tuple[str, ...], state: _State, own: Mapping[str, str], depth: int) -> None:
-        """Add the commands that a command starts, with the words it gives them."""
-        name = os.path.basename(words[0])
-        part = Part(tuple(Piece(word) for word in words))
-        for count, inner in enumerate(itertools.islice(runs(part), 1, None)):
-            if count > _INNER:
-                raise _TooMuchError
-            for line in self._completed(name, words, inner, state):
-                named = os.path.basename(line[0])
-                self.runs.append(Run(tuple(line), state.folders, (), "", (name,), own))
-                if named in WRAPPERS and tuple(line) != tuple(inner) and depth > 1:
-                    self._wrapped(tuple(line), state, own, depth - 1)
-                self._shell(named, line, state, depth)
-        if name in WRAPPERS or name in SHELLS:
-            self._shell(name, words, state, depth)
+    def _start(self, words: tuple[str, ...], state: State, own: Mapping[str, str], depth: int) -> None:
+        """Follow the commands and scripts that a command starts by its words."""
+        for started in started_by(words, state, own, depth, self.workspace):
+            match started:
+                case Run():
+                    self.runs.append(started)
+                case Script(text, inner, left):
+                    self.text(text, inner, left)
 
-    def _shell(self, name: str, line: Sequence[str], state: _State, depth: int) -> None:
-        """Follow the script that a shell or a wrapper gets as a word: `sh -c '…' name arguments`."""
-        for index, word in enumerate(line[1:], 1):
-            if not any(letter in word for letter in " \n;|&\t"):
-                continue
-            if (
-                name not in SHELLS
-                and name not in _TAKING_SCRIPTS
-                and not (word.startswith("-S") or line[index - 1] == "-S")
-            ):
-                continue
-            given = {str(number): (value,) for number, value in enumerate(line[index + 1 :])}
-            rest = merged(line[index + 2 :]) or ("",)
-            self.text(word, replace(state, variables={**state.variables, **given, "@": rest, "*": rest}), depth - 1)
-            if name in SHELLS:
-                return
-
-    def _completed(
-        self, name: str, words: Sequence[str], inner: Sequence[str], state: _State
-    ) -> Iterator[tuple[str, ...]]:
-        """Yield a command that another one starts, with the names that it adds: read by xargs, or found by find."""
-        if name in ("find", "fd", "fdfind"):
-            found = listed(words, (), state.folders, self.workspace) or (UNKNOWN,)
-            ends = [index for index, word in enumerate(inner) if word in (";", "+", "\\;")]
-            line = list(inner[: ends[0]] if ends else inner)
-            line = line if "{}" in " ".join(line) or name == "find" else [*line, "{}"]
-            for one in found[:_DEPTH]:
-                yield tuple(word.replace("{}", one) for word in line)
-        elif name in ("xargs", "parallel"):
-            yield from fed_lines(words, inner, state.fed)
-        else:
-            yield tuple(inner)
+    def _printed(self, node: Node, state: State, depth: int) -> Iterator[str]:
+        """Yield the text that an `echo` within `<(…)` prints."""
+        for child in node.named_children:
+            if child.type == "command":
+                words = [" ".join(self._values(part, state, depth)) for part in child.named_children]
+                if words and words[0] in ("echo", "printf"):
+                    yield " ".join(words[1:])
 
 
-_TAKING_SCRIPTS = word_set("trap watch su script parallel ssh entr xvfb-run tmux screen runuser sg flock chronic")
+def _last_of_list(node: Node) -> Node | None:
+    """Return the last command of a list that the grammar takes into a pipeline as a whole; None if there is no list.
+
+    In `cd x && make 2>&1 | tail` only `make` is part of the pipeline.
+    """
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
+    return body.children[-1] if body is not None and body.type == "list" and len(body.children) == 3 else None
 
 
-def _printed(node: Node, follower: _Follower, state: _State, depth: int) -> Iterator[str]:
-    """Yield the text that an `echo` within `<(…)` prints."""
-    for child in node.named_children:
-        if child.type == "command":
-            words = [" ".join(follower._values(part, state, depth)) for part in child.named_children]
-            if words and words[0] in ("echo", "printf"):
-                yield " ".join(words[1:])
+def _with_here_document(found: _Redirections, node: Node) -> _Redirections:
+    """Return the redirections with a here-document, and the words and commands that the grammar takes into it."""
+    script = next((_raw(part) for part in node.children if part.type == "heredoc_body"), "")
+    words = node.children_by_field_name("argument")
+    others = (part for part in node.named_children if part not in words and not part.type.startswith("heredoc"))
+    return replace(
+        found,
+        fed=tuple(script.split()),
+        script=script,
+        words=(*found.words, *words),
+        others=(*found.others, *others),
+    )
 
 
 def _names(node: Node) -> list[str]:
@@ -455,41 +402,6 @@ def _followed_by_and(node: Node) -> bool:
             return after.type == "&&"
         node = node.parent
     return False
-
-
-def _either(before: _State, after: _State) -> _State:
-    """Return the state after a branch that may not be taken."""
-    names = {*before.variables, *after.variables}
-    variables = {
-        name: merged((*before.variables.get(name, ()), *after.variables.get(name, ())))
-        if before.variables.get(name) is not after.variables.get(name)
-        else after.variables[name]
-        for name in names
-    }
-    folders = tuple(dict.fromkeys((*after.folders, *before.folders)))
-    return replace(after, variables=variables, folders=folders, fed=before.fed)
-
-
-def _returned(before: _State, after: _State, name: str, nothing: Node) -> _State:
-    """Return the state after the call of a function: it may be called again, and `$1` and `$@` are the caller's."""
-    own = {key: value for key, value in before.variables.items() if _is_positional(key)}
-    kept = {key: value for key, value in after.variables.items() if not _is_positional(key)}
-    functions = after.functions
-    if functions.get(name) is nothing:
-        functions = {**functions, name: before.functions[name]}
-    return replace(after, variables={**kept, **own}, functions=functions)
-
-
-def _is_positional(name: str) -> bool:
-    return name in ("@", "*") or name.isdigit()
-
-
-def _bound(state: _State, name: str, values: Values) -> _State:
-    return replace(state, variables={**state.variables, name: values})
-
-
-def _nothing() -> Node:
-    return parser().parse(b"").root_node
 
 
 def _raw(node: Node) -> str:

@@ -13,7 +13,7 @@ from agentcli.permissions.shell.parse import UNKNOWN, Part, Piece, runs, spellin
 from agentcli.permissions.shell.values import BELOW
 
 if TYPE_CHECKING:
-    from agentcli.permissions.shell.flow import Run
+    from agentcli.permissions.shell.state import Run
 
 _UNSURE = re.compile(rf"[*?\[{UNKNOWN}{BELOW}]")
 _RENAMING = word_set("ln cp mv install link hash")

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from agentcli.permissions.paths import Workspace, impossible, resolved
 from agentcli.permissions.shell.administration import LISTING, REMOVING, RIGHTS, administers, kills, only_reads
-from agentcli.permissions.shell.flow import Run, runs_of
+from agentcli.permissions.shell.flow import runs_of
 from agentcli.permissions.shell.known_programs import WRAPPERS, word_set
 from agentcli.permissions.shell.listing import placed
 from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.scripts import places_lost, shell_texts
+from agentcli.permissions.shell.state import Run
 from agentcli.permissions.shell.values import BELOW
 
 # The shell connects to an address instead of opening /dev/tcp and /dev/udp: that is a matter of the network.

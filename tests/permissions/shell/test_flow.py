@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.shell.flow import Run, runs_of
+from agentcli.permissions.shell.flow import runs_of
 from agentcli.permissions.shell.parse import UNKNOWN
+from agentcli.permissions.shell.state import Run
 from agentcli.permissions.shell.values import BELOW
 
 SHOP = Path("/nowhere/shop")

@@ -6,9 +6,9 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
-from agentcli.permissions.shell.flow import Run
 from agentcli.permissions.shell.hiding import may_run
 from agentcli.permissions.shell.parse import UNKNOWN as U
+from agentcli.permissions.shell.state import Run
 from agentcli.permissions.shell.values import BELOW
 from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
