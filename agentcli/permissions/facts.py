@@ -147,15 +147,7 @@ def _command_nature(
     if line.refused:
         return CallFacts(refused=line.refused)
     deny, ask, allow = ([rule for rule in kind if rule.is_for(tool)] for kind in (rules.deny, rules.ask, rules.allow))
-    approved = [rule.pattern for rule in allow]
     text = f"{tool}({exact(line.text.strip())})"
-
-    @cache
-    def offers() -> tuple[str, ...]:
-        from agentcli.permissions.offers import offered
-
-        return offered(line, tool, approved)
-
     facts = CallFacts(
         denied=command_rule(deny, line),
         destroys=line.destroys,
@@ -167,12 +159,24 @@ def _command_nature(
         obscure=_OBSCURE if may_hide_from(deny, line) else "",
         always="" if line.unsaved else text,
         unsaved=line.unsaved,
-        offers=offers,
+        offers=_offers(line, tool, [rule.pattern for rule in allow]),
         session=text,
     )
     if rules.deny:
         facts = _with_denials(facts, line, tools, rules.deny, workspace)
     return _with_allowing(facts, line, allow, tools, rules.allow) if rules.allow else facts
+
+
+def _offers(line: CommandLine, tool: str, approved: Sequence[str]) -> Offers:
+    """Return the search for the rules to offer in place of the exact one, which is made once and only for a question."""
+
+    @cache
+    def offers() -> tuple[str, ...]:
+        from agentcli.permissions.offers import offered
+
+        return offered(line, tool, approved)
+
+    return offers
 
 
 def _with_denials(
@@ -241,14 +245,7 @@ def _file_nature(
     target = verdict.path
     if verdict.verdict == "refused" or target is None:
         return CallFacts(refused=verdict.why)
-    if verdict.verdict == "free" and pattern and not pattern.startswith("!"):
-        verdict = _search_verdict(traits, path, pattern, workspace)
-    if verdict.verdict == "outside" and not write and path.startswith(MANUAL) and target.is_relative_to(MANUAL_FOLDER):
-        verdict = PathVerdict("free", "", target)
-    if not write and _stays_below(pattern) and _in_a_skill(target, workspace):
-        verdict = PathVerdict("free", "", target)
-    if verdict.verdict == "free" and write and (folder := installed_in(path, target, workspace)):
-        verdict = PathVerdict("protected", f"{folder} contains installed programs", target)
+    verdict = _for_tool(traits, verdict, path, target, pattern, workspace)
     covering = _writers(tools) if write else _readers(tools) | {call.name}
     denials = reading_denials(rules.deny, tools)
     deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
@@ -272,6 +269,21 @@ def _file_nature(
         offers=lambda: (f"{call.name}({scope})",) if scope.endswith("**") else (),
         path=target,
     )
+
+
+def _for_tool(
+    traits: Traits, verdict: PathVerdict, path: str, target: Path, pattern: str, workspace: Workspace
+) -> PathVerdict:
+    """Return the verdict on a path for a tool: what it writes, or what its search would select, may be judged otherwise."""
+    if traits.edits_files:
+        folder = installed_in(path, target, workspace) if verdict.verdict == "free" else ""
+        return PathVerdict("protected", f"{folder} contains installed programs", target) if folder else verdict
+    if verdict.verdict == "free" and pattern and not pattern.startswith("!"):
+        verdict = _search_verdict(traits, path, pattern, workspace)
+    manual = verdict.verdict == "outside" and path.startswith(MANUAL) and target.is_relative_to(MANUAL_FOLDER)
+    if manual or (_stays_below(pattern) and _in_a_skill(target, workspace)):
+        return PathVerdict("free", "", target)
+    return verdict
 
 
 def _unreadable(target: Path, denials: Sequence[Rule], workspace: Workspace) -> Rule | None:

@@ -95,21 +95,7 @@ class Reader:
             return Reading(f"{name} is called by its path")
         if name not in READERS:
             return Reading(f"{name} may change files")
-        if arguments in (["--version"], ["--help"]) and not any(shape.unless for shape in READERS[name]):
-            return Reading()
-        fitting = fit(READERS[name], arguments)
-        if isinstance(fitting, str):
-            return Reading(_misfit(name, fitting, READERS[name]))
-        shape, found = fitting
-        if present := _present(shape.unless, folders):
-            return Reading(f"{present} may choose what {name} runs")
-        reading = _values(found, folders, self._workspace)
-        if reading.why and not reading.outside:
-            return reading
-        recursion = _recursion(name, arguments, found, folders, self._workspace)
-        if reading.why and recursion.why and not recursion.protected:
-            return replace(reading, outside=())
-        return recursion if recursion.why else reading
+        return _by_shapes(name, arguments, folders, self._workspace)
 
     def _fed(self, commands: Sequence[Command], number: int, folders: tuple[Path, ...]) -> Reading:
         """Return the verdict on an `xargs`: it may run a reading command on files that a search in the workspace lists."""
@@ -158,6 +144,26 @@ class Reader:
         """The folders that programs are not taken from, and the search path outside of them."""
         closed = tuple(untrusted(self._workspace.resolved_roots))
         return closed, path_outside(self._workspace.path, closed)
+
+
+def _by_shapes(name: str, arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -> Reading:
+    """Return the verdict on a program of the table of reading ones, by its options and the paths that it is given."""
+    shapes = READERS[name]
+    if arguments in (["--version"], ["--help"]) and not any(shape.unless for shape in shapes):
+        return Reading()
+    fitting = fit(shapes, arguments)
+    if isinstance(fitting, str):
+        return Reading(_misfit(name, fitting, shapes))
+    shape, found = fitting
+    if present := _present(shape.unless, folders):
+        return Reading(f"{present} may choose what {name} runs")
+    reading = _values(found, folders, workspace)
+    if reading.why and not reading.outside:
+        return reading
+    recursion = _recursion(name, arguments, found, folders, workspace)
+    if reading.why and recursion.why and not recursion.protected:
+        return replace(reading, outside=())
+    return recursion if recursion.why else reading
 
 
 def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:

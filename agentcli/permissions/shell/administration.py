@@ -56,12 +56,7 @@ def administers(name: str, arguments: Sequence[str], workspace: Workspace) -> st
     """Return the reason why a command acts on the machine as root, or the empty string."""
     operands = [word for word in arguments if not word.startswith("-")]
     if name in _PACKAGES:
-        first = next((word for word in arguments if word in _ADDING or not word.startswith("-")), "--version")
-        return (
-            ""
-            if first in _ADDING or all(word.startswith("--") for word in arguments)
-            else f"{name} {first} removes from the system"
-        )
+        return _removes_packages(name, arguments)
     if name in _SERVICES:
         looks = not arguments or not _LOOKING.isdisjoint(arguments) or not operands
         return "" if looks else f"{name} commands the system's services"
@@ -70,25 +65,27 @@ def administers(name: str, arguments: Sequence[str], workspace: Workspace) -> st
     if name == "crontab":
         return "" if arguments[:1] == ("-l",) else "crontab changes what the system starts"
     if name == "date":
-        sets = any(re.match(r"-[a-zA-Z]*s|--set", word) for word in arguments) or any(
-            word.isdecimal() for word in operands
-        )
+        sets = any(word.isdecimal() for word in operands) or any(map(_SETTING.match, arguments))
         return "date sets the clock" if sets else ""
     if name in ("docker", "podman", "nerdctl"):
-        return (
-            f"{name} removes what others may use"
-            if "prune" in operands[:2] or operands[:2] in (["volume", "rm"], ["system", "reset"])
-            else ""
-        )
+        shared = "prune" in operands[:2] or operands[:2] in (["volume", "rm"], ["system", "reset"])
+        return f"{name} removes what others may use" if shared else ""
     if name in _RAISING:
-        return (
-            ""
-            if not arguments or _only_looks(name, arguments) or _harmless_raised(arguments)
-            else f"{name} runs with root's powers"
-        )
+        harmless = not arguments or _only_looks(name, arguments) or _harmless_raised(arguments)
+        return "" if harmless else f"{name} runs with root's powers"
     if not _is_administrative(name, workspace) or _only_looks(name, arguments):
         return ""
     return f"{name} needs root's powers and acts on the machine"
+
+
+_SETTING = re.compile(r"-[a-zA-Z]*s|--set")
+
+
+def _removes_packages(name: str, arguments: Sequence[str]) -> str:
+    """Return the reason why a command removes installed packages, or the empty string."""
+    first = next((word for word in arguments if word in _ADDING or not word.startswith("-")), "--version")
+    adds = first in _ADDING or all(word.startswith("--") for word in arguments)
+    return "" if adds else f"{name} {first} removes from the system"
 
 
 def _only_looks(name: str, arguments: Sequence[str]) -> bool:

@@ -283,43 +283,48 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     parts, whole = contents(text)
     if len(parts) > limits.commands:
         return CommandLine(text, f"the line has more than {limits.commands} commands")
-    read = read_plain(text)
-    obstacle, commands = (read.why, ()) if isinstance(read, NotPlain) else ("", read)
-    if len(commands) > limits.parts:
-        obstacle, commands = f"the line has more than {limits.parts} commands", ()
-    reader = Reader(workspace)
-    in_turn = reader.in_turn(commands)
-    readings = tuple(reading for reading, _ in in_turn)
-    inside = tuple(
-        command.words[0] in CHANGING and changes_inside_all(command, folders, workspace)
-        for command, (_, folders) in zip(commands, in_turn, strict=True)
-    )
-    meant = _meant(commands, in_turn, workspace)
-    protected = why_protected(text, readings, parts, workspace, reader)
-    destroys = "" if workspace.destroys else destruction(text, parts, workspace)
-    ran_in = tuple(folders for _, folders in in_turn)
-    line = CommandLine(
-        text,
-        "",
-        parts,
-        whole,
-        commands,
-        readings,
-        inside,
-        ran_in,
-        obstacle,
-        protected,
-        meant,
-        destroys,
-        workspace,
-        reader,
-    )
-    found = None if commands else without_assignments(text)
+    line = _judged(text, parts, whole, workspace)
+    found = None if line.commands else without_assignments(text)
     if found is None:
         return line
     plain = analyse(found[0], workspace)
     same = len(plain.commands) == len(parts) and not any(command.loop for command in plain.commands)
     return replace(line, assigned=found[1], without_assignments=plain) if same else line
+
+
+def _judged(text: str, parts: tuple[Part, ...], whole: bool, workspace: Workspace) -> CommandLine:
+    """Return a line with the verdicts on its commands. `whole` is true if `parts` are all commands that it runs."""
+    obstacle, commands = _understood(text, workspace.limits.parts)
+    reader = Reader(workspace)
+    in_turn = reader.in_turn(commands)
+    readings = tuple(reading for reading, _ in in_turn)
+    inside = (
+        command.words[0] in CHANGING and changes_inside_all(command, folders, workspace)
+        for command, (_, folders) in zip(commands, in_turn, strict=True)
+    )
+    return CommandLine(
+        text,
+        parts=parts,
+        whole=whole,
+        commands=commands,
+        readings=readings,
+        inside=tuple(inside),
+        folders=tuple(folders for _, folders in in_turn),
+        obstacle=obstacle,
+        protected=why_protected(text, readings, parts, workspace, reader),
+        meant=_meant(commands, in_turn, workspace),
+        destroys="" if workspace.destroys else destruction(text, parts, workspace),
+        workspace=workspace,
+        reader=reader,
+    )
+
+
+def _understood(text: str, most: int) -> tuple[str, tuple[Command, ...]]:
+    """Return the reason why a line is not fully understood, or its commands, of which there may be `most`."""
+    read = read_plain(text)
+    if isinstance(read, NotPlain):
+        return read.why, ()
+    return ("", read) if len(read) <= most else (f"the line has more than {most} commands", ())
 
 
 def _meant(

@@ -244,10 +244,8 @@ def why_uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], w
 
     `folders` are the folders that the command may run in.
     """
-    if "*" not in pattern.replace("\\*", ""):
+    if _covers_all(pattern, words[0]):
         return ""
-    if is_interpreter(words[0]) and pattern in (f"{words[0]} *", f"{words[0]}:*"):
-        return ""  # a person wrote this rule, as none is ever offered: it allows any script
     server = local_server(pattern.split()) if words[0] in ASKING_THE_WEB else ""
     place = _Place(folders, workspace, open=is_unlisted(words[0]), server=server)
     given = _given(pattern)
@@ -279,6 +277,16 @@ def why_uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], w
 def is_unlisted(program: str) -> bool:
     """Return True if no table has a program: neither the tables of programs that start, change or fetch something nor the table of reading ones."""
     return is_unknown(program) and program not in READERS
+
+
+def _covers_all(pattern: str, program: str) -> bool:
+    """Return True if a rule covers all that its pattern matches: it names every word, or a person allowed all scripts by it.
+
+    No rule for all scripts is ever offered.
+    """
+    return "*" not in pattern.replace("\\*", "") or (
+        is_interpreter(program) and pattern in (f"{program} *", f"{program}:*")
+    )
 
 
 def _given(pattern: str) -> frozenset[str]:

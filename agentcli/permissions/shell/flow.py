@@ -157,7 +157,7 @@ class _Follower:
                 self._redirected(first, replace(state, fed=fed), depth, alone)
             else:
                 self.node(child, replace(state, fed=fed), depth)
-            fed = self._listed(child, replace(state, fed=fed), before, depth)
+            fed = self._listed(child, replace(state, fed=fed), before)
         return state
 
     def _before_last(self, node: Node, state: State, depth: int) -> State:
@@ -167,7 +167,7 @@ class _Follower:
         after = self.node(body.children[0], state, depth)
         return either(state, after) if body.children[1].type == "||" else after
 
-    def _listed(self, node: Node, state: State, before: int, depth: int) -> Values | None:
+    def _listed(self, node: Node, state: State, before: int) -> Values | None:
         """Return the names that a stage of a pipe prints, or None if they are unknown."""
         names: list[str] = []
         for run in self.runs[before:]:
@@ -282,14 +282,14 @@ class _Follower:
         for part in parts:
             before = len(inner.runs)
             inner.node(part, replace(state, fed=fed), depth - 1)
-            fed = inner._listed(part, replace(state, fed=fed), before, depth - 1)
+            fed = inner._listed(part, replace(state, fed=fed), before)
         return fed
 
     def _command(self, node: Node, state: State, depth: int, more: Sequence[Node] = ()) -> State:
         """Follow a simple command; `more` are words of it that stand behind its redirections."""
         own: dict[str, str] = {}
         lines: list[Values] = []
-        names: list[Node] = []
+        script: str | None = None
         for child in (*node.children, *more):
             if child.type == "variable_assignment":
                 name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
@@ -298,26 +298,25 @@ class _Follower:
                     own[_raw(name)] = found[0]
             elif child.type == "herestring_redirect":
                 script = "\n".join(self._values(child.children[-1], state, depth))
-                names.append(child)
                 state = replace(state, fed=tuple(script.split("\n")))
             elif not child.type.endswith("redirect"):
                 self._children(child, state, depth)
                 lines.append(self._values(child, state, depth))
         if math.prod(map(len, lines)) > MOST:
             lines = [values if len(values) == 1 else (UNKNOWN,) for values in lines]
-        script = "\n".join(state.fed or ()) if names else ""
         after = state
         substituted = [child for child in node.children if child.type == "process_substitution"]
         for words in itertools.product(*lines):
             line = tuple(words)
             before = len(self.runs)
             after = bound(self._run(line, node, after, own, depth), "_", line[-1:] or ("",))
-            for index in range(before, len(self.runs)) if script else ():
-                self._fed(index, script, state, depth)
+            if script:
+                for index in range(before, len(self.runs)):
+                    self._fed(index, script, state, depth)
             if line and (line[0] in ("source", ".") or line[0] in SHELLS):
                 texts = [text for inner in substituted for text in self._printed(inner, state, depth)]
                 self.text("\n".join(texts), state, depth - 1)
-        return replace(after, fed=state.fed) if not names else replace(after, fed=())
+        return replace(after, fed=state.fed if script is None else ())
 
     def _run(self, words: tuple[str, ...], node: Node, state: State, own: Mapping[str, str], depth: int) -> State:
         if not words:

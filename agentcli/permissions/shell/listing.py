@@ -34,9 +34,7 @@ def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], wo
     operands = [word for word in arguments if not word.startswith("-")]
     match name:
         case "echo" | "printf":
-            if name == "printf" and "%" in "".join(operands[:1]):
-                return tuple(operands[1:]) if operands[0] in _PRINTED else None
-            return tuple(operands)
+            return _printed(name, operands)
         case "ls":
             return tuple(place for word in operands or ["."] for place in _with_content(word))
         case "find":
@@ -48,16 +46,9 @@ def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], wo
         case "pwd":
             return tuple(map(str, folders))
         case "mktemp":
-            pairs = list(itertools.pairwise(("", *arguments)))
-            given = [word for option, word in pairs if option != "-p" and "/" in word and not word.startswith("-")]
-            top = next((word for option, word in pairs if option == "-p"), "")
-            return tuple(given) or (f"{top or tempfile.gettempdir()}/{BELOW}",)
-        case "dirname":
-            return tuple(UNKNOWN if UNKNOWN in word else os.path.dirname(word) or "." for word in operands)
-        case "basename":
-            return tuple(os.path.basename(word.rstrip("/")) or "/" for word in operands[:1])
-        case "realpath" | "readlink":
-            return tuple(operands)
+            return _made(arguments)
+        case "dirname" | "basename" | "realpath" | "readlink":
+            return _computed(name, operands)
         case "whoami" | "hostname" | "date" | "uname" | "id" | "nproc" | "wc" | "seq":
             return (f"x{BELOW}",)
         case "cd" | "pushd" | "set" | "export" | ":" | "true" | "test" | "[":
@@ -99,6 +90,32 @@ def _places(words: Sequence[str]) -> Iterator[str]:
         elif word.startswith("-I") and len(word) > 2:
             yield word[2:]
     yield "{}"
+
+
+def _printed(name: str, operands: Sequence[str]) -> Values | None:
+    """Return the words that `echo` or `printf` prints, or None if a format changes them."""
+    if name == "printf" and "%" in "".join(operands[:1]):
+        return tuple(operands[1:]) if operands[0] in _PRINTED else None
+    return tuple(operands)
+
+
+def _made(arguments: Sequence[str]) -> Values:
+    """Return the files or folders that `mktemp` makes."""
+    pairs = list(itertools.pairwise(("", *arguments)))
+    given = [word for option, word in pairs if option != "-p" and "/" in word and not word.startswith("-")]
+    top = next((word for option, word in pairs if option == "-p"), "")
+    return tuple(given) or (f"{top or tempfile.gettempdir()}/{BELOW}",)
+
+
+def _computed(name: str, operands: Sequence[str]) -> Values:
+    """Return the paths that a program computes from the ones that it is given."""
+    match name:
+        case "dirname":
+            return tuple(UNKNOWN if UNKNOWN in word else os.path.dirname(word) or "." for word in operands)
+        case "basename":
+            return tuple(os.path.basename(word.rstrip("/")) or "/" for word in operands[:1])
+        case _:
+            return tuple(operands)
 
 
 def _filtered(name: str, options: Sequence[str], operands: Sequence[str], fed: Values | None) -> Values | None:

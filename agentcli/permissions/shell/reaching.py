@@ -219,8 +219,25 @@ cherry-pick revert format-patch bundle check-ignore count-objects fsck var whatc
 
 def _git(arguments: Sequence[str], run: Run, workspace: Workspace) -> str:
     """Return the reason why git discards files outside the workspace, or the empty string."""
-    rest, tops = list(arguments), [run.env[name] for name in ("GIT_WORK_TREE", "GIT_DIR") if name in run.env]
-    chosen = ""
+    rest, chosen, named = _git_options(arguments)
+    if not rest or rest[0] in _KEEPING:
+        return ""
+    verb = f"git {rest[0]}"
+    tops = [*(run.env[name] for name in ("GIT_WORK_TREE", "GIT_DIR") if name in run.env), *named]
+    for folder in run.folders:
+        for top in tops or ["."]:
+            place = folder if top is chosen else placed(chosen, folder, workspace)
+            if why := _lost(verb, top, (place,), workspace, follows=True):
+                return why
+    if "--" not in rest and rest[0] in ("rm", "mv", "clean"):
+        away = (word for word in rest[1:] if word.startswith(("/", "~", "..")))
+        return next(filter(None, (_lost(verb, word, run.folders, workspace, follows=True) for word in away)), "")
+    return ""
+
+
+def _git_options(arguments: Sequence[str]) -> tuple[list[str], str, list[str]]:
+    """Return the words of git from its subcommand on, the folder that it moves to, and the folders that its options name."""
+    rest, chosen, tops = list(arguments), "", list[str]()
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         name, equals, value = option.partition("=")
@@ -229,29 +246,7 @@ def _git(arguments: Sequence[str], run: Run, workspace: Workspace) -> str:
         if name in ("-C", "--work-tree", "--git-dir"):
             chosen = value if name == "-C" else chosen
             tops.append(value)
-    if not rest or rest[0] in _KEEPING:
-        return ""
-    for folder in run.folders:
-        for top in tops or ["."]:
-            if why := _lost(
-                f"git {rest[0]}",
-                top,
-                (placed(chosen, folder, workspace) if top is not chosen else folder,),
-                workspace,
-                follows=True,
-            ):
-                return why
-    if "--" not in rest and rest[0] in ("rm", "mv", "clean"):
-        return next(
-            (
-                why
-                for word in rest[1:]
-                if word.startswith(("/", "~", ".."))
-                and (why := _lost(f"git {rest[0]}", word, run.folders, workspace, follows=True))
-            ),
-            "",
-        )
-    return ""
+    return rest, chosen, tops
 
 
 def _lost(verb: str, word: str, folders: Sequence[Path], workspace: Workspace, *, follows: bool) -> str:

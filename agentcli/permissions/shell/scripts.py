@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from agentcli.permissions.shell.known_programs import word_set
 
@@ -275,35 +275,36 @@ def _places(value: ast.AST, sources: Mapping[str, list[ast.expr]], home: str, se
                     yield from _places(source, sources, home, seen | {name})
         case ast.Attribute(attr="parent" | "parents" | "pardir"):
             yield ".."
-        case ast.Call(func=ast.Attribute(attr="home")):
+        case ast.Call(func=ast.Attribute(attr="home")) | ast.Subscript(slice=ast.Constant(value="HOME")):
             yield home
         case ast.Call(
             func=ast.Attribute(attr="expanduser" | "expandvars" | "getenv" | "get"),
             args=[ast.Constant(value=str(text)), *_],
         ):
             yield home if text == "HOME" else text.replace("$HOME", home)
-        case ast.Call(
-            func=ast.Attribute(attr="read_text" | "read" | "load" | "loads" | "sub" | "split" | "startswith")
-        ):
-            return
-        case ast.Call(func=ast.Attribute(attr="replace"), args=[_, _, *_]):
-            return
-        case ast.Subscript(slice=ast.Constant(value="HOME")):
-            yield home
         case ast.BinOp(left=left, op=ast.Div()):
             yield from _places(left, sources, home, seen)
             yield from (place for place in _places(value.right, sources, home, seen) if place.startswith(("/", "..")))
-        case ast.BinOp(left=left, op=ast.Add()):
-            yield from _places(left, sources, home, seen)
-        case ast.JoinedStr(values=[first, *_]):
-            yield from _places(first, sources, home, seen)
-        case ast.FormattedValue(value=inner):
-            yield from _places(inner, sources, home, seen)
-        case ast.Call(func=ast.Attribute(attr="join"), args=[first, *_]):
-            yield from _places(first, sources, home, seen)
         case _:
-            for child in ast.iter_child_nodes(value):
-                yield from _places(child, sources, home, seen)
+            for part in _placing(value):
+                yield from _places(part, sources, home, seen)
+
+
+def _placing(value: ast.AST) -> Iterable[ast.AST]:
+    """Return the parts of an expression that tell its place: of a joined text the beginning, none if it is read or made from another."""
+    match value:
+        case ast.Call(
+            func=ast.Attribute(attr="read_text" | "read" | "load" | "loads" | "sub" | "split" | "startswith")
+        ):
+            return ()
+        case ast.Call(func=ast.Attribute(attr="replace"), args=[_, _, *_]):
+            return ()
+        case ast.Call(func=ast.Attribute(attr="join"), args=[first, *_]) | ast.JoinedStr(values=[first, *_]):
+            return (first,)
+        case ast.BinOp(left=part, op=ast.Add()) | ast.FormattedValue(value=part):
+            return (part,)
+        case _:
+            return ast.iter_child_nodes(value)
 
 
 def _commands_of_python(script: str) -> Iterator[str]:
