@@ -18,7 +18,7 @@ from agentcli.providers.connect import connect
 from agentcli.providers.context_windows import listed_models
 from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.registry import PROVIDERS, SERVERS
-from agentcli.providers.retrying import RetryPolicy
+from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
 
 MOST_COST = 0.01

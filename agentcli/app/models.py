@@ -21,7 +21,7 @@ from agentcli.providers.endpoint_facts import FILE, EndpointMemory
 from agentcli.providers.model_figures import Figures
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
-from agentcli.providers.retrying import RetryPolicy
+from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, address, base_url, is_vendor
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from agentcli.core.setting import ADDED, ENTRIES_ADDED, NEVER, Access, access
 from agentcli.core.tool import ToolLimits
 from agentcli.hooks.settings import HookSettings
 from agentcli.mcp.settings import McpSettings
-from agentcli.providers.retrying import RetryPolicy
+from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.sessions.checkpoints.file_states import CheckpointLimits
 from agentcli.sessions.retention import Retention
 from agentcli.ui.settings import UiSettings

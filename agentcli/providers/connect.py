@@ -17,7 +17,8 @@ from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.errors import key_refused
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PROVIDERS, Provider
-from agentcli.providers.retrying import RetryingModel, RetryPolicy, gate_for
+from agentcli.providers.retry_policy import RetryPolicy
+from agentcli.providers.retrying import RetryingModel, gate_for
 from agentcli.providers.sdk_import import embed, warm
 from agentcli.providers.settings import (
     BUILT_IN,

@@ -20,82 +20,30 @@ from typing import Any, Protocol
 from agentcli.core import event
 from agentcli.core.costs import money
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import OUTAGES, ModelError
+from agentcli.core.errors import ModelError
 from agentcli.core.event import seconds_left
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, Request, StreamEvent, UsageSeen
-from agentcli.core.setting import setting
 from agentcli.core.streams import closing
-from agentcli.core.text.ranges import Requests, Seconds
+from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.system.locked_file import FileLock
 
-OTHER_ATTEMPTS = 5
-"""Maximum requests for a fault that is no outage, such as a reply that violates the wire format: time alone does not cure it."""
-ASKED_JITTER = 0.1
-"""Maximum share of a requested wait that is added at random, so that waiting clients do not all return at the same moment."""
-BEGUN_ATTEMPTS = 5
-"""Maximum replies to one request that may begin and break off.
-
-Each is paid for, and the cause (a proxy, a size limit) may recur at the same place.
-"""
-UNSTARTED_PATIENCE = 3.0
-"""Seconds for which requests to a local server that does not run are repeated without a person to start it: it may be restarting."""
 HELD_AT_LEAST = 1.0
 """Seconds: a shorter wait at the rate gate is not announced."""
 HELD = "the provider has refused requests of this key"
-ASKED_AT_LEAST = 1.0
-"""Seconds: a shorter wait that a provider asks for is replaced by our own, which grows."""
-SHORT_PATIENCE = 30.0
-"""Seconds, as `patience`, if there is a substitute for the model."""
-JITTER = 0.25
-"""Maximum share of a wait that is taken off at random."""
-_MOST_DOUBLINGS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """`[retry]`: limits of retrying. Times in seconds; the wait doubles from `first` to `longest`."""
+class _Failures:
+    """Failed attempts at one request: their number, the time of the first, and the usage of each reply that had begun."""
 
-    patience: Seconds = setting(600.0, project="never")
-    """Limits on repeating requests that fail (overload, network, rate limits)."""
-    attempts: Requests = setting(0, project="never")
-    """Maximum, the first included; 0: by `patience`. A reply that has begun is asked for five times at most."""
-    first: Seconds = setting(0.5, project="never")
-    """The first wait; each further one is twice as long."""
-    longest: Seconds = setting(15.0, project="never")
-    """The longest wait."""
+    count: int = 0
+    since: float = 0.0
+    begun: tuple[Usage | None, ...] = ()
 
-    @property
-    def short(self) -> RetryPolicy:
-        """The policy if there is a substitute: a fallback model, or a snapshot made without a model."""
-        return replace(self, patience=min(self.patience, SHORT_PATIENCE))
-
-    @property
-    def unattended(self) -> RetryPolicy:
-        """The policy for a server that does not run, without a person to start it."""
-        return replace(self, patience=min(self.patience, UNSTARTED_PATIENCE))
-
-    def delay(
-        self, attempt: int, error: ModelError, chance: float, elapsed: float = 0.0, begun: int = 0
-    ) -> float | None:
-        """Return the seconds to wait after failed attempt number `attempt` (from 1), or None to give up.
-
-        `chance` is in [0, 1), `elapsed` the seconds since the first failure, `begun` the number of replies so far that
-        had begun.
-        """
-        most = self.attempts or (0 if error.cause in OUTAGES else OTHER_ATTEMPTS)
-        if not error.retryable or 0 < most <= attempt or begun >= BEGUN_ATTEMPTS:
-            return None
-        asked = error.retry_after or 0.0
-        wait = self._wait(attempt, asked, chance)
-        least = asked if asked >= ASKED_AT_LEAST else wait
-        return wait if elapsed + least <= self.patience else None
-
-    def _wait(self, attempt: int, asked: float, chance: float) -> float:
-        if asked >= ASKED_AT_LEAST:
-            return asked * (1 + ASKED_JITTER * chance)
-        growing = self.first * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS)
-        return max(asked, min(self.longest, growing) * (1 - JITTER * chance))
+    def with_one(self, now: float, *begun: Usage | None) -> _Failures:
+        """Return the failures with one more."""
+        return _Failures(self.count + 1, self.since if self.count else now, (*self.begun, *begun))
 
 
 class RetryingModel:
@@ -149,10 +97,8 @@ class RetryingModel:
 
     async def _attempts(self, request: Request, user: str) -> AsyncIterator[StreamEvent]:
         """Send requests until one is answered. Waits at the gate do not reduce the patience."""
-        attempt, failed_at = 0, 0.0
-        cut: list[Usage | None] = []
+        failures = _Failures()
         while True:
-            attempt += 1
             started, usage = False, None
             sent = self._clock()
             try:
@@ -165,27 +111,30 @@ class RetryingModel:
                         yield step
                 return
             except ModelError as error:
-                failed_at = self._clock() if attempt == 1 else failed_at
-                elapsed = self._clock() - failed_at
                 begun = started or error.begun or error.cause == "bad_reply"
-                cut += [usage] if begun else []
-                policy = self._policy.unattended if error.unstarted and not self._attended else self._policy
-                delay = policy.delay(attempt, error, self._chance(), elapsed, len(cut))
-                if delay is None or self._passes_on(error):
-                    raise self._last(error, attempt, elapsed, cut) from None
-                if error.cause == "rate_limit":
-                    self._gate.refused(error.retry_after or 0.0, self._clock() - sent)
-                slot = self._gate.take(user)
-                reason = error.brief
-            yield event.Retrying(attempt, delay, reason, max(0.0, policy.patience - elapsed))
-            await self._wait(delay)
-            if slot > delay:
-                failed_at += slot - delay
-                if slot - delay >= HELD_AT_LEAST:
-                    yield event.Waiting(slot - delay, HELD)
-                await self._wait(slot - delay)
+                failures = failures.with_one(self._clock(), *([usage] if begun else []))
+                retry = self._retry(error, failures, sent)
+                held = self._gate.take(user) - retry.delay
+            yield retry
+            await self._wait(retry.delay)
+            if held > 0:
+                failures = replace(failures, since=failures.since + held)
+                if held >= HELD_AT_LEAST:
+                    yield event.Waiting(held, HELD)
+                await self._wait(held)
             if started:
                 yield event.ReplyRestarted()
+
+    def _retry(self, error: ModelError, failures: _Failures, sent: float) -> event.Retrying:
+        """Return the wait before the next request, and tell the gate of a refusal. Raise the error if none is to follow."""
+        elapsed = self._clock() - failures.since
+        policy = self._policy.unattended if error.unstarted and not self._attended else self._policy
+        delay = policy.delay(failures.count, error, self._chance(), elapsed, len(failures.begun))
+        if delay is None or self._passes_on(error):
+            raise self._last(error, elapsed, failures) from None
+        if error.cause == "rate_limit":
+            self._gate.refused(error.retry_after or 0.0, self._clock() - sent)
+        return event.Retrying(failures.count, delay, error.brief, max(0.0, policy.patience - elapsed))
 
     async def prepare(self) -> None:
         """Let the wrapped model prepare before its first request."""
@@ -203,15 +152,16 @@ class RetryingModel:
         if close is not None:
             await close()
 
-    def _last(self, error: ModelError, attempts: int, elapsed: float, cut: Sequence[Usage | None]) -> ModelError:
+    def _last(self, error: ModelError, elapsed: float, failures: _Failures) -> ModelError:
         """Return the error to raise for good: the same, with the attempts if another request may help later."""
         if not error.retryable:
             return error
         patience = self._policy.patience
         if (error.retry_after or 0.0) > patience:
             tried = f"That is longer than retry.patience ({patience:g} s)."
-        elif attempts > 1:
-            tried = f"Gave up after {attempts} requests in {seconds_left(elapsed)}.{self._paid(cut, error)}"
+        elif failures.count > 1:
+            paid = self._paid(failures.begun, error)
+            tried = f"Gave up after {failures.count} requests in {seconds_left(elapsed)}.{paid}"
         else:
             return error
         return ModelError(

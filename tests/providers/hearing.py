@@ -23,7 +23,7 @@ from agentcli.core.model import (
 )
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
-from agentcli.providers.retrying import RetryPolicy
+from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.settings import BUILT_IN
 from tests.loopback import Loopback, Plan
 

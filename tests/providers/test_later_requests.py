@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.model import ContextEdits
-from agentcli.providers.retrying import RetryPolicy
+from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.scripted.model import say
 from tests.loopback import Bytes, Loopback, Plan, Raw, Refuse
 from tests.providers.hearing import BOTH, Heard, connected, hear, request

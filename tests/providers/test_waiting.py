@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.event import ReplyRestarted, Retrying
-from agentcli.providers.retrying import RetryPolicy
+from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.scripted.model import say
 from tests.clock import seconds_of
 from tests.loopback import Cut, Idle, Loopback
