@@ -10,8 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.readonly.option_grammar import fit
-from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.readonly.commands import fits_reading
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.system.programs import located
 
@@ -124,7 +123,7 @@ def _harmless_raised(arguments: Sequence[str]) -> bool:
 
 def only_reads(name: str, arguments: Sequence[str]) -> bool:
     """Return True if a command is known to only read."""
-    return name in READERS and not isinstance(fit(READERS[name], list(arguments)), str)
+    return fits_reading(name, (name, *arguments))
 
 
 def _is_administrative(name: str, workspace: Workspace) -> bool:

@@ -70,6 +70,8 @@ SERVICES = "commands the system's services"
         ("sudo rm x", ""),
         ("sudo /bin/cp a b", ""),
         ("sudo cat x", ""),
+        ("sudo find / -name x", ""),
+        ("sudo find / -delete", f"sudo {RAISED}"),
         ("sudo make", f"sudo {RAISED}"),
         ("sudo sed -i x y", f"sudo {RAISED}"),
         ("su", ""),
