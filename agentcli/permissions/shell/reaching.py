@@ -27,17 +27,18 @@ _STREAMS = re.compile(
 _WILD = re.compile(r"[*?\[]")
 _ELSEWHERE = word_set("docker podman kubectl nerdctl ssh lxc")
 """Programs whose inner commands run on other files: in a container, or on another machine."""
+_TOO_DEEP = "the command goes too deep to be followed"
 
 
 def reach(text: str, workspace: Workspace) -> str:
     """Return the reason why a line acts outside the workspace, or the empty string."""
     runs = runs_of(text, workspace)
     if runs is None:
-        return "the command goes too deep to be followed"
-    for run in runs:
-        if why := _reaches(run, workspace):
-            return why
-    return ""
+        return _TOO_DEEP
+    try:
+        return next(filter(None, (_reaches(run, workspace) for run in runs)), "")
+    except RecursionError:  # an expression of a script may be nested as deep as it is long
+        return _TOO_DEEP
 
 
 def _reaches(run: Run, workspace: Workspace) -> str:

@@ -108,6 +108,7 @@ def test_a_program_in_a_folder_of_administration_needs_no_entry_in_a_table(tmp_p
         "xargs " * 300 + "rm",
         "f() { f; f; rm -rf ~; }; f",
         "rm " + "{a,b}" * 400,
+        f"python3 -c 'import os; os.remove({'+'.join(['a'] * 1_500)})'",
     ],
 )
 def test_what_goes_too_deep_to_be_followed_asks(command: str) -> None:
