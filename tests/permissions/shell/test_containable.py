@@ -133,29 +133,6 @@ def test_what_only_reads_runs_as_a_line_that_reads(workspace: Workspace) -> None
         assert decided(command, workspace).why == "every command only reads inside the workspace"
 
 
-def test_without_undo_nothing_is_removed_or_replaced(workspace: Workspace) -> None:
-    bare = replace(workspace, undo=None)
-    assert decided("rm README.md", bare).why == "removes files, and nothing could put them back"
-    for command in ("cp README.md log.txt", "sed -i s/a/b/ README.md", "make > README.md"):
-        assert decided(command, bare).why == "replaces a file, and nothing could put it back"
-    for command in ("make", "make > new.txt", "cp README.md new.txt"):
-        assert decided(command, bare).decision == "allow"
-
-
-def test_a_workspace_with_more_files_than_undo_covers_asks_before_any_is_removed(workspace: Workspace) -> None:
-    entries = [
-        path
-        for path in workspace.cwd.rglob("*")
-        if COVER.skipped.isdisjoint(path.relative_to(workspace.cwd).parts[:-1])
-    ]
-    covered = sum(path.name not in COVER.skipped for path in entries)
-    enough = replace(workspace, undo=replace(COVER, files=covered + 10))
-    assert decided("rm README.md", enough).decision == "allow"
-    few = replace(workspace, undo=replace(COVER, files=5))
-    assert decided("rm README.md", few).why == "removes files, and the workspace is too large to be restored"
-    assert decided("make", few).decision == "allow"
-
-
 def test_without_a_sandbox_nothing_unknown_runs(workspace: Workspace) -> None:
     found = decided("make", replace(workspace, sandboxed=False))
     assert (found.decision, found.why) == ("ask", "make may change files")
