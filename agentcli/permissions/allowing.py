@@ -18,7 +18,7 @@ from agentcli.permissions.rules import (
 from agentcli.permissions.shell.assigned import Assignments, covers, split_pattern
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.covered import why_uncovered
-from agentcli.permissions.shell.effects import meanings
+from agentcli.permissions.shell.file_names import meanings
 from agentcli.permissions.shell.known_programs import bounded
 from agentcli.permissions.shell.parse import Command
 

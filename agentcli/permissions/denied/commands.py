@@ -17,11 +17,12 @@ from agentcli.permissions.readonly.option_grammar import Found, fit
 from agentcli.permissions.readonly.searches import search_of
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.rules import Rule, path_rule
+from agentcli.permissions.shell.always_asked import paths_in
+from agentcli.permissions.shell.changes import CHANGING
 from agentcli.permissions.shell.command_line import CommandLine
-from agentcli.permissions.shell.effects import CHANGING, meanings
+from agentcli.permissions.shell.file_names import meanings
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Part, runs
-from agentcli.permissions.shell.protected import paths_in
 
 _FOLDERS = 32
 """Largest number of folders that a command may be in; a line with more counts as one that may read anything."""

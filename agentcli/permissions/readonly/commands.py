@@ -21,7 +21,7 @@ from agentcli.permissions.readonly.fed import fed_command, fed_files
 from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
 from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
 from agentcli.permissions.readonly.table import READERS, SEARCHING, find_reads
-from agentcli.permissions.shell.effects import meanings
+from agentcli.permissions.shell.file_names import meanings
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Command
 from agentcli.system.programs import lies_in, located, path_outside, untrusted

@@ -22,9 +22,11 @@ from agentcli.permissions.readonly.commands import (
 )
 from agentcli.permissions.readonly.fed import fed_files
 from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.shell.always_asked import MOST_FOLDERS, destruction, folders_of, why_protected
 from agentcli.permissions.shell.assigned import Assignments, without_assignments
+from agentcli.permissions.shell.changes import CHANGING, changes_inside_all
 from agentcli.permissions.shell.consequences import named_consequence
-from agentcli.permissions.shell.effects import CHANGING, changes_inside_all, destruction, meanings
+from agentcli.permissions.shell.file_names import meanings
 from agentcli.permissions.shell.git_repositories import DISCARDING, git_placed, replaces_files
 from agentcli.permissions.shell.hiding import hides, may_run, spelled
 from agentcli.permissions.shell.known_programs import KNOWN, MOVES, WRAPPERS, is_interpreter, never_saved
@@ -38,7 +40,6 @@ from agentcli.permissions.shell.parse import (
     started,
     starts_in_background,
 )
-from agentcli.permissions.shell.protected import MOST_FOLDERS, folders_of, why_protected
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 
 if TYPE_CHECKING:

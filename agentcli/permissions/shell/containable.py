@@ -13,20 +13,21 @@ from agentcli.permissions.paths import Workspace, could_name_protected, judge_pa
 from agentcli.permissions.readonly.commands import Reader
 from agentcli.permissions.readonly.git_table import GIT_READERS
 from agentcli.permissions.readonly.option_grammar import fit
-from agentcli.permissions.shell.effects import CHANGING, changes_inside
-from agentcli.permissions.shell.git_repositories import git_placed, records_in_git
-from agentcli.permissions.shell.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
-from agentcli.permissions.shell.loopback import network_problem
-from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
-from agentcli.permissions.shell.private_tmp import TOP, seen_line
-from agentcli.permissions.shell.restorable import (
+from agentcli.permissions.shell.changes import (
+    CHANGING,
     all_restorable,
+    changes_inside,
     discarding_problem,
     in_tmp,
     loss,
     overwriting_problem,
     removal_problem,
 )
+from agentcli.permissions.shell.git_repositories import git_placed, records_in_git
+from agentcli.permissions.shell.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
+from agentcli.permissions.shell.loopback import network_problem
+from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
+from agentcli.permissions.shell.private_tmp import TOP, seen_line
 
 _OUTSIDE = word_set("""
 sudo doas su pkexec runuser systemctl service launchctl crontab at batch kill killall pkill skill reboot shutdown halt poweroff init

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.readonly.option_grammar import Shape, fit
-from agentcli.permissions.shell.effects import stays_inside
+from agentcli.permissions.shell.changes import stays_inside
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import UNKNOWN
 

@@ -11,7 +11,7 @@ import pytest
 from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
-from agentcli.permissions.shell.effects import meanings
+from agentcli.permissions.shell.file_names import meanings
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain

@@ -1,126 +1,150 @@
-"""Effects of a command on files, by its options and operands: whether it changes only the workspace, and whether it can only destroy.
+"""Lines that must ask in every mode: they may show or change a protected file, or can only destroy.
 
-File names take the place of patterns first, as the shell finds them. Only destruction are the removal of whole important
-trees, overwritten disks and fork bombs.
+Destruction is the removal of a whole important tree, an overwritten disk, or a fork bomb.
 """
 
 from __future__ import annotations
 
-import fnmatch
-import glob
-import itertools
 import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, impossible, judge_path, resolved
-from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
-from agentcli.permissions.shell.known_programs import SHELLS, word_set
-from agentcli.permissions.shell.parse import PLACE, UNKNOWN, Command, Part, contents, runs
+from agentcli.permissions.paths import (
+    Workspace,
+    could_name_protected,
+    impossible,
+    judge_entry,
+    judge_path,
+    names_protected,
+    resolved,
+)
+from agentcli.permissions.readonly.commands import Reader, Reading, fits_reading, shows_no_content
+from agentcli.permissions.shell.known_programs import SHELLS, is_interpreter, word_set
+from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, runs
+from agentcli.permissions.shell.values import BELOW, spread
 
-MOST = 500
-"""Largest number of file names that the patterns of a line may match; a line with more asks."""
-_TOO_MANY = "names too many files to be looked at first"
+_READING = word_set("""
+ls dir cat tac nl head tail wc stat du df realpath readlink strings od hexdump cksum sum md5sum sha1sum sha224sum sha256sum
+sha384sum sha512sum b2sum shasum grep egrep fgrep rg cut tr comm join paste column fold fmt expand unexpand rev diff cmp jq basename
+dirname echo printf test which type
+""")
+"""Programs that write no file, whatever their options: a protected name among their words is only read."""
 
+_READING_GIT = word_set("add commit diff log show blame status grep ls-files check-ignore")
+"""Commands of git that change no file of the workspace, whatever their options."""
 
-def meanings(command: Command, folders: Sequence[Path], workspace: Workspace) -> list[tuple[str, ...]] | str:
-    """Return the words of a command as it may run: with file names in place of patterns, once for each round of its loop.
-
-    If they cannot be determined, return the reason. A pattern that matches no file stays unchanged.
-    """
-    values = [""]
-    if command.loop:
-        found = _expanded(command.loop.words, command.loop.globs, folders, workspace)
-        if isinstance(found, str):
-            return found
-        values = list(dict.fromkeys(found))
-    rounds: list[tuple[str, ...]] = []
-    globs = command.globs or ("",) * len(command.words)
-    words = _expanded(command.words, globs, folders, workspace)
-    if isinstance(words, str):
-        return words
-    for value in values:
-        rounds.append(tuple(word.replace(PLACE, value) for word in words))
-    return rounds
-
-
-def _expanded(
-    words: Sequence[str], globs: Sequence[str], folders: Sequence[Path], workspace: Workspace
-) -> list[str] | str:
-    expanded: list[str] = []
-    for word, pattern in zip(words, globs, strict=True):
-        if not pattern:
-            expanded.append(word)
-            continue
-        # In older shells `.?` and `..*` match the parent folder as well.
-        if any(
-            part.startswith(".") and {"*", "?", "["} & set(part) and fnmatch.fnmatchcase("..", part)
-            for part in word.split("/")
-        ):
-            return "uses a wildcard for hidden names"
-        top = _folder_before(word)
-        if top and any(judge_path(top, workspace, write=False, cwd=folder).verdict != "free" for folder in folders):
-            return f"{top} is outside the workspace"
-        fitting = (found for folder in folders for found in glob.iglob(pattern, root_dir=folder))
-        names = list(dict.fromkeys(itertools.islice(fitting, MOST + 1)))
-        expanded += names or [word]
-        if len(expanded) > MOST:
-            return _TOO_MANY
-    return expanded
+MOST_FOLDERS = 8
+"""Largest number of folders in which the commands of a line are looked at."""
+_IN_SCRIPTS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+]+")
+_PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|cwd|fd)(?:/|\Z)")
 
 
-def _folder_before(word: str) -> str:
-    """Return the folder that a pattern looks in: all before its first component with a wildcard."""
-    parts = list(itertools.takewhile(lambda part: not {"*", "?"} & set(part), word.split("/")))
-    return "/".join(parts) or ("/" if word.startswith("/") else "")
+def why_protected(
+    text: str, readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace, reader: Reader
+) -> str:
+    """Return the reason why the line must ask in every mode, or the empty string. `readings` is empty if the line is not understood."""
+    if readings and not any(reading.why for reading in readings):
+        return ""
+    for reading in readings:
+        if reading.protected:
+            return reading.why
+    folders, feeds = folders_of(parts, workspace), _feeds(text, parts)
+    for part in parts:
+        if why := _part_protected(part, folders, workspace, reader, feeds=feeds):
+            return why
+    return ""
 
 
-_SED_SCRIPTS = "-nErsuiz -e:sed --expression=sed --in-place --quiet --silent --regexp-extended --sandbox --posix"
-_SED = "-nErsuiz --in-place --quiet --silent --regexp-extended --sandbox --posix"
-
-CHANGING: dict[str, tuple[Shape, ...]] = {
-    "mkdir": (Shape("-pv -m:word --parents --verbose --mode=word", "path path*"),),
-    "touch": (Shape("-acm -d:text -t:word --no-create --date=text", "path path*"),),
-    "rmdir": (Shape("-pv --parents --verbose --ignore-fail-on-non-empty", "path path*"),),
-    "cp": (
-        Shape(
-            "-aRrpfinuvTd --recursive --force --no-clobber --update --verbose --archive --parents", "path path path*"
-        ),
-    ),
-    "mv": (Shape("-finuvT --force --no-clobber --update --verbose", "path path path*"),),
-    "chmod": (Shape("-v --verbose", "word path path*"),),
-    "sed": (Shape(_SED_SCRIPTS, "path path*", needs="-e --expression"), Shape(_SED, "sed path path*")),
-}
-"""Commands that change only files of their operands. None of them removes anything but a file in its way."""
+def _feeds(text: str, parts: Sequence[Part]) -> bool:
+    """Return True if a command may take the names that another one prints, and read those files."""
+    if not all(piece.known for part in parts for piece in part.words):
+        return True
+    if "|" not in text.replace("||", ""):
+        return False
+    commands = ([piece.text for piece in part.words] for part in parts)
+    return not all(words and (fits_reading(words[0], words) or shows_no_content(words)) for words in commands)
 
 
-def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a command of a plain line changes only files inside the workspace, in every round of its loop.
-
-    File names replace its patterns; `folders` are the folders that it may run in.
-    """
-    rounds = meanings(command, folders, workspace)
-    return not isinstance(rounds, str) and all(changes_inside(words, folders, workspace) for words in rounds)
-
-
-def changes_inside(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a command, run in any of `folders`, is known to change only files inside the workspace."""
-    name, *arguments = words
-    if name == "sed" and "" in arguments[:2]:
-        arguments.remove("")  # `sed -i ''` as on macOS; elsewhere '' is an empty script, and the script names no file
-    fitting = fit(CHANGING[name], arguments) if name in CHANGING else ""
-    return not isinstance(fitting, str) and stays_inside(fitting[1], folders, workspace, write=True)
+def folders_of(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
+    """Return the folders that the commands of a line may run in: each `cd` may fail."""
+    folders = [workspace.cwd]
+    for part in parts:
+        values = [piece.text for piece in part.words if piece.known and not piece.text.startswith("-")]
+        if len(values) == 2 and values[0] in ("cd", "pushd") and not impossible(values[1]):
+            target = values[1].replace("$HOME", str(workspace.home))
+            target = str(workspace.home) + target[1:] if target == "~" or target.startswith("~/") else target
+            folders += [folder / target for folder in folders]
+    return list(dict.fromkeys(folders))[:MOST_FOLDERS]
 
 
-def stays_inside(found: Found, folders: Sequence[Path], workspace: Workspace, *, write: bool) -> bool:
-    """Return True if all paths among the arguments lie in the workspace, as seen from each of the folders."""
-    values = [value for kind, value in found if kind in ("path", "rev")]
-    return all(
-        judge_path(value, workspace, write=write, cwd=folder).verdict == "free"
-        for value in values
-        for folder in folders
+def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, *, feeds: bool) -> str:
+    values = [piece.text for piece in part.words]
+    entries = bool(values) and shows_no_content(values)
+    words = () if entries and not feeds else part.words[1:]
+    for piece in (*words, *part.reads, *part.writes):
+        if piece.loose and _could_stand_for_protected(piece.text):
+            return f"{piece.text} may match a protected file"
+    alone = len(folders) == 1 and not part.writes and not part.reads
+    if values and not entries and alone and all(piece.known for piece in part.words):
+        ((reading, _),) = reader.in_turn((Command(tuple(values), "", True),))
+        if not reading.why or reading.protected:
+            return reading.why
+    name = os.path.basename(values[0]) if values else ""
+    reads = (
+        name in _READING or (name == "git" and values[1:2] and values[1] in _READING_GIT) or fits_reading(name, values)
     )
+    targets = [(piece.text, not reads) for piece in words] + [(piece.text, True) for piece in part.writes]
+    if entries and not feeds and (why := _entry_protected(values, folders, workspace)):
+        return why
+    for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
+        for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
+            for folder in folders:
+                if why := _word_protected(candidate, write, folder, workspace):
+                    return why
+    return ""
+
+
+def _entry_protected(values: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why a command that shows no content must ask for a name that it shows."""
+    named = (word for word in values[1:] if not word.startswith("-"))
+    shown = (judge_entry(word, workspace, cwd=folder) for word in named for folder in folders)
+    return next((verdict.why for verdict in shown if verdict.verdict == "protected"), "")
+
+
+def _could_stand_for_protected(text: str) -> bool:
+    """Return True if the shell may put a protected name in place of a word with wildcards or braces."""
+    words = spread((text,))
+    if any(BELOW in word for word in words):
+        return True
+    return any(could_name_protected(word) or (len(words) > 1 and names_protected(word, write=True)) for word in words)
+
+
+def _quoted_in(name: str, word: str) -> Iterator[str]:
+    """Yield the words that a script for an interpreter may name: `python -c 'open(".env")'`."""
+    if is_interpreter(name):
+        yield from (token for token in _IN_SCRIPTS.split(word) if token and token != word)
+
+
+def paths_in(word: str) -> Iterator[str]:
+    """Yield the paths that a word of an unknown command may name: the word, or its part after `=`, `:`, `@` or an option's letter."""
+    forms = [word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")]
+    if len(word) > 2 and word[0] == "-" and word[1] != "-":
+        forms.append(word[2:])
+    return (form for form in dict.fromkeys(forms) if form and len(form) < 4096 and "\n" not in form)
+
+
+def _word_protected(text: str, write: bool, folder: Path, workspace: Workspace) -> str:
+    if named := names_protected(text, write=write):
+        return f"{named} is protected"
+    if UNKNOWN in text or text.startswith("-"):
+        return ""
+    verdict = judge_path(text, workspace, write=write, cwd=folder)
+    secret = verdict.verdict == "refused" and _PROCESS_SECRETS.match(os.path.normpath(folder / text))
+    return verdict.why if secret or verdict.verdict == "protected" else ""
+
+
+# Destruction
 
 
 _FORMATTING = re.compile(r"mkfs(?:\..*)?|mke2fs|mkswap|mkdosfs|mkntfs|newfs(?:_.*)?|wipefs|blkdiscard")

@@ -1,4 +1,4 @@
-"""Files that a command in the sandbox may remove or replace: undo could restore their content, or nothing of value is lost."""
+"""Changes of files by a command: whether they stay in the workspace, and whether undo could restore what they remove or replace."""
 
 from __future__ import annotations
 
@@ -9,15 +9,62 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from agentcli.permissions.paths import UndoCover, Workspace, names_protected
+from agentcli.permissions.paths import UndoCover, Workspace, judge_path, names_protected
+from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
+from agentcli.permissions.shell.file_names import meanings
 from agentcli.permissions.shell.known_programs import word_set
-from agentcli.permissions.shell.parse import UNKNOWN, Part
+from agentcli.permissions.shell.parse import UNKNOWN, Command, Part
 
+_SED_SCRIPTS = "-nErsuiz -e:sed --expression=sed --in-place --quiet --silent --regexp-extended --sandbox --posix"
+_SED = "-nErsuiz --in-place --quiet --silent --regexp-extended --sandbox --posix"
+
+CHANGING: dict[str, tuple[Shape, ...]] = {
+    "mkdir": (Shape("-pv -m:word --parents --verbose --mode=word", "path path*"),),
+    "touch": (Shape("-acm -d:text -t:word --no-create --date=text", "path path*"),),
+    "rmdir": (Shape("-pv --parents --verbose --ignore-fail-on-non-empty", "path path*"),),
+    "cp": (
+        Shape(
+            "-aRrpfinuvTd --recursive --force --no-clobber --update --verbose --archive --parents", "path path path*"
+        ),
+    ),
+    "mv": (Shape("-finuvT --force --no-clobber --update --verbose", "path path path*"),),
+    "chmod": (Shape("-v --verbose", "word path path*"),),
+    "sed": (Shape(_SED_SCRIPTS, "path path*", needs="-e --expression"), Shape(_SED, "sed path path*")),
+}
+"""Commands that change only files of their operands. None of them removes anything but a file in its way."""
 _GONE_FOR_GOOD = word_set("shred srm wipe")
 _REMOVING = word_set("rm unlink trash rimraf")
 _DISCARDING = word_set("rsync truncate")
 _CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
 """Folders whose content programs make again."""
+
+
+def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if a command of a plain line changes only files inside the workspace, in every round of its loop.
+
+    File names replace its patterns; `folders` are the folders that it may run in.
+    """
+    rounds = meanings(command, folders, workspace)
+    return not isinstance(rounds, str) and all(changes_inside(words, folders, workspace) for words in rounds)
+
+
+def changes_inside(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if a command, run in any of `folders`, is known to change only files inside the workspace."""
+    name, *arguments = words
+    if name == "sed" and "" in arguments[:2]:
+        arguments.remove("")  # `sed -i ''` as on macOS; elsewhere '' is an empty script, and the script names no file
+    fitting = fit(CHANGING[name], arguments) if name in CHANGING else ""
+    return not isinstance(fitting, str) and stays_inside(fitting[1], folders, workspace, write=True)
+
+
+def stays_inside(found: Found, folders: Sequence[Path], workspace: Workspace, *, write: bool) -> bool:
+    """Return True if all paths among the arguments lie in the workspace, as seen from each of the folders."""
+    values = [value for kind, value in found if kind in ("path", "rev")]
+    return all(
+        judge_path(value, workspace, write=write, cwd=folder).verdict == "free"
+        for value in values
+        for folder in folders
+    )
 
 
 def removal_problem(

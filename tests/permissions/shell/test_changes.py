@@ -1,4 +1,4 @@
-"""Files that a command in the sandbox removes or replaces, beside what undo could restore."""
+"""Changes of files by commands in the sandbox, beside what undo could restore."""
 
 from __future__ import annotations
 
