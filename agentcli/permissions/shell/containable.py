@@ -275,7 +275,7 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
 
 def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> str:
     """Return the reason to ask about a word of a command: it names something outside the workspace, or a protected file."""
-    for form in {word, word.partition("=")[2]}:
+    for form in (word, word.partition("=")[2]):
         if not form or UNKNOWN in form or STREAMS.fullmatch(form) or any(map(str.isspace, form)):
             continue
         if len(form) >= _LONGEST_PATH:

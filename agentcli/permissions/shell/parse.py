@@ -380,7 +380,7 @@ def _look_inside(part: Part, parts: list[Part], depth: int, completions: bool) -
         if depth == 0:
             return False
         joined = word.text[2:] if word.text.startswith("-") else ""
-        for script in {word.text, word.text.partition("=")[2].lstrip("!"), joined} - {""}:
+        for script in filter(None, dict.fromkeys((word.text, word.text.partition("=")[2].lstrip("!"), joined))):
             whole = _look(script, parts, depth - 1, completions) and whole
     evaluated = " ".join(word.text for word in part.words[1:])
     if part.words[0].text == "eval" and depth:

@@ -252,7 +252,7 @@ def _git_options(arguments: Sequence[str]) -> tuple[list[str], str, list[str]]:
 
 def _lost(verb: str, word: str, folders: Sequence[Path], workspace: Workspace, *, follows: bool) -> str:
     """Return the reason why a word, or any word that it may split into, names neither workspace nor temporary files; else the empty string."""
-    words = {word, *word.split()} if any(map(str.isspace, word)) else {word}
+    words = (word, *word.split()) if any(map(str.isspace, word)) else (word,)
     return next((why for one in words if (why := _one_lost(verb, one, folders, workspace, follows))), "")
 
 
@@ -309,7 +309,7 @@ def _whole_place(arguments: Sequence[str], run: Run, workspace: Workspace) -> st
     homes = (resolved(workspace.home), Path("/"), *(root.parent for root in workspace.resolved_roots))
     contained = os.path.basename(run.words[0]) in _ELSEWHERE
     for word in arguments:
-        for form in _mounted(word) if contained else {word, word.partition(":")[0]} - {"-"}:
+        for form in _mounted(word) if contained else (word, word.partition(":")[0]):
             text = form.rstrip("*").rstrip("/") or ("/" if form.startswith("/") else "")
             if not text or UNKNOWN in text or not text.startswith(("/", "~", "..")) or impossible(text):
                 continue

@@ -11,7 +11,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.consequences import is_cautious, named_consequence
 from agentcli.permissions.shell.loopback import network_problem, ports_asked
 from agentcli.permissions.shell.moves import first_move, folder_after
-from agentcli.permissions.shell.parse import UNKNOWN
+from agentcli.permissions.shell.parse import UNKNOWN, contents
 
 
 @pytest.mark.parametrize(
@@ -151,3 +151,9 @@ def test_a_line_ends_in_a_folder_if_that_is_certain(
 )
 def test_paths_are_looked_for_in_one_line_that_is_no_longer_than_a_path(text: str, found: bool) -> None:
     assert ("src/a.py" in set(paths_named(text))) is found
+
+
+def test_the_commands_of_a_word_are_found_in_the_same_order_in_every_process() -> None:
+    parts, _ = contents("alias a='rm -rf x' b='ls -l'")
+    found = [" ".join(piece.text for piece in part.words) for part in parts]
+    assert found == ["alias a=rm -rf x b=ls -l", "-rf x", "rm -rf x", "-l", "ls -l"]
