@@ -77,7 +77,7 @@ MORE_THAN_NOTHING = {
     "context.tokens.estimators.Shannon.per_message": 5.5,
     "context.view.Block.compactable": True,
     "permissions.facts.CallFacts.changes": True,
-    "permissions.denied.commands.GitVerdict.masked": True,
+    "permissions.denied.git_verdicts.GitVerdict.masked": True,
     "permissions.denied.files.Held.known": True,
     "permissions.denied.files.Hidden.complete": True,
     "permissions.paths.CommandLimits.characters": 10_000,
