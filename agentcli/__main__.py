@@ -14,15 +14,6 @@ from typing import Any, NoReturn, TextIO
 from agentcli import __version__
 
 
-def process(run: Callable[[], int] | None = None) -> NoReturn:
-    """Run `main` (or another function) as this whole process, and exit with the code that it returns."""
-    ended: list[int] = []
-    # Registered first, so that it runs last, after everything that has to be cleaned up.
-    atexit.register(_exit, ended)
-    ended.append((run or main)())
-    sys.exit(ended[0])
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with these arguments (default: the command line's) and return its exit code."""
     closed = _open_what_is_closed()
@@ -65,6 +56,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"agentcli: {_CUT_OFF} Delete the __pycache__ folders in {where}, and try again.", file=sys.stderr)
         return 1
     return code
+
+
+def process(run: Callable[[], int] = main) -> NoReturn:
+    """Run `main` (or another function) as this whole process, and exit with the code that it returns."""
+    ended: list[int] = []
+    # Registered first, so that it runs last, after everything that has to be cleaned up.
+    atexit.register(_exit, ended)
+    ended.append(run())
+    sys.exit(ended[0])
 
 
 _CUT_OFF = (

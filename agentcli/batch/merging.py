@@ -65,7 +65,7 @@ def merge(
 
 
 def _changes(batch: Batch, ids: Collection[str]) -> tuple[str, Mapping[str, str]]:
-    """Return the repository of the tasks, and the commits of those that passed and changed something. Raise InputError like `merge`."""
+    """Return the tasks' repository, and the commit of each task that passed and changed files. Raise InputError like `merge`."""
     wanted = [id for id in batch.tasks if not ids or id in ids]
     passed = {
         id: batch.states[id].newest.commit for id in wanted if id in batch.states and batch.states[id].state == "passed"

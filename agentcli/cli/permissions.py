@@ -94,7 +94,7 @@ def explain(
 
 
 def _rules(policy: WorkspacePolicy) -> Rules:
-    """Return the rules in force, with those that flags allow for a time."""
+    """Return the rules in force, including the timed rules of flags."""
     from agentcli.permissions.rules import Rules
 
     given = Rules(allow=tuple(each.rule for each in policy.timed.rules) if policy.timed is not None else ())

@@ -159,7 +159,7 @@ _HOOKS = {
     "checkout": frozenset({"post-checkout"}),
     "switch": frozenset({"post-checkout"}),
 }
-"""Hooks that a command of git runs, beside those of every command that changes references or the index."""
+"""Hooks that each git command runs, in addition to the hooks of every command that changes references or the index."""
 _ALWAYS = frozenset({"reference-transaction", "post-index-change"})
 _SIGNING = word_set("commit merge rebase cherry-pick revert tag")
 

@@ -173,13 +173,13 @@ def _move(row: int, to: int) -> str:
 
 
 def _shiftable(old: Sequence[str], new: Sequence[str], room: int) -> int:
-    """Return the number of lowest lines to shift rather than write again. All of them must fit into `room` rows, or those of the old lines."""
+    """Return how many of the lowest lines to shift instead of rewriting them. They must fit into `room` rows or the rows of the old lines."""
     same, more = _stays(old, new), len(new) - len(old)
     return same if more and more + same <= max(room, len(old)) else 0
 
 
 def _rewritten(old: Sequence[str], new: Sequence[str], whole: range, shifted: int, row: int, to: int) -> list[str]:
-    """Turn lines into others: those of `whole` are written whole, the `shifted` lowest ones are shifted. The cursor goes from `row` to the row `to`."""
+    """Replace lines: rewrite those in `whole`, shift the `shifted` lowest ones, and move the cursor from row `row` to row `to`."""
     more, parts = len(new) - len(old), list[str]()
     top = min(len(old), len(new)) - shifted
     for n, line in enumerate(new):
