@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
@@ -25,17 +25,31 @@ class Diff:
     deletions: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Lines `i1` to `i2` of the old text and `j1` to `j2` of the new one, which are equal, or replace each other."""
+
+    equal: bool
+    i1: int
+    i2: int
+    j1: int
+    j2: int
+
+    def head(self) -> _Piece:
+        """Return the first lines of equal ones, which follow a change."""
+        size = min(_CONTEXT, self.i2 - self.i1)
+        return _Piece(True, self.i1, self.i1 + size, self.j1, self.j1 + size)
+
+    def tail(self) -> _Piece:
+        """Return the last lines of equal ones, which precede a change."""
+        size = min(_CONTEXT, self.i2 - self.i1)
+        return _Piece(True, self.i2 - size, self.i2, self.j2 - size, self.j2)
+
+
 def unified(before: str, after: str, label: str, created: bool = False) -> Diff:
     """Compare two texts; all line endings count as `\\n`."""
     old, new = _lines(before), _lines(after)
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
-    middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
-    if len(middle_old) + len(middle_new) > _PATIENCE:
-        hunks = _replaced(old, new, start, end)
-    else:
-        lead, trail = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
-        hunks = _compared(old[lead : len(old) - trail], new[lead : len(new) - trail], lead)
+    hunks = [line for group in _grouped(_pieces(old, new)) for line in _hunk(group, old, new)]
     if not hunks:
         return Diff("", 0, 0)
     label = safe_line(label)  # a name with a newline in it must not look like lines of the file
@@ -52,29 +66,53 @@ def changed_ranges(diff: Diff) -> list[tuple[int, int]]:
     return [(first, first + count - 1) for first, count in spans if count]
 
 
-def _compared(old: Sequence[str], new: Sequence[str], skipped: int) -> list[str]:
-    hunks: list[str] = []
-    for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_CONTEXT):
-        first, last = group[0], group[-1]
-        hunks.append(_head(first[1] + skipped, last[2] + skipped, first[3] + skipped, last[4] + skipped))
-        for tag, i1, i2, j1, j2 in group:
-            if tag == "equal":
-                hunks += [f" {line}" for line in old[i1:i2]]
-            else:
-                hunks += [f"-{line}" for line in old[i1:i2]]
-                hunks += [f"+{line}" for line in new[j1:j2]]
-    return _with_end_marks(hunks)
+def _pieces(old: Sequence[str], new: Sequence[str]) -> list[_Piece]:
+    """Align two texts: their equal ends are one piece each, and only what lies between them is compared.
 
-
-def _replaced(old: Sequence[str], new: Sequence[str], start: int, end: int) -> list[str]:
-    lead, trail = max(0, start - _CONTEXT), min(end, _CONTEXT)
+    The ends stay aligned as they are. A comparison that saw a part of them could align them otherwise, and the changes that it then
+    found would lie where their context was cut off.
+    """
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
     stop_old, stop_new = len(old) - end, len(new) - end
-    hunks = [_head(lead, stop_old + trail, lead, stop_new + trail)]
-    hunks += [f" {line}" for line in old[lead:start]]
-    hunks += [f"-{line}" for line in old[start:stop_old]]
-    hunks += [f"+{line}" for line in new[start:stop_new]]
-    hunks += [f" {line}" for line in old[stop_old : stop_old + trail]]
-    return _with_end_marks(hunks)
+    pieces = [_Piece(True, 0, start, 0, start)]
+    if stop_old - start + stop_new - start > _PATIENCE:
+        pieces.append(_Piece(False, start, stop_old, start, stop_new))
+    else:
+        compared = difflib.SequenceMatcher(None, old[start:stop_old], new[start:stop_new], autojunk=False)
+        for tag, i1, i2, j1, j2 in compared.get_opcodes():
+            pieces.append(_Piece(tag == "equal", i1 + start, i2 + start, j1 + start, j2 + start))
+    pieces.append(_Piece(True, stop_old, len(old), stop_new, len(new)))
+    return pieces
+
+
+def _grouped(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
+    """Yield the pieces of each hunk: changes with at most `_CONTEXT` equal lines before and after them."""
+    group: list[_Piece] = []
+    changed = False
+    for piece in pieces:
+        if not piece.equal or (changed and piece.i2 - piece.i1 <= 2 * _CONTEXT):
+            group.append(piece)
+            changed = True
+        else:
+            if changed:
+                yield [*group, piece.head()]
+            group, changed = [piece.tail()], False
+    if changed:
+        last = group.pop()
+        yield [*group, last.head() if last.equal else last]
+
+
+def _hunk(group: Sequence[_Piece], old: Sequence[str], new: Sequence[str]) -> list[str]:
+    first, last = group[0], group[-1]
+    lines = [f"@@ -{_range(first.i1, last.i2)} +{_range(first.j1, last.j2)} @@"]
+    for piece in group:
+        if piece.equal:
+            lines += [f" {line}" for line in old[piece.i1 : piece.i2]]
+        else:
+            lines += [f"-{line}" for line in old[piece.i1 : piece.i2]]
+            lines += [f"+{line}" for line in new[piece.j1 : piece.j2]]
+    return _with_end_marks(lines)
 
 
 def _largest(lines: list[str]) -> list[str]:
@@ -85,10 +123,6 @@ def _largest(lines: list[str]) -> list[str]:
         if size > _LARGEST:
             return [*lines[:n], f"\\ {len(lines) - n:,} more lines of this diff are left out"]
     return lines
-
-
-def _head(i1: int, i2: int, j1: int, j2: int) -> str:
-    return f"@@ -{_range(i1, i2)} +{_range(j1, j2)} @@"
 
 
 def _range(start: int, stop: int) -> str:

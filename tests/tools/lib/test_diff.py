@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agentcli.tools.lib.diff import unified
@@ -15,8 +15,13 @@ from agentcli.tools.lib.diff import unified
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "-", "+ x"]), max_size=25)
 
 
+# Equal lines on both sides of the change, which another alignment would find elsewhere; the last line has no newline.
+MOVED = (list("aaaaaaab"), list("aaabaaab"), (False, False))
+
+
 @pytest.mark.skipif(not shutil.which("patch"), reason="patch is not installed")
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(*MOVED)
 @given(before=LINES, after=LINES, ends=st.tuples(st.booleans(), st.booleans()))
 def test_a_diff_applied_gives_the_new_text(
     tmp_path_factory: pytest.TempPathFactory, before: list[str], after: list[str], ends: tuple[bool, bool]
