@@ -12,8 +12,10 @@ from types import FrameType
 import pytest
 from hypothesis import settings
 
-# How long an example takes depends on what else the machine does.
-settings.register_profile("agentcli", deadline=None)
+# How long an example takes depends on what else the machine does. A run repeats the examples of the run before;
+# `--hypothesis-profile=search` looks for new ones, and prints the seed of what it finds.
+settings.register_profile("agentcli", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, derandomize=False, print_blob=True)
 settings.load_profile("agentcli")
 
 # What git knows about this machine's user decides nothing here: there is no name, and none is guessed from the host's.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,6 +31,15 @@ def test_the_code_passes(check: list[str]) -> None:
     tool = Path(sys.executable).parent / check[0]
     done = subprocess.run([tool, *check[1:]], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_plain_run_tries_the_same_examples_each_time(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--hypothesis-profile") is None:
+        assert settings().derandomize
+    for file in (ROOT / "tests").rglob("*.py"):
+        # The module's own functions share one state, which the order of the tests sets.
+        shared = re.findall(r"\brandom\.(?:seed|random|sample|choice|choices|shuffle|rand\w+)\(", file.read_text())
+        assert file.name == "link_swap.py" or not shared, f"{file} uses {shared}: use random.Random(SEED)"
 
 
 @pytest.mark.slow

@@ -65,12 +65,12 @@ def test_fifteen_points_less_in_forty_pairs_are_a_difference_and_three_points_ar
 
 
 def test_of_pairs_that_do_not_differ_one_in_twenty_is_called_different() -> None:
-    random.seed(7)
+    dice = random.Random(7)
     called = 0
     for _ in range(2000):
         # A third of the tasks is hard, and passes and failures come in pairs by their task.
         rates = [0.3 if number % 3 == 0 else 0.9 for number in range(40)]
-        before, after = ([random.random() < rate for rate in rates] for _ in range(2))
+        before, after = ([dice.random() < rate for rate in rates] for _ in range(2))
         pairs = list(zip(before, after, strict=True))
         counts = [pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False))]
         called += paired(*counts).shown
