@@ -178,6 +178,7 @@ PARSING = (
     "agentcli.app.options",
     "agentcli.manual",
     "agentcli.system.paths",
+    "agentcli.system.probe",
     "agentcli.ui.render",
 )
 NAMES = (

@@ -49,6 +49,7 @@ from agentcli.agent.ports import Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import InputError
 from agentcli.core.tasks import run_beside
+from agentcli.system import probe
 
 SESSIONS = 20
 """Largest number of open sessions of one connection."""
@@ -303,7 +304,7 @@ def folder(path: str) -> Path:
     """Return a folder that a client names. Raise RequestError if it is not absolute or does not exist."""
     if not path.startswith("/") or "\0" in path:
         raise RequestError(INVALID_PARAMS, f"{path!r} is not an absolute path.")
-    if not Path(path).is_dir():
+    if not probe.is_dir(Path(path)):
         raise RequestError(INVALID_PARAMS, f"{path} is not a folder.")
     return Path(path)
 

@@ -18,6 +18,7 @@ from agentcli.core.tool import Traits
 from agentcli.permissions.denied.files import denial_of, reading_denials
 from agentcli.project.instructions import Instructions, beneath
 from agentcli.project.places import folders
+from agentcli.system import probe
 
 FILES = 3
 """Instruction files that one result brings at most."""
@@ -158,7 +159,7 @@ def folders_to(path: Path, cwd: Path, roots: Sequence[Path]) -> Iterator[tuple[P
     """
     from agentcli.tools.lib.gitignore import is_ignored
 
-    place = path if path.is_dir() else path.parent
+    place = path if probe.is_dir(path) else path.parent
     root = max((root for root in roots if place.is_relative_to(root)), key=lambda it: len(it.parts), default=None)
     if root is None:
         return

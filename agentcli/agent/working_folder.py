@@ -13,6 +13,7 @@ from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Body, Settings
 from agentcli.core.tool import Tool
 from agentcli.permissions.paths import Workspace, resolved
+from agentcli.system import probe
 
 MOVED = "[commands of your next replies start in {folder}]"
 BACK = "[the next command starts in {folder} again]"
@@ -46,7 +47,7 @@ class WorkingFolder:
         from agentcli.permissions.shell.moves import first_move
 
         target = first_move(str(call.input.get(tool.traits.subject, "")))
-        return None if target and not (now / target).is_dir() and (own / target).is_dir() else now
+        return None if target and not probe.is_dir(now / target) and probe.is_dir(own / target) else now
 
     def moved(self, call: Call, result: ToolResult) -> str:
         """Move with a command that has run; return the note about it for the model, empty if there is none."""
@@ -68,7 +69,7 @@ class WorkingFolder:
     def _holds(self, folder: Path) -> bool:
         there = resolved(folder)
         roots = self._workspace.resolved_roots
-        return folder.is_dir() and any(there.is_relative_to(root) for root in roots)
+        return probe.is_dir(folder) and any(there.is_relative_to(root) for root in roots)
 
     def _name(self, folder: Path) -> str:
         own = self._workspace.cwd

@@ -36,6 +36,7 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
+from agentcli.system import probe
 from agentcli.system.installing import install, install_extra
 
 NEWEST_SESSIONS = 100
@@ -185,7 +186,7 @@ def _capabilities(program: Program) -> Iterator[Finding]:
 def _folders(program: Program) -> Iterator[Finding]:
     for kind in ("config", "data", "state", "cache"):
         path: Path = getattr(program.dirs, kind)
-        existing = next(folder for folder in (path, *path.parents) if folder.exists())
+        existing = next(folder for folder in (path, *path.parents) if probe.exists(folder))
         ok = os.access(existing, os.W_OK)
         yield Finding(f"{kind} folder", ok, str(path) if ok else f"can't write to {existing}", needed=True)
 
@@ -246,7 +247,7 @@ def _editors() -> Finding:
 def _own_program() -> str:
     """Return the command line that starts `acp` with this program."""
     beside = Path(sys.executable).with_name("agentcli")
-    return f"{beside} acp" if beside.exists() else f"{sys.executable} -m agentcli acp"
+    return f"{beside} acp" if probe.exists(beside) else f"{sys.executable} -m agentcli acp"
 
 
 def _sessions(program: Program, reading: Reading) -> Iterator[Finding]:

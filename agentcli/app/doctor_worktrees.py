@@ -14,15 +14,16 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.project import main_worktree, project_id, read_common
+from agentcli.system import probe
 from agentcli.system.git import GitError, run_git
 
 
 def worktree_rows(program: CheckedProgram) -> Iterator[tuple[str, bool, str]]:
     """For each worktree its name, whether its subagent has finished or is at work, and how to resume or remove it."""
-    if not program.worktrees.is_dir():
+    if not probe.is_dir(program.worktrees):
         return
     children: dict[str | None, _Subagents] = {}
-    for tree in sorted(folder for folder in program.worktrees.iterdir() if folder.is_dir()):
+    for tree in sorted(folder for folder in program.worktrees.iterdir() if probe.is_dir(folder)):
         name, common, main = f"worktree {tree.name}", read_common(tree), main_worktree(tree)
         if not common:
             yield name, False, f"{display_path(tree)}: its repository is gone; `rm -r {_quoted(tree)}` removes it"

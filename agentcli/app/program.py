@@ -55,6 +55,7 @@ from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
 from agentcli.sessions.info import new_id
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
+from agentcli.system import probe
 from agentcli.system.key_store import KeyStore
 from agentcli.system.worktrees import Worktree, add_worktree, former_worktree
 from agentcli.tools.lib.gitignore import everything
@@ -63,7 +64,7 @@ from agentcli.tools.registry import run
 
 def newcomer(home: Path, sessions: Path) -> list[str]:
     """Return a note for a person who comes from Claude Code, before the first session of all."""
-    known = (home / ".claude").is_dir() and not any(sessions.glob("*/*/records/*"))
+    known = probe.is_dir(home / ".claude") and not any(sessions.glob("*/*/records/*"))
     return ["Found ~/.claude: `agentcli import-config` takes over its settings, and lists them first."] if known else []
 
 

@@ -13,6 +13,7 @@ from agentcli.app.options import Options
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
 from agentcli.extensions import PLUGINS_FILE
 from agentcli.sessions.store import Store
+from agentcli.system import probe
 from agentcli.system.paths import AppDirs, app_dirs
 from agentcli.system.programs import leave_out, search_path
 
@@ -86,7 +87,7 @@ class ProjectContext:
     @cached_property
     def plugins(self) -> tuple[Sequence[Plugin], Sequence[str]]:
         """Return the plugins in force, and notes about unusable ones. Nothing else is read if no plugin is listed."""
-        if not (self.dirs.state / PLUGINS_FILE).exists():
+        if not probe.exists(self.dirs.state / PLUGINS_FILE):
             return (), ()
         from agentcli.extensions.installed_plugins import Plugins
 
@@ -151,6 +152,6 @@ def _here() -> str:
 def folder_named(name: str) -> Path:
     """Return a folder that the user names. Raises UsageError if it is not a folder."""
     path = Path(name).expanduser().resolve()
-    if not path.is_dir():
+    if not probe.is_dir(path):
         raise UsageError(f"{name} is not a folder.")
     return path

@@ -31,6 +31,7 @@ from agentcli.sessions.info import Parent, SessionInfo, checked_id
 from agentcli.sessions.project import about_gone_folders
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.records import Through
+from agentcli.system import probe
 
 if TYPE_CHECKING:
     from agentcli.context.compaction.handoff import Handoff
@@ -252,7 +253,7 @@ class SessionOpener:
         """Return a notice of the folder that a session comes from, if it is not this project's."""
         if info.project_id == self._project.project.id and self._project.project.elsewhere(info) is None:
             return ()
-        gone = "" if Path(info.directory).is_dir() else ", which is gone"
+        gone = "" if probe.is_dir(Path(info.directory)) else ", which is gone"
         return (f"This session was started in {info.directory}{gone}. It continues in {self._project.cwd}.",)
 
     def _not_taken_over(self, session: Session) -> Sequence[str]:

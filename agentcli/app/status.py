@@ -21,6 +21,7 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
+from agentcli.system import probe
 from agentcli.system.key_store import KeyStore
 
 
@@ -43,7 +44,7 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
     yield "sandbox", program.workspace_policy.sandbox.report
     yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.instructions.files])
     config = program.dirs.config_file
-    yield "config", str(config) if config.exists() else f"{config} (none: built-in settings)"
+    yield "config", str(config) if probe.exists(config) else f"{config} (none: built-in settings)"
     yield from _listed("servers", _servers(program))
 
 

@@ -20,6 +20,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.text.plural import plural
 from agentcli.permissions.git_config import git_facts
 from agentcli.project.instructions import Instructions
+from agentcli.system import probe
 from agentcli.system.programs import find_program, hardened
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _top_level(folder: Path) -> str:
 
 def _git(here: Surroundings) -> str:
     """Branch and changed files. Git is asked only if nothing in the repository's config can start a program."""
-    if not any((folder / ".git").exists() for folder in (here.cwd, *here.cwd.parents)):
+    if not any(probe.exists(folder / ".git") for folder in (here.cwd, *here.cwd.parents)):
         return "no repository"
     program = find_program("git", here.roots)
     if not program or git_facts(here.cwd).danger:

@@ -12,13 +12,14 @@ from agentcli.cli.output import aside
 from agentcli.cli.progress import Progress
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.session import Session
+from agentcli.system import probe
 
 
 def trajectory(context: ProjectContext, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
     """Yield the trajectory in pieces; its images become files next to the output file."""
     subagents = subagents_in(context.store, session.info)
     file = Path(output)
-    is_file = output and (file.is_file() or not file.exists())
+    is_file = output and (probe.is_file(file) or not probe.exists(file))
     place = ImageFolder(file.with_suffix(".images")) if is_file else data_url
     with Progress("Exporting records") as progress:
         yield from to_atif(session, subagents, redactor or str, place, progress.of(session.info.records))

@@ -21,6 +21,7 @@ from agentcli.batch.work import Work, session_cost, session_spent
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError
 from agentcli.permissions.denied.files import existing
 from agentcli.permissions.rules import parse_rules
+from agentcli.system import probe
 from agentcli.system.git import GitError
 from agentcli.system.process import Command, run_until
 from agentcli.tools.bash import environment
@@ -77,13 +78,13 @@ async def _run(work: Work, row: Row, interrupt: asyncio.Event, write: Write, sta
 def _former(work: Work) -> Row | None:
     """Return the row of the session to continue if its tree still exists: this start's on a dead worker, or a former start's."""
     own = replace(work.first_row, worktree=str(work.tree))
-    if work.tree.is_dir():
+    if probe.is_dir(work.tree):
         if session_cost(work.dirs, own.session) is not None:
             return own
         trees.remove_tree(work.dirs.cache, work.repo, work.tree, work.plan.isolation)
     state = work.start.goes_on
     row = state.newest if state else None
-    return row if row is not None and row.worktree and Path(row.worktree).is_dir() else None
+    return row if row is not None and row.worktree and probe.is_dir(Path(row.worktree)) else None
 
 
 async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:

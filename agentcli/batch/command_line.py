@@ -18,6 +18,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.plural import plural
+from agentcli.system import probe
 from agentcli.system.paths import app_dirs, replace_file
 
 if TYPE_CHECKING:
@@ -327,7 +328,7 @@ def show(out: Out, id: Annotated[str, typer.Argument(metavar="ID", help="a task"
     row = state.newest
     folder = folder_of(out, id, row.attempt, row.token)
     say(f"session: {row.session}\ncommit: {row.commit or '-'}\nfolder: {folder}")
-    if row.worktree and Path(row.worktree).is_dir():
+    if row.worktree and probe.is_dir(Path(row.worktree)):
         say(f"tree: {row.worktree}")
     if row.text:
         say(f"\n{row.text}")

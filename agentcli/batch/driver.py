@@ -21,6 +21,7 @@ from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work, session_cost
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.tasks import start_task
+from agentcli.system import probe
 from agentcli.system.locked_file import FileLock
 from agentcli.system.paths import AppDirs, replace_file
 
@@ -241,7 +242,7 @@ def prepared(plan: Plan, tasks: Sequence[Task], out: Path, cache: Path) -> Mappi
     """Return the base commits, from `batch.json` or resolved now and written there. Raise InputError for a task that has changed."""
     path = out / "batch.json"
     with FileLock(out / ".batch.lock"):  # shards share this file
-        known = json.loads(path.read_text())["tasks"] if path.exists() else {}
+        known = json.loads(path.read_text())["tasks"] if probe.exists(path) else {}
         entries = dict(known)
         repos: dict[str, str] = {}
         for task in tasks:

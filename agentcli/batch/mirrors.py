@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+from agentcli.system import probe
 from agentcli.system.git import GitError, git, run_git
 from agentcli.system.locked_file import FileLock
 from agentcli.system.paths import folder as made
@@ -36,7 +37,7 @@ def fetched(cache: Path, repo: str, commit: str = "") -> str:
         return repo
     made(folder.parent)
     with FileLock(folder.with_suffix(".lock")):
-        if not folder.is_dir():
+        if not probe.is_dir(folder):
             _clone(repo, folder)
         elif not commit or run_git(folder, "cat-file", "-e", f"{commit}^{{commit}}").exit_code:
             git(folder, "fetch", "-q", "--no-auto-gc", "origin", *_REFS)

@@ -22,6 +22,7 @@ from agentcli.batch.work import Work, folder_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.tasks import run_beside
+from agentcli.system import probe
 from agentcli.system.paths import app_dirs
 
 POLL = 1.0
@@ -102,7 +103,7 @@ def _work(task: Mapping[str, Any], attempt: int, token: str, options: Mapping[st
     start = Start(Task(**{**task, **lists}), attempt, options["tries"], goes_on, options["round"])
     out = Path(options["out"])
     # The token is unique, so a folder of that name exists only in the folder of this batch, made by its driver.
-    if not folder_of(out, task["id"], attempt, token).is_dir():
+    if not probe.is_dir(folder_of(out, task["id"], attempt, token)):
         out = dirs.cache / SCRATCH / plan.name
     return Work(start, token, plan, options["base"], out, dirs, options["limit"])
 
@@ -161,4 +162,4 @@ def _session(work: Work, row: Row) -> bytes:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes()[-FILE_BYTES:] for path in sorted(folder.iterdir()) if path.is_file()}
+    return {path.name: path.read_bytes()[-FILE_BYTES:] for path in sorted(folder.iterdir()) if probe.is_file(path)}

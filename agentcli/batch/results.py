@@ -17,6 +17,7 @@ from agentcli.batch.work import SESSION, folder_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.text.secrets import known_secrets
+from agentcli.system import probe
 from agentcli.system.git import git
 from agentcli.system.paths import replace_file
 
@@ -101,7 +102,7 @@ def write_report(batch: Batch) -> Path:
     for line in found:
         cells = [html.escape(str(line[name])) for name in head]
         page = _page(batch, str(line["id"]))
-        if page is not None and page.exists():
+        if page is not None and probe.exists(page):
             cells[0] = f'<a href="{html.escape(str(page.relative_to(batch.out)))}">{cells[0]}</a>'
         body += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
     titles = "".join(f"<th>{name}</th>" for name in head)
@@ -130,7 +131,7 @@ def write_pages(batch: Batch, context: ProjectContext, through: Through = iter) 
     secrets = known_secrets(context.env)
     for id, state in through(batch.states.items()):
         page = _page(batch, id)
-        if page is None or not page.parent.is_dir():
+        if page is None or not probe.is_dir(page.parent):
             continue
         with contextlib.suppress(AgentError):
             replace_file(
@@ -166,7 +167,7 @@ def clean(batch: Batch, cache: Path, through: Through = iter) -> int:
     removed = 0
     for row in through(rows(batch.out)):
         repo = batch.tasks.get(row.id, {}).get("repo", "")
-        if row.worktree and repo and Path(row.worktree).is_dir() and batch.options.get("isolation") in kinds:
+        if row.worktree and repo and probe.is_dir(Path(row.worktree)) and batch.options.get("isolation") in kinds:
             trees.remove_tree(cache, repo, Path(row.worktree), batch.options["isolation"])
             removed += 1
     for repo in {entry["repo"] for entry in batch.tasks.values() if entry["base"]}:

@@ -9,6 +9,7 @@ from pathlib import Path
 from agentcli.batch.ledger import FINAL
 from agentcli.batch.results import Batch
 from agentcli.batch.work import folder_of
+from agentcli.system import probe
 
 
 def predictions(batch: Batch) -> Iterator[Mapping[str, str]]:
@@ -22,13 +23,13 @@ def predictions(batch: Batch) -> Iterator[Mapping[str, str]]:
         yield {
             "instance_id": id,
             "model_name_or_path": _model(folder / "events.jsonl"),
-            "model_patch": patch.read_text(encoding="utf-8", errors="replace") if patch.is_file() else "",
+            "model_patch": patch.read_text(encoding="utf-8", errors="replace") if probe.is_file(patch) else "",
         }
 
 
 def _model(events: Path) -> str:
     """Return the model of a run, from the first event of its stream."""
-    if events.is_file():
+    if probe.is_file(events):
         with events.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 if line.startswith("{") and (event := json.loads(line)).get("type") == "init":

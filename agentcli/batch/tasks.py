@@ -15,6 +15,7 @@ from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.system import probe
 
 LISTS = ("allow", "deny", "env", "settings")
 """Fields of a task that are lists of texts."""
@@ -113,7 +114,7 @@ def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, An
     Raise InputError if no file matches, UsageError for a wrong rule in the defaults.
     """
     _check_rules(defaults)
-    paths = sorted(str(path.relative_to(folder)) for path in folder.glob(pattern) if path.is_file())
+    paths = sorted(str(path.relative_to(folder)) for path in folder.glob(pattern) if probe.is_file(path))
     if not paths:
         raise InputError(f"No file matches {pattern!r} in {folder}.")
     named = zip(_ids(paths), paths, strict=True)
@@ -171,7 +172,7 @@ def _task(raw: Mapping[str, Any], folder: Path, defaults: Mapping[str, Any]) -> 
     repo = given.pop("repo", ".")
     if not is_url(repo):
         repo = str(Path(folder, Path(repo).expanduser()).resolve())
-        if not Path(repo).is_dir():
+        if not probe.is_dir(Path(repo)):
             raise InputError(f"the repository {raw.get('repo', '.')} is neither a folder nor a URL.")
     prompt = _prompt(given, folder)
     lists = {name: tuple(given.pop(name, ())) for name in LISTS}

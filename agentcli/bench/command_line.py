@@ -15,6 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
+from agentcli.system import probe
 from agentcli.system.paths import app_dirs
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def run(asked: BenchFlags) -> int:
     bench, dirs = _bench(asked), app_dirs()
     out, known = (asked.out.resolve(), False) if asked.out else folder_for(bench, dirs)
     former = find(asked.against, dirs, besides=out, set=bench.set) if asked.against else None
-    if known and (out / "batch.json").exists():
+    if known and probe.exists(out / "batch.json"):
         aside(f"Continuing {out}.", "agentcli")
     return _ran(asked, bench, out, former)
 
@@ -136,7 +137,7 @@ def _accepted(asked: BenchFlags, tasks: tuple[Task, ...], out: Path) -> bool:
     from agentcli.bench.running import most
     from agentcli.cli.confirming import confirmed
 
-    known = load(out).states if (out / "batch.json").exists() else {}
+    known = load(out).states if probe.exists(out / "batch.json") else {}
     left = tuple(
         task for task in tasks if task.id not in known or known[task.id].state not in ("passed", "failed", "limited")
     )
@@ -169,7 +170,7 @@ def _show(asked: BenchFlags, out: Path, former: Path | None) -> None:
         _say_table(result)
         for each in found:
             say("\n".join(("", *in_lines([each]))))
-            if former and former.is_dir():
+            if former and probe.is_dir(former):
                 for task in list(each.flipped)[:5]:
                     say("  " + parting(former, out, task))
     page = write_pictures(result, out)

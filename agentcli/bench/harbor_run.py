@@ -16,6 +16,7 @@ from agentcli.cli.output import aside, say
 from agentcli.core.causes import in_words
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.sanitise import safe_line
+from agentcli.system import probe
 
 _CHECKOUT = Path(__file__).parents[2]
 """Folder of the program's source, if it runs from a checkout."""
@@ -31,7 +32,7 @@ def run_harbor(dataset: str, model: str, tasks: int, workers: int, package: str,
         say(shlex.join(harbor_command(dataset, model, tasks, workers, package, jobs)))
         return 0
     require_tools()
-    if not package and (_CHECKOUT / "pyproject.toml").is_file():
+    if not package and probe.is_file(_CHECKOUT / "pyproject.toml"):
         package = built_wheel(_CHECKOUT, jobs / "wheel")
     command = harbor_command(dataset, model, tasks, workers, package, jobs)
     code = subprocess.run(command).returncode

@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from agentcli.system import probe
+
 SECONDS = 20.0
 """Longest time in seconds for one run of an agent's code."""
 _LEFT_BEHIND = frozenset({".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
@@ -100,7 +102,7 @@ def require_unchanged(tree: Path, original: Path, besides: Collection[str] = ())
 
 def content(path: Path) -> bytes:
     """Return the bytes of a file of the tree. Raise Refused if it is no plain file."""
-    require(path.is_file() and not path.is_symlink(), f"there is no file {path.name}")
+    require(probe.is_file(path) and not path.is_symlink(), f"there is no file {path.name}")
     return path.read_bytes()
 
 
@@ -117,6 +119,6 @@ def _contents(folder: Path) -> dict[str, bytes]:
             continue
         if path.is_symlink():
             found[str(name)] = b"link to " + os.fsencode(os.readlink(path))
-        elif path.is_file():
+        elif probe.is_file(path):
             found[str(name)] = path.read_bytes()
     return found

@@ -18,6 +18,7 @@ from agentcli.bench.causes import cause_of, steps_of
 from agentcli.bench.running import note_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
+from agentcli.system import probe
 from agentcli.system.paths import replace_file
 
 RESULT = "result.json"
@@ -91,7 +92,7 @@ def as_json(result: Result) -> Mapping[str, Any]:
 
 def read_result(path: Path) -> Result:
     """Read stored results: a folder of a run, or its file. Raise InputError if there are none."""
-    if path.is_dir():
+    if probe.is_dir(path):
         return measured(path)
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))

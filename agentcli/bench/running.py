@@ -30,6 +30,7 @@ from agentcli.bench.task_file import TaskFile, encoded, make_repository
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.tasks import start_task
+from agentcli.system import probe
 from agentcli.system.paths import AppDirs, folder, replace_file
 
 NOTE = "bench.json"
@@ -71,7 +72,7 @@ def folder_for(bench: Bench, dirs: AppDirs) -> tuple[Path, bool]:
             return out, True
     name = f"{Path(bench.set).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     names = [name, *(f"{name}-{number}" for number in range(2, 100))]
-    return next(out for each in names if not (out := place(dirs) / each).exists()), False
+    return next(out for each in names if not probe.exists(out := place(dirs) / each)), False
 
 
 def find(name: str, dirs: AppDirs, besides: Path | None = None, set: str = "") -> Path:
@@ -85,7 +86,7 @@ def find(name: str, dirs: AppDirs, besides: Path | None = None, set: str = "") -
                 return out
         raise InputError(f"There is no finished run{f' of {set}' if set else ''} yet.")
     for out in (Path(name), place(dirs) / name):
-        if out.exists():
+        if probe.exists(out):
             return out.resolve()
     raise InputError(f"There is no run {name!r} in {place(dirs)}.")
 
@@ -174,7 +175,7 @@ async def attempt(work: Work, interrupt: asyncio.Event, write: Callable[[Row], R
     """Run one start; kill its agent once if its task says so."""
     after = work.task.meta["kill_after"] if work.task.meta else 0
     mark = work.folder.parent / _KILLED
-    if not after or mark.exists():
+    if not after or probe.exists(mark):
         return await run_attempt(work, interrupt, write)
     return await run_attempt(work, interrupt, write, partial(_start_to_kill, work.folder / EVENTS, after, mark))
 

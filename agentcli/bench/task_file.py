@@ -23,6 +23,7 @@ from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.system import probe
 from agentcli.system.git import git
 
 FOLDER = Path(__file__).parent / "tasks"
@@ -73,7 +74,7 @@ _HEADER = {slot.name for slot in fields_of(TaskFile)} - {"id", "path", "parts"}
 def read_set(name: str) -> Sequence[TaskFile]:
     """Return the tasks of a set: our own by its name, else those of a folder, or of one file. Raise InputError for a wrong one."""
     place = FOLDER if name == OWN else Path(name)
-    found = sorted(place.glob("*.txt")) if place.is_dir() else [place]
+    found = sorted(place.glob("*.txt")) if probe.is_dir(place) else [place]
     if not found:
         raise InputError(f"There is no task in {place}: a task is a file `NAME.txt`.")
     return [read(path) for path in found]
@@ -132,7 +133,7 @@ def make_files(task: TaskFile, folder: Path) -> None:
 
 def make_repository(task: TaskFile, folder: Path) -> None:
     """Make the repository of a task if it is not there: one commit, with the same id each time. Raise InputError or GitError."""
-    if (folder / ".git" / "made").exists():
+    if probe.exists(folder / ".git" / "made"):
         return
     make_files(task, folder)
     git(folder, "init", "-q", "-b", "main")

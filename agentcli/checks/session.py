@@ -16,6 +16,7 @@ from agentcli.checks.running import SECONDS, run_check
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Warned
 from agentcli.core.sanitise import safe_line
+from agentcli.system import probe
 from agentcli.tools.lib.findings import Finding, findings_in, line_shift, new_findings, report
 
 CHARACTERS = 4_000
@@ -177,7 +178,7 @@ def _key(job: _Job) -> tuple[Check, Path | None]:
 def _content(path: Path) -> bytes | None:
     """Return the content of a file; None if there is none, or it is too large."""
     try:
-        return path.read_bytes() if path.is_file() and path.stat().st_size <= FILE_BYTES else None
+        return path.read_bytes() if probe.is_file(path) and path.stat().st_size <= FILE_BYTES else None
     except OSError:
         return None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.system import probe
 from agentcli.system.programs import find_program
 
 _MOST = 1_000_000
@@ -94,7 +95,7 @@ def suggestions(folder: Path, path: str | None = None) -> Sequence[Suggestion]:
 
 
 def _evidence(linter: Linter, folder: Path) -> Iterator[str]:
-    yield from (name for name in linter.files if (folder / name).is_file())
+    yield from (name for name in linter.files if probe.is_file(folder / name))
     for name, pattern in (linter.mentioned or {}).items():
         if re.search(pattern, _beginning(folder / name)):
             yield name
@@ -110,5 +111,5 @@ def _beginning(file: Path) -> str:
 
 def _installed(program: str, folder: Path, path: str | None) -> str:
     """Return the program as a command names it: by its place in the project, or by its name if it is on PATH; empty if it is nowhere."""
-    here = next((f"{place}/{program}" for place in _INSTALLED if (folder / place / program).is_file()), "")
+    here = next((f"{place}/{program}" for place in _INSTALLED if probe.is_file(folder / place / program)), "")
     return here or (program if find_program(program, [folder], path) else "")

@@ -18,6 +18,7 @@ from typing import Any
 from agentcli import __version__
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import harmful
+from agentcli.system import probe
 from agentcli.system.paths import app_dirs, replace_file
 
 SHELLS = ("bash", "zsh", "fish")
@@ -168,7 +169,7 @@ def _values(table: Any, kind: str, typed: str, given: Sequence[str], env: Mappin
 def _listed(typed: str, env: Mapping[str, str]) -> Iterator[str]:
     """Yield the first names of models that endpoints listed, from the cache."""
     folder = app_dirs(env).cache / "models"
-    if folder.is_dir():
+    if probe.is_dir(folder):
         from agentcli.providers.endpoint_lists import names_in
 
         yield from islice((each for each in names_in(folder) if each.startswith(typed)), _LISTED)

@@ -19,6 +19,7 @@ from agentcli.cli.progress import Progress
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
+from agentcli.system import probe
 from agentcli.system.paths import replacement
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _for_agent(context: ProjectContext, session: Session, asked: ExportFlags, re
     exported = annex("export to another agent")(context, session, redactor, asked.format)
     if not asked.install:
         _write(exported.lines, asked.output, asked.keep_secrets)
-    elif exported.place.exists():
+    elif probe.exists(exported.place):
         raise InputError(
             f"{exported.place} exists, and may have been continued there. Delete it, or write to another file with -o."
         )
@@ -152,7 +153,7 @@ def _write(pieces: Iterable[str], output: str, private: bool) -> None:
 def _opened(output: str, mode: int) -> AbstractContextManager[TextIO]:
     """Open the file to write. A regular file is replaced in one step, so that no half export remains; a pipe or device is written directly."""
     file, errors = Path(output), "backslashreplace"
-    if file.is_file() or not file.exists():
+    if probe.is_file(file) or not probe.exists(file):
         return replacement(
             Path(os.path.realpath(file)), mode=mode, errors=errors
         )  # `Path.resolve` fails at a link to itself

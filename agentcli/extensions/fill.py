@@ -18,6 +18,7 @@ from agentcli.extensions.template import Argument, Arguments, FileName, Shell, V
 from agentcli.extensions.template import Part as TemplatePart
 from agentcli.permissions.rules import exact
 from agentcli.project.places import read_text
+from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 
 SHELLS = 20
@@ -103,7 +104,7 @@ class Filler:
             return None
         path = self._core.ctx.cwd / os.path.expanduser(name)
         try:
-            if not path.is_file():
+            if not probe.is_file(path):
                 return None
         except (OSError, ValueError):
             return None

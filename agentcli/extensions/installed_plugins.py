@@ -17,6 +17,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.extensions import PLUGINS_FILE
 from agentcli.extensions.plugin_source import canonical, found_at
 from agentcli.extensions.plugins import DATA, Plugin, digest, read_plugin, remove_caches
+from agentcli.system import probe
 from agentcli.system.locked_file import update
 from agentcli.system.paths import AppDirs
 from agentcli.system.regular_file import Unusable
@@ -120,9 +121,9 @@ class Plugins:
             shutil.copytree(plugin.folder, copy, symlinks=True, ignore=ignored)
             self._check(plugin, copy, found)
             present, former = self._root / plugin.name, aside / ".former"
-            if present.exists():
+            if probe.exists(present):
                 os.replace(present, former)
-            if (former / DATA).is_dir():  # the data of its hooks and servers survives an update
+            if probe.is_dir(former / DATA):  # the data of its hooks and servers survives an update
                 os.replace(former / DATA, copy / DATA)
             (copy / DATA).mkdir(exist_ok=True, mode=0o700)
             os.replace(copy, present)

@@ -15,6 +15,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.project.places import read_text
+from agentcli.system import probe
 from agentcli.system.programs import find_program, hardened
 from agentcli.system.regular_file import Unusable
 
@@ -39,7 +40,7 @@ def found_at(source: str, place: Path) -> Found:
     """
     address, _, part = source.partition("#")
     folder = _cloned(address, place / "1") if address.startswith(SCHEMES) else Path(address).expanduser()
-    if not folder.is_dir():
+    if not probe.is_dir(folder):
         raise InputError(f"{address} is neither a folder nor a git address (https://…, ssh://…, git@…).")
     folder = folder.resolve()
     if not part:
@@ -66,7 +67,7 @@ def canonical(source: str) -> str:
 def marketplace(folder: Path) -> dict[str, Mapping[str, Any]]:
     """Return the plugins that a folder's marketplace lists, by name; none without one. Raises Unusable for a damaged one."""
     file = folder / MARKETPLACE
-    if not file.is_file():
+    if not probe.is_file(file):
         return {}
     try:
         listed = json.loads(read_text(file, Path(os.path.realpath(folder)))).get("plugins")
@@ -97,7 +98,7 @@ def _entry(entry: Mapping[str, Any], folder: Path, place: Path) -> Found:
 def _inside(folder: Path, path: str) -> Path | None:
     """Return the folder at a path in a resolved one, its links followed; None if there is none, or it leads out."""
     inside = None if "\0" in path else (folder / path).resolve()
-    return inside if inside is not None and inside.is_dir() and inside.is_relative_to(folder) else None
+    return inside if inside is not None and probe.is_dir(inside) and inside.is_relative_to(folder) else None
 
 
 def _elsewhere(address: str, more: Mapping[Any, Any], entry: Mapping[str, Any], place: Path) -> Found:

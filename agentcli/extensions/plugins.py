@@ -20,6 +20,7 @@ from agentcli.extensions.skills import FILE as SKILL
 from agentcli.project.instructions import Instructions, InstructionSet
 from agentcli.project.places import Kind, Place, read_text
 from agentcli.project.plugin_parts import PluginHooks, PluginServers
+from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 
 CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
@@ -59,7 +60,7 @@ class Plugin:
         folders = [
             path for path in dict.fromkeys(_real(self.folder / path) for path in paths) if path.is_relative_to(root)
         ]
-        single = {path: path.is_file() or (kind == "skills" and (path / SKILL).is_file()) for path in folders}
+        single = {path: probe.is_file(path) or (kind == "skills" and probe.is_file(path / SKILL)) for path in folders}
         return [
             Place(path.parent, "plugin", program, root, self.name, path.name)
             if single[path] and path != root
@@ -80,7 +81,9 @@ class Plugin:
         for part in _PARTS:
             for path in self._named(part):
                 real = _real(self.folder / path)
-                why = "leads out of it" if not real.is_relative_to(root) else "" if real.exists() else "is not there"
+                why = (
+                    "leads out of it" if not real.is_relative_to(root) else "" if probe.exists(real) else "is not there"
+                )
                 if why:
                     yield f"plugin {self.name}: {safe_line(path)} ({part}) {why}: left out."
 
@@ -103,7 +106,7 @@ class Plugin:
         try:
             if isinstance(given, dict):
                 text = json.dumps({"mcpServers": {name: _untrusting(one) for name, one in given.items()}})
-            elif (file := self.folder / (given if isinstance(given, str) else ".mcp.json")).is_file():
+            elif probe.is_file(file := self.folder / (given if isinstance(given, str) else ".mcp.json")):
                 text = read_text(file, _real(self.folder))
             else:
                 return PluginServers(source)
@@ -142,7 +145,7 @@ class Plugin:
         """Its instruction files: the manifest's, else GEMINI.md."""
         named = (self.manifest.get("contextFileName") or ["GEMINI.md"]) if self.gemini else []
         given = named if isinstance(named, list) else [named]
-        return [self.folder / one for one in given if isinstance(one, str) and (self.folder / one).is_file()]
+        return [self.folder / one for one in given if isinstance(one, str) and probe.is_file(self.folder / one)]
 
     def instructions(self, limit: int) -> InstructionSet:
         """Return its instructions, at most `limit` characters of each file."""
@@ -173,14 +176,14 @@ def read_plugin(folder: Path, listed_as: Any = None) -> Plugin:
     `listed_as` is the marketplace entry of a folder without a manifest; without it, look for one in the folders above.
     """
     for file, gemini in ((folder / CLAUDE, False), (folder / GEMINI, True)):
-        if file.is_file():
+        if probe.is_file(file):
             manifest = _manifest(file, folder)
             name = manifest.get("name")
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise Unusable(f"{file.name} needs a name of letters, digits, - and _")
             return Plugin(name, folder, gemini, _text(manifest, "version"), _text(manifest, "description"), manifest)
     listed = {} if listed_as else marketplace(folder)
-    if listed and not any((folder / part).is_dir() for part in _PARTS):
+    if listed and not any(probe.is_dir(folder / part) for part in _PARTS):
         about = "is a marketplace. Add one of its plugins, as SOURCE#NAME: "
         raise Unusable(f"{safe_line(folder.name)} {about}{safe_line(', '.join(listed))}")
     listed_as = listed_as if isinstance(listed_as, dict) else _in_a_marketplace(folder)
@@ -188,7 +191,7 @@ def read_plugin(folder: Path, listed_as: Any = None) -> Plugin:
     if isinstance(name, str) and _NAME.fullmatch(name):
         version, description = _text(listed_as, "version"), _text(listed_as, "description")
         return Plugin(name, folder, False, version, description, listed_as, from_marketplace=True)
-    if not any((folder / part).is_dir() for part in _PARTS) and not (folder / _LSP).is_file():
+    if not any(probe.is_dir(folder / part) for part in _PARTS) and not probe.is_file(folder / _LSP):
         raise Unusable(
             f"{safe_line(folder.name)} is not a plugin: neither {CLAUDE} nor {GEMINI}, skills, commands, agents or hooks"
         )
@@ -216,7 +219,7 @@ def digest(folder: Path) -> str:
         inner = str(path.relative_to(root))
         if path.is_symlink() and not _real(path).is_relative_to(root):
             raise Unusable(f"{safe_line(inner)} is a link that leads out of it")
-        if not path.is_file():
+        if not probe.is_file(path):
             raise Unusable(f"{safe_line(inner)} is not a regular file")
         size += path.stat().st_size
         if total > FILES or size > BYTES:

@@ -32,6 +32,7 @@ from agentcli.extensions.template import arguments
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.project.extensions import Extensions, Skill, Template
 from agentcli.project.places import programs
+from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 from agentcli.tools.skill import Skills
 from agentcli.tools.task import Delegates, Delegation
@@ -81,7 +82,7 @@ class NestedSkills(Stage):
         """Return the folders of skills on the way to these paths that are not known yet."""
         touched = dict.fromkeys(folder for path in paths for folder, _ in folders_to(path, self._cwd, self._roots))
         here = (folder / program / "skills" for folder in touched for program in programs("skills"))
-        return [folder for folder in here if folder not in self._known and folder.is_dir()]
+        return [folder for folder in here if folder not in self._known and probe.is_dir(folder)]
 
 
 class Catalogue:

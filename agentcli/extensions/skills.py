@@ -13,6 +13,7 @@ from agentcli.project import frontmatter
 from agentcli.project.extensions import Skill
 from agentcli.project.frontmatter import FrontMatter
 from agentcli.project.places import Form, Found, Place, files, read_text
+from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 
 FILE = "SKILL.md"
@@ -121,9 +122,9 @@ def in_catalogue(skills: Mapping[str, Skill]) -> list[Skill]:
 
 def check(folder: Path) -> list[str]:
     """Return the errors of a skill's folder against the specification (agentskills.io); none for a valid one."""
-    if not folder.is_dir():
+    if not probe.is_dir(folder):
         return [f"{display_path(folder)} is not a folder."]
-    path = next((folder / name for name in (FILE, FILE.lower()) if (folder / name).exists()), None)
+    path = next((folder / name for name in (FILE, FILE.lower()) if probe.exists(folder / name)), None)
     if path is None:
         return [f"There is no {FILE}."]
     try:

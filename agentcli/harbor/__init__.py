@@ -40,6 +40,7 @@ from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.store import Store
+from agentcli.system import probe
 
 EVENTS = "agentcli.jsonl"
 """File of a run's event lines in the folder of Harbor's agent logs."""
@@ -122,7 +123,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
             return
         await self.ensure_system_dependencies(environment, ("curl", "git", "ca_certificates"))
         wanted = self.options.package or f"agentcli=={self._version or __version__}"
-        if Path(wanted).is_file():
+        if probe.is_file(Path(wanted)):
             target = f"/installed-agent/{Path(wanted).name}"
             await environment.upload_file(wanted, target)
             wanted = target
@@ -167,7 +168,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
     def _spent(self, info: SessionInfo) -> tuple[Usage, float | None]:
         """Return tokens and USD of the last run from its result; of the whole session if the run was killed before its result."""
         events = self.logs_dir / EVENTS
-        lines = events.read_text(encoding="utf-8", errors="replace").split("\n") if events.is_file() else []
+        lines = events.read_text(encoding="utf-8", errors="replace").split("\n") if probe.is_file(events) else []
         if (result := _result(lines)) is None:
             return info.usage, info.cost
         counts = result.get("usage") or {}

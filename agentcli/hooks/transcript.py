@@ -15,6 +15,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Record
 from agentcli.hooks.names import foreign_call
+from agentcli.system import probe
 
 NAME = "transcript.jsonl"
 
@@ -42,7 +43,7 @@ class Transcript:
                 os.close(handle)
                 self._path = Path(name)
             newest = self._journal.history.last_seq
-            if self._written < newest or not self._path.exists():
+            if self._written < newest or not probe.exists(self._path):
                 self._write(self._path, newest)
         except FileNotFoundError:
             pass
@@ -57,7 +58,7 @@ class Transcript:
                 self._path.unlink()
 
     def _write(self, path: Path, newest: int) -> None:
-        anew = not self._written or not path.exists()
+        anew = not self._written or not probe.exists(path)
         known = 0 if anew else self._written
         newest_first = takewhile(lambda record: record.seq > known, self._journal.records(newest_first=True))
         fresh = [*newest_first][::-1]

@@ -19,6 +19,7 @@ from agentcli.cli.progress import Progress
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.plural import plural
+from agentcli.system import probe
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -51,7 +52,7 @@ class ImportFlags:
     def alone(self) -> bool:
         """True if one file is all there is to import."""
         paths = self.paths or ()
-        return len(paths) == 1 and not self.program and not Path(paths[0]).is_dir()
+        return len(paths) == 1 and not self.program and not probe.is_dir(Path(paths[0]))
 
 
 @taking(ImportFlags)
@@ -148,9 +149,9 @@ def _at(path: Path, name: str, session: str, progress: Progress) -> Iterable[Can
 
     if name:
         return candidates(path, name=name, named=True)
-    if path.is_dir():
+    if probe.is_dir(path):
         return progress.through(in_folder(path))
-    if path.is_file():
+    if probe.is_file(path):
         return candidates(path, chosen=session, named=True)
     raise InputError(f"{path} is not a file or a folder.")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from agentcli.core.errors import ToolError
 from agentcli.lsp.server import path_of
+from agentcli.system import probe
 
 FILES = 200
 """Maximum files of a rename."""
@@ -26,7 +27,7 @@ def patch_of(edit: Any, root: Path) -> tuple[str, int, Sequence[Path]]:
     places, files = 0, []
     for uri, edits in changes.items():
         path = path_of(uri)
-        if path is None or not path.is_file():
+        if path is None or not probe.is_file(path):
             raise ToolError(f"The rename would change {uri}, which is not a file.")
         text = path.read_bytes().decode("utf-8", "strict")
         places += len(edits)

@@ -31,6 +31,7 @@ from agentcli.lsp.edits import patch_of
 from agentcli.lsp.server import Document, Patience, Server, path_of
 from agentcli.permissions.denied.files import denial_of, reading_denials
 from agentcli.project.opened import OpenedProject
+from agentcli.system import probe
 from agentcli.tools.lib.findings import line_shift, new_findings, report
 from agentcli.tools.lsp import LanguageServers, Operation
 from agentcli.tools.registry import tools
@@ -307,7 +308,7 @@ def _output(lines: Sequence[str], none: str) -> ToolOutput:
 def _text(path: Path) -> str | None:
     """Return the text of a file; None if there is none, or it is too large or no text."""
     try:
-        if not path.is_file() or path.stat().st_size > FILE_BYTES:
+        if not probe.is_file(path) or path.stat().st_size > FILE_BYTES:
             return None
         return path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):

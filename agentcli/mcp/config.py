@@ -23,6 +23,7 @@ from agentcli.mcp.gemini import read_gemini
 from agentcli.mcp.names import SERVER_NAME
 from agentcli.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport, reaching
 from agentcli.project.files import project_files
+from agentcli.system import probe
 from agentcli.system.regular_file import Missing, Unusable, read_regular, version
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ def given_definitions(text: str, cwd: Path) -> Definitions:
     if text.lstrip().startswith("{"):
         return parsed(text, "--mcp-config", "flag")
     path = cwd / Path(text).expanduser()
-    if not path.is_file():
+    if not probe.is_file(path):
         return Definitions(problems=(f"--mcp-config: {text} is not a file.",))
     return _read(path, text, "flag")
 

@@ -13,6 +13,7 @@ from agentcli.core.errors import ConfigError, InputError
 from agentcli.mcp.config import USER_FILE, definition
 from agentcli.project.opened import OpenedProject
 from agentcli.project.trust import repository
+from agentcli.system import probe
 from agentcli.system.locked_file import update
 from agentcli.system.paths import folder
 
@@ -71,7 +72,7 @@ def add_server(file: ServerFile, name: str, given: Mapping[str, Any]) -> tuple[b
 def remove_server(file: ServerFile, name: str) -> bool:
     """Remove a server's definition. Return False if it did not exist."""
     path = file.path
-    if not path.is_file() or name not in _whole(path.read_text(encoding="utf-8"), path).get("mcpServers", {}):
+    if not probe.is_file(path) or name not in _whole(path.read_text(encoding="utf-8"), path).get("mcpServers", {}):
         return False
     file.change(lambda servers: servers.pop(name, None))
     return True

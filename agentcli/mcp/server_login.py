@@ -14,6 +14,7 @@ from agentcli.core.tasks import start_task
 from agentcli.mcp.config import ServerDefinition
 from agentcli.mcp.login_keys import former_key, vault_key
 from agentcli.mcp.variables import MissingVariable, expanded
+from agentcli.system import probe
 from agentcli.system.browser import open_page
 from agentcli.system.key_store import KeyStore
 
@@ -55,7 +56,7 @@ class LoginStore:
 
 def authentication(project: OpenedProject, server: ServerDefinition) -> Any:
     """Return the authentication of requests to a server that the user has logged in to; None for any other server."""
-    if not server.transport.has_login or not (project.dirs.state / FILE).exists():
+    if not server.transport.has_login or not probe.exists(project.dirs.state / FILE):
         return None
     try:
         server = expanded(server, project.env)
@@ -71,7 +72,7 @@ def authentication(project: OpenedProject, server: ServerDefinition) -> Any:
 
 def to_renew(project: OpenedProject, servers: Iterable[ServerDefinition]) -> Iterator[str]:
     """Yield a line about each server whose login a former version stored for its whole host."""
-    if not (project.dirs.state / FILE).exists():
+    if not probe.exists(project.dirs.state / FILE):
         return
     for server in servers:
         with contextlib.suppress(MissingVariable):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.system import probe
 from agentcli.system.git_keys import reads_only
 
 _CONFIG_BYTES = 1_000_000
@@ -64,7 +65,7 @@ def repository(folder: Path) -> tuple[Path, ...]:
         lenders = [Path(os.path.realpath(common / "objects" / line)) for line in lines if line]
     except (OSError, ValueError):
         return (top,)
-    lenders = [lender for lender in lenders if (lender / "pack").is_dir()]
+    lenders = [lender for lender in lenders if probe.is_dir(lender / "pack")]
     return (top, *(each for each in dict.fromkeys((own, common)) if _is_git_folder(each)), *lenders)
 
 

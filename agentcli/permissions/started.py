@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import impossible, resolved
+from agentcli.system import probe
 
 _SEPARATORS = re.compile(r"[;&|<>()\s'\"`=,]+")
 _FOLDER = re.compile(r"\$(?:\{(?:CLAUDE|AGENTCLI)_PROJECT_DIR\}|(?:CLAUDE|AGENTCLI)_PROJECT_DIR\b)|\$\{?PWD\b\}?")
@@ -32,9 +33,9 @@ def files_started(commands: Iterable[Started], roots: Sequence[Path]) -> Mapping
         for word in _words(one.command):
             for name in _names(_FOLDER.sub(str(one.folder), word)):
                 path = None if not name or impossible(name) else resolved(one.folder / name)
-                if path is None or path.is_dir() or not any(root in path.parents for root in roots):
+                if path is None or probe.is_dir(path) or not any(root in path.parents for root in roots):
                     continue
-                if path.exists() or not _SEPARATORS.search(word):
+                if probe.exists(path) or not _SEPARATORS.search(word):
                     found.setdefault(path, f"{one.what} runs {os.path.basename(path)}")
     return found
 

@@ -10,6 +10,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.project.places import folders
+from agentcli.system import probe
 
 SETTINGS_BYTES = 1_000_000
 """Largest size of a project's settings, in bytes."""
@@ -42,10 +43,10 @@ def is_settings_file(path: Path) -> bool:
 
     Raise ConfigError if the file is too large or not regular, since reading a pipe would block.
     """
-    if path.exists():
+    if probe.exists(path):
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(next(iter(folders(path.parent.parent))))):
             return False
-        if not path.is_file():
+        if not probe.is_file(path):
             raise ConfigError(f"{path} is not a regular file. Replace or remove it.")
         if path.stat().st_size > SETTINGS_BYTES:
             raise ConfigError(f"{path} is larger than {SETTINGS_BYTES:,} bytes. Make it smaller.")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from agentcli.core.sanitise import safe_line
+from agentcli.system import probe
 
 DEPTH = 5
 """Largest depth of imports within imports."""
@@ -88,7 +89,7 @@ class Imports:
         path = self._home / name[2:] if name.startswith("~/") else file.parent / name
         try:
             target = Path(os.path.realpath(path))
-            there = target.is_file()
+            there = probe.is_file(target)
         except (OSError, ValueError):
             return None
         if not there:

@@ -10,6 +10,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.project.instruction_imports import Imports
 from agentcli.project.places import folders
+from agentcli.system import probe
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md")
 """Names of instruction files; in each folder the first one that exists counts."""
@@ -93,9 +94,9 @@ def _of_project(cwd: Path, limit: int, names: Sequence[str], *, trusted: bool) -
 def _refused(cwd: Path, root: Path, names: Sequence[str]) -> Iterator[str]:
     """Yield notes about a project's instruction files that are not regular files, or that lie outside of it."""
     for path in (folder / name for folder in folders(cwd) for name in names):
-        if not os.path.lexists(path) or path.is_dir():
+        if not os.path.lexists(path) or probe.is_dir(path):
             continue
-        if not path.is_file():
+        if not probe.is_file(path):
             yield safe_line(f"{path} is not a regular file: left out.")
         elif not path.resolve().is_relative_to(root):
             yield safe_line(f"{path} is a link that leads out of the repository: left out.")
@@ -140,7 +141,7 @@ def _first(folder: Path, limit: int, names: Sequence[str], within: Path | None) 
     for name in names:
         path = folder / name
         try:
-            if not path.is_file() or (within is not None and not path.resolve().is_relative_to(within)):
+            if not probe.is_file(path) or (within is not None and not path.resolve().is_relative_to(within)):
                 continue
             with path.open("rb") as file:
                 data = file.read(limit + 1)

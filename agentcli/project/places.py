@@ -11,6 +11,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import display_path
+from agentcli.system import probe
 from agentcli.system.regular_file import Unusable, read_regular, version
 
 Scope = Literal["project", "user", "plugin"]
@@ -78,7 +79,7 @@ T = TypeVar("T", bound=Named)
 def folders(cwd: Path) -> Iterator[Path]:
     """Return the folders from the repository's root (which contains `.git`) down to `cwd`; just `cwd` outside a repository."""
     above = (cwd, *cwd.parents)
-    root = next((folder for folder in above if (folder / ".git").exists()), cwd)
+    root = next((folder for folder in above if probe.exists(folder / ".git")), cwd)
     return reversed([folder for folder in above if folder == root or root in folder.parents])
 
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from agentcli.core.dataclass import dataclass
 from agentcli.providers.anthropic import models as anthropic_models
 from agentcli.providers.google import models as google_models
+from agentcli.system import probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Platform:
     def found(self, env: Mapping[str, str], home: Path) -> str:
         """Return the first place that has credentials; empty if there is none."""
         names = (name for name in self.variables if env.get(name))
-        files = (f"~/{name}" for name in self.files if (home / name).is_file())
+        files = (f"~/{name}" for name in self.files if probe.is_file(home / name))
         return next(chain(names, files), "")
 
     def missing(self, env: Mapping[str, str]) -> Iterator[str]:

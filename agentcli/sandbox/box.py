@@ -10,6 +10,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.paths import Workspace, names_protected, resolved
+from agentcli.system import probe
 
 _HIDDEN_IN_HOME = (
     *(
@@ -91,10 +92,10 @@ def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000, git
                 readonly.append(Path(entry.path))
             elif _is_socket(entry):
                 sockets.append(Path(entry.path))
-    readonly += [path for path in workspace.started if path.is_file() and path not in readonly]
+    readonly += [path for path in workspace.started if probe.is_file(path) and path not in readonly]
     hidden = [*private(workspace, roots), *sockets]
     if git and (repository := _repository(workspace)):
-        settings = [repository / name for name in _GIT_SETTINGS if (repository / name).exists()]
+        settings = [repository / name for name in _GIT_SETTINGS if probe.exists(repository / name)]
         readonly = [*(path for path in readonly if path != repository), *settings]
         hidden = [path for path in hidden if path not in [resolved(workspace.home / name) for name in _GIT_USER]]
     return Box(resolved(workspace.cwd), roots, tuple(readonly), tuple(hidden), network)
@@ -105,7 +106,7 @@ def private(workspace: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, .
     homes = (workspace.home, *workspace.other_homes)
     named = [home / name for home in homes for name in _HIDDEN_IN_HOME] + list(workspace.own)
     roots = (*workspace.resolved_roots, *roots)
-    return tuple(path for path in dict.fromkeys(map(resolved, named)) if path.exists() and not _holds(path, roots))
+    return tuple(path for path in dict.fromkeys(map(resolved, named)) if probe.exists(path) and not _holds(path, roots))
 
 
 def protected_since(workspace: Workspace, before: Collection[Path], limit: int = 2_000) -> list[str]:
@@ -123,7 +124,7 @@ def protected_since(workspace: Workspace, before: Collection[Path], limit: int =
 def _repository(workspace: Workspace) -> Path | None:
     """Return the folder of the repository around the current folder, if it is in the workspace."""
     cwd = resolved(workspace.cwd)
-    found = next((top / ".git" for top in (cwd, *cwd.parents) if (top / ".git").is_dir()), None)
+    found = next((top / ".git" for top in (cwd, *cwd.parents) if probe.is_dir(top / ".git")), None)
     return found if found and any(root in found.parents for root in workspace.resolved_roots) else None
 
 

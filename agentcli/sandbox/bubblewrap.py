@@ -12,6 +12,7 @@ from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
 from agentcli.sandbox.box import UNSET, Box, fixed
 from agentcli.sandbox.probe import complaints
+from agentcli.system import probe
 
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
 """Parts of /proc through which root could reach the kernel of the whole machine, even without capabilities."""
@@ -113,7 +114,7 @@ def _only(box: Box, readable: Sequence[Path]) -> Iterator[str]:
     yield from ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run")
     for name in _PROC_FILES:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
-    folders = sorted((path for path in readable if path.is_dir()), key=lambda path: len(path.parts))
+    folders = sorted((path for path in readable if probe.is_dir(path)), key=lambda path: len(path.parts))
     bound: list[Path] = []
     for path in folders:
         real = Path(os.path.realpath(path))
@@ -128,7 +129,7 @@ def _only(box: Box, readable: Sequence[Path]) -> Iterator[str]:
         if any(path.is_relative_to(top) for top in bound):
             yield from _covered(path)
     for path in readable:
-        if path.is_file():
+        if probe.is_file(path):
             yield from ("--ro-bind", str(path), str(path))
     if box.home is not None:
         yield from ("--dir", str(box.home))
@@ -136,7 +137,7 @@ def _only(box: Box, readable: Sequence[Path]) -> Iterator[str]:
 
 
 def _covered(path: Path) -> Sequence[str]:
-    return ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+    return ("--tmpfs", str(path)) if probe.is_dir(path) else ("--ro-bind", "/dev/null", str(path))
 
 
 def _folders(box: Box) -> Iterator[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from agentcli.core.tool import Boxed
 from agentcli.sandbox.box import UNSET, Box
 from agentcli.sandbox.probe import complaints
+from agentcli.system import probe
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
 
@@ -59,8 +60,8 @@ def readable(box: Box) -> list[Path]:
     hidden = (*box.hidden, *box.denied.paths, Path("/dev"))
     if box.readable is None:
         return _without(Path("/"), hidden)
-    folders = [path for path in (*box.readable, Path("/proc")) if path.is_dir()]
-    files = [path for path in box.readable if path.is_file()]
+    folders = [path for path in (*box.readable, Path("/proc")) if probe.is_dir(path)]
+    files = [path for path in box.readable if probe.is_file(path)]
     return [*dict.fromkeys(path for top in folders for path in _without(top, hidden)), *files]
 
 

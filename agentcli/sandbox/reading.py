@@ -10,6 +10,7 @@ from pathlib import Path
 from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import Workspace, resolved
 from agentcli.sandbox.box import Box, private
+from agentcli.system import probe
 
 SYSTEM = tuple(
     map(
@@ -39,10 +40,10 @@ _LINKS = 2_000
 def box_for_reader(workspace: Workspace, path: str) -> Box:
     """Return the box for a workspace; `path` is the command's PATH. Nothing is writable, and there is no network."""
     tops = (*workspace.resolved_roots, resolved(workspace.cwd))
-    seen = [top for top in SYSTEM if top.exists()]
+    seen = [top for top in SYSTEM if probe.exists(top)]
     seen += _programs(path, workspace.home, workspace.resolved_roots)
     seen += [folder for top in tops for folder in repository(top)]
-    seen += [*tops, *(file for name in _GIT_FILES if (file := workspace.home / name).is_file())]
+    seen += [*tops, *(file for name in _GIT_FILES if probe.is_file(file := workspace.home / name))]
     hidden = (*private(workspace), *(_unreadable_for_others() if os.geteuid() == 0 else ()))
     return Box(resolved(workspace.cwd), (), (), hidden, readable=tuple(dict.fromkeys(seen)), home=workspace.home)
 
@@ -57,14 +58,14 @@ def _programs(path: str, home: Path, roots: tuple[Path, ...]) -> tuple[Path, ...
     found: list[Path] = []
     for name in path.split(":"):
         folder = resolved(name) if os.path.isabs(name) else None
-        if folder is None or _below(folder, (*SYSTEM, *roots)) or not folder.is_dir():
+        if folder is None or _below(folder, (*SYSTEM, *roots)) or not probe.is_dir(folder):
             continue
         found += [Path(name), folder, *_installation(folder, home, roots)]
         for target in _link_targets(folder):
             if not _below(target, (*SYSTEM, *roots)):
                 found += [target.parent, *_installation(target.parent, home, roots)]
     if any(_below(folder, [home / shared for shared in _SHARED]) for folder in found):
-        found += [home / name for name in _MORE if (home / name).is_dir()]
+        found += [home / name for name in _MORE if probe.is_dir(home / name)]
     return tuple(dict.fromkeys(folder for folder in found if not _around(folder, home, roots)))
 
 
@@ -73,7 +74,7 @@ def _installation(folder: Path, home: Path, roots: tuple[Path, ...]) -> Iterator
     above = folder.parent
     if folder.name not in ("bin", "sbin", "shims", "libexec") or _around(above, home, roots):
         return
-    if above not in [home / name for name in _SHARED] and any((above / name).is_dir() for name in _INSTALLED):
+    if above not in [home / name for name in _SHARED] and any(probe.is_dir(above / name) for name in _INSTALLED):
         yield above
 
 

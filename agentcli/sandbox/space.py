@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.system import probe
 
 _LISTENING = "0A"
 _TABLES = ("tcp", "tcp6")
@@ -41,7 +42,7 @@ class PrivateSpace:
 
     def folder(self) -> Path:
         """Return the folder that commands see as /tmp; it goes when the run ends."""
-        if not self.path.is_dir():
+        if not probe.is_dir(self.path):
             self.path.mkdir(mode=0o700)
             self._remove = weakref.finalize(self, _removed, self.path)
         return self.path

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
+from agentcli.system import probe
 from agentcli.system.paths import folder, replace_file
 
 FOLDER = "serve"
@@ -133,7 +134,7 @@ class Access:
     def _token(self, name: str) -> str:
         """Return the token in a file, which is made if there is none."""
         file = self._folder / name
-        if not file.exists():
+        if not probe.exists(file):
             replace_file(file, secrets.token_urlsafe(32) + "\n", mode=0o600)
         return file.read_text(encoding="ascii").strip()
 

@@ -14,6 +14,7 @@ from typing import IO
 from agentcli.core.errors import AgentError, InputError
 from agentcli.serve.machine import Machine
 from agentcli.sessions.info import SessionInfo, new_id
+from agentcli.system import probe
 
 PATIENCE = 30.0
 """Seconds for a session to open."""
@@ -32,7 +33,7 @@ class Starter:
     def folders(self, infos: Iterable[SessionInfo]) -> list[str]:
         """Return the folders in which a session may be started: of these sessions, the last used first."""
         used = (info.directory for info in infos)
-        known = [folder for folder in dict.fromkeys((str(self._here), *used)) if Path(folder).is_dir()]
+        known = [folder for folder in dict.fromkeys((str(self._here), *used)) if probe.is_dir(Path(folder))]
         return known[:FOLDERS]
 
     async def new(self, folder: str, model: str, mode: str) -> str:

@@ -16,6 +16,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.message import Message, Usage
 from agentcli.core.sanitise import safe_line
+from agentcli.system import probe
 from agentcli.system.process import Command, LimitedSink, run_until
 from agentcli.system.programs import hardened
 from agentcli.ui.render.cells import RESET
@@ -82,7 +83,7 @@ class StatusCommand:
 
 async def printed(command: str, given: dict[str, Any], folder: Path) -> Line:
     """Run the command once with this JSON on its stdin; git in it starts no programs of the repository."""
-    if not folder.is_dir():
+    if not probe.is_dir(folder):
         return Line(failure=f"Can't start ui.status_command: {os.strerror(errno.ENOENT)}.")
     output, errors = LimitedSink(MOST), LimitedSink(0)
     argv, env = ["/bin/sh", "-c", command], hardened(os.environ, (folder,))

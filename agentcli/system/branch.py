@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentcli.system import probe
+
 
 def branch(folder: Path) -> str:
     """Return the branch or abbreviated commit that is checked out, read without starting git; empty if unknown."""
     for parent in (folder, *folder.parents):
         git = parent / ".git"
         try:
-            if git.is_file():  # `.git` is a file in worktrees and submodules
+            if probe.is_file(git):  # `.git` is a file in worktrees and submodules
                 git = parent / git.read_text(errors="replace").removeprefix("gitdir:").strip()
-            if (git / "HEAD").is_file():
+            if probe.is_file(git / "HEAD"):
                 head = (git / "HEAD").read_text(errors="replace").strip()
                 return head.removeprefix("ref: refs/heads/")[:30] if head.startswith("ref:") else head[:7]
         except (OSError, ValueError):

@@ -10,6 +10,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from agentcli.system import probe
+
 _KEPT = 100
 """Bytes of a file's name that its temporary file keeps: a name may have 255 bytes, and the additions must fit too."""
 
@@ -114,7 +116,7 @@ def sync_folder(disk: Disk, folder: Path) -> None:
 
 def make_folder(disk: Disk, path: Path, *, durable: bool = True) -> None:
     """Make a folder with its missing parents, each for its owner alone and, if `durable`, on the medium on return."""
-    if path.is_dir():
+    if probe.is_dir(path):
         return
     make_folder(disk, path.parent, durable=durable)
     disk.mkdir(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from agentcli.core.dataclass import dataclass
+from agentcli.system import probe
 from agentcli.system.disk import temporary_name
 
 _VARIABLES = {
@@ -47,8 +48,8 @@ def app_dirs(env: Mapping[str, str] = os.environ) -> AppDirs:
 
 def folder(path: Path) -> Path:
     """Make a folder with mode 0700, together with its missing parents, and return it."""
-    if not path.is_dir():
-        if not path.parent.is_dir():
+    if not probe.is_dir(path):
+        if not probe.is_dir(path.parent):
             folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
     return path

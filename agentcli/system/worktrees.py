@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.system import probe
 from agentcli.system.git import GitError, git, run_git
 from agentcli.system.locked_file import FileLock
 
@@ -69,7 +70,7 @@ def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
     """Make a worktree at `folder` of the repository that contains `cwd`, from its HEAD. Raise NoWorktree."""
     try:
         root = Path(git(cwd, "rev-parse", "--show-toplevel", env=env))
-        if (root / ".gitmodules").exists():
+        if probe.exists(root / ".gitmodules"):
             raise NoWorktree("the repository has submodules")
         head = git(root, "rev-parse", "--verify", "HEAD", env=env)
         make_worktree(root, head, folder, env)
@@ -83,7 +84,7 @@ def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
 def former_worktree(cwd: Path, inner: Path, trees: Path, env: Mapping[str, str]) -> Worktree | None:
     """Return the worktree below `trees` in which an agent worked at `inner`, for the repository of `cwd`; None if it is gone."""
     try:
-        if not inner.is_dir() or not inner.is_relative_to(trees):
+        if not probe.is_dir(inner) or not inner.is_relative_to(trees):
             return None
         root = Path(git(cwd, "rev-parse", "--show-toplevel", env=env))
         folder = trees / inner.relative_to(trees).parts[0]
@@ -123,13 +124,13 @@ def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None
     """Copy the untracked files that a repository lists and `folder` lacks, none of them through a link that leads out."""
     top = run_git(repo, "rev-parse", "--show-toplevel", env=env)
     root = Path(top.out.removesuffix("\n"))
-    if top.exit_code or not (root / INCLUDE).is_file():
+    if top.exit_code or not probe.is_file(root / INCLUDE):
         return  # a mirror has no work tree
     found = git(root, "ls-files", "-z", "--others", "--ignored", f"--exclude-from={root / INCLUDE}", env=env)
     for name in list(filter(None, found.split("\0")))[:INCLUDED]:
         source, target = root / name, folder / name
         real = Path(os.path.realpath(source))
-        if os.path.lexists(target) or not real.is_relative_to(root) or not real.is_file():
+        if os.path.lexists(target) or not real.is_relative_to(root) or not probe.is_file(real):
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         # A relative link is kept, for the neighbour in the copy; an absolute one would lead back into the repository.

@@ -16,6 +16,7 @@ from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.subagent_result import FILES
 from agentcli.core.text.patch import FileChange, PatchError, parse, touched
 from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.system import probe
 from agentcli.tools.lib.diff import Diff, unified
 from agentcli.tools.lib.files import changing, knowledge, load_if_there, remember, remember_part, replace
 from agentcli.tools.lib.omission import refuse_omissions
@@ -90,7 +91,7 @@ def _planned(ctx: ToolContext, text: str, stack: ExitStack) -> tuple[dict[Path, 
     for name, target in sorted(targets.items(), key=lambda item: item[1].path):
         if target.path in files:
             continue
-        if target.path.parent.is_dir():
+        if probe.is_dir(target.path.parent):
             handle = handles[target.path] = stack.enter_context(changing(ctx, name))
             data = load_if_there(ctx, handle)
             known: Knowledge = "current" if data is None else knowledge(ctx, target.path, data)

@@ -16,6 +16,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.system import probe
 from agentcli.tools.lib.diff import Diff, changed_ranges, unified
 from agentcli.tools.lib.files import (
     changing,
@@ -109,7 +110,7 @@ def multi_preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
 
 def _preview(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> str:
     target = locate(ctx, path)
-    if not target.path.exists() and changes and changes[0].old_string == "":
+    if not probe.exists(target.path) and changes and changes[0].old_string == "":
         return unified(
             "", _in_order(_Source("", target.display, Encoding()), changes)[0], target.display, created=True
         ).text

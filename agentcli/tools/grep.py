@@ -16,6 +16,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.system import probe
 from agentcli.tools.glob import inside, is_hidden, left_out, prefix
 from agentcli.tools.lib.openat import DirHandle, beside, top
 from agentcli.tools.lib.paths import ResolvedPath, locate
@@ -138,13 +139,13 @@ def _output(ctx: ToolContext, call_id: str, found: Iterator[Line], form: _Form, 
 def _candidates(ctx: ToolContext, path: str, glob: str) -> Iterator[tuple[ResolvedPath, DirHandle, list[str]]]:
     """Open the folder to search; yield it with the names of its files."""
     target = locate(ctx, path)
-    if target.path.is_dir():
+    if probe.is_dir(target.path):
         with top(ctx, path) as (target, folder):
             yield target, folder, files(folder.path, glob, ripgrep(ctx.roots))
         return
-    if not target.path.is_file():
+    if not probe.is_file(target.path):
         raise ToolError(
-            f"{path} is not a regular file or folder." if target.path.exists() else f"{path} does not exist."
+            f"{path} is not a regular file or folder." if probe.exists(target.path) else f"{path} does not exist."
         )
     with beside(ctx, path) as (target, folder, name):
         yield target, folder, [name]

@@ -18,6 +18,7 @@ from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import head_of
 from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.system import probe
 from agentcli.system.resolve import spelled
 from agentcli.tools.lib.files import remember
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
@@ -97,7 +98,7 @@ def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
     numbered = numbers == "always" or (numbers != "never" and offset > 0)
     wanted = _Range(max(1, offset), count, numbered)
     with open_parent(ctx, path) as handle:
-        if handle.path.is_dir():
+        if probe.is_dir(handle.path):
             return entries_of(ctx, path)
         if (buffer := ctx.scope.buffers.get(handle.path)) is not None:
             return _read_whole(ctx, handle, buffer, wanted)

@@ -10,6 +10,7 @@ from typing import Any
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.system import probe
 from agentcli.tools.lib.diff import unified
 from agentcli.tools.lib.files import changing, load_if_there, remember, replace, require_seen
 from agentcli.tools.lib.omission import refuse_omissions
@@ -30,7 +31,7 @@ def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
     """Return the unified diff of writing the file, for its approval; missing folders are not made."""
     path, content = given["file_path"], given["content"]
     target = locate(ctx, path)
-    if not target.path.exists():
+    if not probe.exists(target.path):
         return unified("", content, target.display, created=True).text
     with changing(ctx, path) as handle:
         before, _, after = _contents(load_if_there(ctx, handle), content)

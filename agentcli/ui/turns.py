@@ -9,6 +9,7 @@ from agentcli.core.event import Event, TurnEnded
 from agentcli.core.journal import Journal
 from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
+from agentcli.system import probe
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -44,4 +45,4 @@ def _way_back(host: Host, journal: Journal) -> Sequence[str]:
     resume = f"agentcli resume {journal.id}"
     if not trouble:
         return [resume]
-    return [f"! {trouble}.", *([resume] if journal.folder.exists() else [])]
+    return [f"! {trouble}.", *([resume] if probe.exists(journal.folder) else [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def project(tmp_path: Path, command: str | list[str], folder: str = "") -> Works
 
 def named(tmp_path: Path, command: str | list[str], folder: str = "") -> set[str]:
     workspace = project(tmp_path, command, folder)
-    return {str(path.relative_to(workspace.cwd)) for path in workspace.started if path.exists()}
+    return {str(path.relative_to(workspace.cwd)) for path in workspace.started if os.path.exists(path)}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,15 @@ def named(tmp_path: Path, command: str | list[str], folder: str = "") -> set[str
 )
 def test_files_that_a_command_names_are_found(tmp_path: Path, command: str | list[str], expected: set[str]) -> None:
     assert named(tmp_path, command) == expected
+
+
+@pytest.mark.parametrize(
+    "argument", ["x" * 300, '{"token": "' + "y" * 5000 + '"}', "loop/x", "Authorization: Bearer " + "z" * 256]
+)
+def test_an_argument_that_no_system_call_takes_as_a_path_names_no_file(tmp_path: Path, argument: str) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/loop").symlink_to("loop")
+    assert named(tmp_path, ["serve", argument]) == named(tmp_path, f"serve '{argument}'") == set()
 
 
 def test_a_command_names_files_from_the_folder_it_runs_in(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from agentcli.context.settings import TiktokenSettings
 from agentcli.core.dataclass import dataclass
+from agentcli.system import probe
 
 _TIKTOKEN = TiktokenSettings()
 
@@ -157,7 +158,7 @@ def vocabulary(encoding: str, folders: Iterable[Path] = ()) -> Path | None:
     name, digest = VOCABULARIES[encoding]
     for folder in (*folders, *_cache_folders()):
         file = folder / name
-        if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == digest:
+        if probe.is_file(file) and hashlib.sha256(file.read_bytes()).hexdigest() == digest:
             return folder
     return None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentcli.hooks.files import EVENTS
 from agentcli.importers.config.found import NEVER_ASKS, Found, Item, hook_groups, read_json, table, texts
+from agentcli.system import probe
 
 _MODES = {"default": "ask", "acceptEdits": "auto-edit", "plan": "plan", "auto": "auto"}
 _FILE_TOOLS = ("Read", "Edit", "Write", "MultiEdit", "Grep", "Glob", "LS", "NotebookEdit")
@@ -72,9 +73,9 @@ def _folders(names: Sequence[str], source: str, home: Path, found: Found) -> Non
     for path in paths:
         if not path.is_absolute():
             found.skip(source, f"folder {path}", "it counts from each project; use --add-dir there")
-        elif not path.is_dir():
+        elif not probe.is_dir(path):
             found.skip(source, f"folder {path}", "it does not exist")
-    if usable := [str(path) for path in paths if path.is_absolute() and path.is_dir()]:
+    if usable := [str(path) for path in paths if path.is_absolute() and probe.is_dir(path)]:
         found.items.append(Item("config.toml", "add_dirs", usable, source))
 
 

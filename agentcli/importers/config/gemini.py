@@ -10,6 +10,7 @@ from agentcli.core.aliases import GEMINI_CLI
 from agentcli.hooks.files import GEMINI_EVENTS
 from agentcli.importers.config.found import Found, Item, hook_groups, read_json, table, texts
 from agentcli.mcp.gemini import with_braces
+from agentcli.system import probe
 
 SOURCE = "~/.gemini/settings.json"
 
@@ -29,8 +30,8 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     found.skip_others(raw, ("mcpServers", "hooks", "model", "tools", "excludeTools"), SOURCE)
     found.file("AGENTS.md", folder / "GEMINI.md")
     extensions = folder / "extensions"
-    for path in sorted(extensions.iterdir()) if extensions.is_dir() else ():
-        if (path / "gemini-extension.json").is_file():
+    for path in sorted(extensions.iterdir()) if probe.is_dir(extensions) else ():
+        if probe.is_file(path / "gemini-extension.json"):
             found.skip("~/.gemini/extensions", path.name, f"add it with `agentcli plugins add {path}`")
     return found
 

@@ -19,6 +19,7 @@ from agentcli.hooks.loaded import USER_FILE
 from agentcli.importers import config as foreign
 from agentcli.importers.config.found import Found, Item
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule
+from agentcli.system import probe
 from agentcli.system.locked_file import update
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class _Present:
                 return "new"
             case "file":
                 path = self._config / item.key
-                if path.exists() and item.key not in self._files:
+                if probe.exists(path) and item.key not in self._files:
                     self._files[item.key] = path.read_text(encoding="utf-8", errors="replace")
                 return _put(self._files, item.key, item.value)
             case "config.toml" if item.key.startswith("permissions."):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.errors import InputError
+from agentcli.system import probe
 
 SUFFIX = ".zst"
 _MAGIC = b"\x28\xb5\x2f\xfd"
@@ -38,7 +39,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader | io.BytesIO]:
 
 def is_unpacked(path: Path) -> bool:
     """Return True if a file is compressed and lies beside its unpacked version."""
-    return path.suffix == SUFFIX and path.with_suffix("").is_file()
+    return path.suffix == SUFFIX and probe.is_file(path.with_suffix(""))
 
 
 def _unpacked(data: bytes, path: Path) -> bytes:

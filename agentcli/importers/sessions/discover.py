@@ -18,6 +18,7 @@ from agentcli.importers.sessions.gemini_cli import project_root
 from agentcli.importers.sessions.opencode_database import nothing_found, rows_of
 from agentcli.importers.sessions.recognise import first_objects, format_of, holds_database, not_recognised, recognise
 from agentcli.sessions.imported import Format
+from agentcli.system import probe
 
 ENDINGS = (".jsonl", ".json", ".db", ".jsonl" + SUFFIX)
 """Endings of the files that are read if the user names a folder."""
@@ -80,7 +81,7 @@ def in_folder(folder: Path) -> Iterator[Candidate]:
         folders.sort()
         for name in sorted(names):
             path = Path(here, name)
-            if name.endswith(ENDINGS) and path.is_file():
+            if name.endswith(ENDINGS) and probe.is_file(path):
                 yield from recognised(path)
 
 
@@ -91,7 +92,7 @@ def sessions_of(program: str, env: Mapping[str, str], places: Iterable[str] = ()
     """
     hashes = {hashlib.sha256(os.fsencode(folder)).hexdigest(): folder for folder in places}
     for path in sorted(set(PROGRAMS[program].files(_Home(env)))):
-        for found in recognised(path) if path.is_file() else ():
+        for found in recognised(path) if probe.is_file(path) else ():
             yield replace(found, folder=found.folder or hashes.get(path.parent.parent.name, ""))
 
 

@@ -20,6 +20,7 @@ from agentcli.sessions.copying import Draft, draft, settle_drafts
 from agentcli.sessions.imported import Imported, Shown, unshown
 from agentcli.sessions.info import SessionInfo, stamp
 from agentcli.sessions.store import Store
+from agentcli.system import probe
 
 Price = Callable[[str, Usage, str], float | None]
 """The price of a usage of the model called `provider/id` at a time, in USD; None if unknown."""
@@ -167,7 +168,7 @@ class ImportRun:
 
     def _home(self, folder: str) -> Path:
         led = Path(folder)
-        return led if led.is_absolute() and (led.is_dir() or not self.gather) else self.here
+        return led if led.is_absolute() and (probe.is_dir(led) or not self.gather) else self.here
 
     def _remember(self, origin: Mapping[str, str], session: str, trashed: bool) -> None:
         key = (origin.get("program", ""), origin.get("id", "") or origin.get("sha256", ""))

@@ -16,6 +16,7 @@ from agentcli.core.tool import Traits
 from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import Workspace, canonical, entries_of, impossible, resolved
 from agentcli.permissions.rules import Rule, covers_below, path_pattern, path_rule
+from agentcli.system import probe
 from agentcli.system.programs import GIT_HARDENED_ENV, find_program
 
 ENTRIES = 200_000
@@ -67,7 +68,7 @@ def denial_of(path: str | Path, denials: Sequence[Rule], workspace: Workspace) -
         return None
     target = resolved(workspace.cwd / text)
     found = path_rule(denials, text, workspace, strict=False, target=target)
-    if found is None and target.is_dir():
+    if found is None and probe.is_dir(target):
         found = path_rule(whole(denials), os.path.join(text, _BELOW), workspace, strict=False, target=target / _BELOW)
     return found
 
@@ -315,8 +316,8 @@ def held_around(folders: Sequence[Path], denials: Sequence[Rule], workspace: Wor
         if top is None or top in found:
             continue
         specs = tuple(_pathspecs(top, denials, workspace))
-        folders_of = [store / "objects" if (store / "HEAD").exists() else store for store in stores]
-        objects = tuple(folder for folder in folders_of if folder.is_dir())
+        folders_of = [store / "objects" if probe.exists(store / "HEAD") else store for store in stores]
+        objects = tuple(folder for folder in folders_of if probe.is_dir(folder))
         if specs and objects:
             state = _state(stores[0], objects[0].parent)
             found[top] = _look(top, objects, specs, state, tuple(workspace.resolved_roots))
@@ -337,7 +338,7 @@ def _look(top: Path, objects: tuple[Path, ...], specs: tuple[str, ...], state: o
     git = find_program("git", roots)
     if not git:
         return Held(top, objects)
-    heads = [head for head in _HEADS if any((folder.parent / head).is_file() for folder in objects)]
+    heads = [head for head in _HEADS if any(probe.is_file(folder.parent / head) for folder in objects)]
     walk = [*_LOG, "--ignore-missing", *heads, "--", *specs]
     logged = run_git(git, top, walk)
     indexed = run_git(git, top, ["ls-files", "--stage", "-z", "--full-name", "--", *specs])

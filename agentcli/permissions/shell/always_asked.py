@@ -23,6 +23,7 @@ from agentcli.permissions.readonly.commands import Reader, Reading, fits_reading
 from agentcli.permissions.shell.known_programs import SHELLS, is_interpreter, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, runs
 from agentcli.permissions.shell.values import BELOW, spread
+from agentcli.system import probe
 
 _READING = word_set("""
 ls dir cat tac nl head tail wc stat du df realpath readlink strings od hexdump cksum sum md5sum sha1sum sha224sum sha256sum
@@ -227,7 +228,7 @@ def _folders(text: str, parts: Sequence[Part], workspace: Workspace) -> list[Pat
         values = [piece.text for piece in part.words]
         if len(values) == 2 and values[0] in ("cd", "pushd") and UNKNOWN not in values[1] and not impossible(values[1]):
             target = _at(values[1], folder, workspace)
-            if not target.is_dir() and not re.search(rf"cd\s+\S*{re.escape(values[1])}\S*\s*&&", text):
+            if not probe.is_dir(target) and not re.search(rf"cd\s+\S*{re.escape(values[1])}\S*\s*&&", text):
                 left.append(folder)
             folder = target
     return [folder, *left]

@@ -12,6 +12,7 @@ from agentcli.permissions.readonly.option_grammar import Shape, fit
 from agentcli.permissions.shell.changes import stays_inside
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import UNKNOWN
+from agentcli.system import probe
 
 _COMMIT = """
 -aqvsn -m:text -F:path --all --quiet --verbose --signoff --no-verify --message=text --file=path --author=text --date=text --allow-empty
@@ -117,25 +118,25 @@ def _tracking(arguments: Sequence[str], folder: Path) -> str:
     """Return the reason why a new branch would get an upstream, which git keeps in the config; or the empty string."""
     if arguments[0] not in ("checkout", "switch", "branch") or "--no-track" in arguments:
         return ""
-    top = next((top for top in (folder, *folder.parents) if (top / ".git").is_dir()), None)
+    top = next((top for top in (folder, *folder.parents) if probe.is_dir(top / ".git")), None)
     remotes = top / ".git/refs/remotes" if top is not None else folder
-    if top is None or not (remotes.is_dir() or "refs/remotes/" in _packed(top)):
+    if top is None or not (probe.is_dir(remotes) or "refs/remotes/" in _packed(top)):
         return ""
     operands = [word for word in arguments[1:] if not word.startswith("-")]
     creates = not {"-b", "-c", "--create"}.isdisjoint(arguments) or arguments[0] == "branch"
     start = operands[1:2] if creates else operands[:1]
     packed = _packed(top)
     for word in start:
-        if creates and ((remotes / word).exists() or f" refs/remotes/{word}\n" in packed or "--track" in arguments):
+        if creates and (probe.exists(remotes / word) or f" refs/remotes/{word}\n" in packed or "--track" in arguments):
             return f"git {arguments[0]} sets an upstream in the repository's config"
         local = (
-            any((top / ".git" / kind / word).exists() for kind in (".", "refs/heads", "refs/tags"))
+            any(probe.exists(top / ".git" / kind / word) for kind in (".", "refs/heads", "refs/tags"))
             or f"/{word}\n" in packed
         )
         if (
             not creates
             and not local
-            and not (folder / word).exists()
+            and not probe.exists(folder / word)
             and not re.fullmatch(r"[0-9a-f]{4,40}|HEAD[~^\d]*|-|.*[@~^].*", word)
         ):
             return f"git {arguments[0]} may set an upstream in the repository's config"
@@ -166,16 +167,16 @@ _SIGNING = word_set("commit merge rebase cherry-pick revert tag")
 
 def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> str:
     """Return the reason why git may start a program when it records in a folder, or write outside the workspace."""
-    top = next((top for top in (folder, *folder.parents) if (top / ".git").exists()), None)
+    top = next((top for top in (folder, *folder.parents) if probe.exists(top / ".git")), None)
     inside = top is not None and any(root in (top, *top.parents) for root in workspace.resolved_roots)
-    if top is None or not inside or (top / ".git").is_symlink() or not (top / ".git/config").is_file():
+    if top is None or not inside or (top / ".git").is_symlink() or not probe.is_file(top / ".git/config"):
         return "the repository lies outside the workspace"
     if danger := workspace.git(folder).danger:
         return danger
     hooks = top / ".git/hooks"
-    if not hooks.is_dir():
+    if not probe.is_dir(hooks):
         return "the repository has no folder for hooks, which the sandbox could close"
-    if top != next((above for above in (workspace.cwd, *workspace.cwd.parents) if (above / ".git").exists()), None):
+    if top != next((above for above in (workspace.cwd, *workspace.cwd.parents) if probe.exists(above / ".git")), None):
         return "the repository is not the one around the current folder"
     settings = [text for file in _settings(top, workspace) if (text := _text(file))]
     if subcommand in _SIGNING and any(map(_SIGNS.search, settings)):
@@ -184,7 +185,7 @@ def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> s
     if chosen:
         hooks = Path(os.path.normpath(top / os.path.expanduser(chosen)))
     named = _HOOKS.get(subcommand, frozenset()) | _ALWAYS
-    active = sorted(hook.name for hook in hooks.iterdir() if hook.name in named) if hooks.is_dir() else []
+    active = sorted(hook.name for hook in hooks.iterdir() if hook.name in named) if probe.is_dir(hooks) else []
     return f"git runs the hook {active[0]} of the repository" if active else ""
 
 

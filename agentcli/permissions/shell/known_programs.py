@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from agentcli.system import probe
+
 
 def word_set(text: str) -> frozenset[str]:
     """Return the words of a text: a readable notation for tables."""
@@ -182,7 +184,7 @@ def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
 def _installed(tool: str, folders: Sequence[Path]) -> bool:
     """Return True if a package of the project installed a tool in a folder, or above it."""
     return any(
-        (above / f"node_modules/.bin/{tool}").exists() for folder in folders for above in (folder, *folder.parents)
+        probe.exists(above / f"node_modules/.bin/{tool}") for folder in folders for above in (folder, *folder.parents)
     )
 
 

@@ -13,6 +13,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.values import BELOW, MOST, Values
+from agentcli.system import probe
 
 _PASSING_WHOLE = word_set("cat sort uniq tac shuf cut")
 _PASSING = word_set("head tail grep egrep fgrep tee")
@@ -151,7 +152,7 @@ def _git(
 ) -> Values | None:
     match arguments[:1]:
         case ["rev-parse"] if "--show-toplevel" in arguments:
-            tops = (next((top for top in (one, *one.parents) if (top / ".git").exists()), one) for one in folders)
+            tops = (next((top for top in (one, *one.parents) if probe.exists(top / ".git")), one) for one in folders)
             return tuple(str(top) for top in tops)
         case ["ls-files" | "diff" | "grep" | "status" | "show"]:
             outside = [word for word in operands[1:] if word.startswith(("/", "~", ".."))]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.flow import end_of
+from agentcli.system import probe
 
 _MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir)\b")
 _FIRST = re.compile(r"\s*(?:cd|pushd)\s+(?:--\s+)?(['\"]?)([\w.@+,-][\w./@+,-]*)\1\s*(?:&&|;|\n|$)")
@@ -31,5 +32,5 @@ def folder_after(text: str, workspace: Workspace, *, succeeded: bool) -> Path | 
     folders, moves, first = end
     if not moves:
         return workspace.cwd
-    certain = len(folders) == 1 and folders[0].is_dir() and (succeeded or (moves == 1 and first))
+    certain = len(folders) == 1 and probe.is_dir(folders[0]) and (succeeded or (moves == 1 and first))
     return folders[0] if certain else None

@@ -13,6 +13,7 @@ from agentcli.permissions.paths import Workspace, impossible
 from agentcli.permissions.shell.listing import placed
 from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.values import Values, merged
+from agentcli.system import probe
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -100,7 +101,7 @@ def after_move(state: State, words: Sequence[str], workspace: Workspace, *, sure
             state, folders=(Path(target.replace(UNKNOWN, "x")),) if temporary else (*state.folders, Path("/"))
         )
     there = tuple(placed(target, folder, workspace) for folder in state.folders)
-    reached = sure or all(folder.is_dir() for folder in there)
+    reached = sure or all(probe.is_dir(folder) for folder in there)
     found = tuple(dict.fromkeys(there if reached else (*there, *state.folders)))[:_FOLDERS]
     return bound(replace(state, folders=found), "PWD", tuple(map(str, found)))
 

@@ -9,6 +9,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import Text, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, load, say
+from agentcli.system import probe
 
 
 def scripted(spec: ModelSpec, *_settings: object) -> ScriptedModel:
@@ -17,7 +18,7 @@ def scripted(spec: ModelSpec, *_settings: object) -> ScriptedModel:
     if name in BUILT_IN:
         return ScriptedModel(spec, BUILT_IN[name](argument))
     path = Path(spec.id).expanduser()
-    if not path.is_file():
+    if not probe.is_file(path):
         raise InputError(f"Unknown script {spec.id!r}: neither a file nor one of {', '.join(BUILT_IN)}.")
     return ScriptedModel(spec, *load(path))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentcli.core.text.near import NEAREST, did_you_mean, near_names
 from agentcli.core.text.secrets import is_secret_file
+from agentcli.system import probe
 from agentcli.tools.lib import gitignore
 
 _FILES = 20_000
@@ -51,7 +52,7 @@ def _files(root: Path) -> Iterator[str]:
 def _alike(path: Path, root: Path) -> Iterator[Path]:
     """Yield names similar to the first missing part of the path, in the folder where it should be."""
     missing = path
-    while missing.parent != root and not missing.parent.is_dir() and missing.parent != missing:
+    while missing.parent != root and not probe.is_dir(missing.parent) and missing.parent != missing:
         missing = missing.parent
     try:
         names = list(islice(os.listdir(missing.parent), 5_000))

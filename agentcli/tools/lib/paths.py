@@ -12,6 +12,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext
+from agentcli.system import probe
 from agentcli.system.resolve import follow, spelled
 
 _TRIES = 5
@@ -182,7 +183,7 @@ def _display(real: Path, cwd: Path) -> str:
 
 
 def _is_below_a_file(target: ResolvedPath) -> bool:
-    return any(parent.is_file() and not parent.is_symlink() for parent in target.path.parents)
+    return any(probe.is_file(parent) and not parent.is_symlink() for parent in target.path.parents)
 
 
 def _no_folder(target: ResolvedPath, error: OSError) -> ToolError:

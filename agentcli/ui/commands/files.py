@@ -9,6 +9,7 @@ from pathlib import Path
 from agentcli.core.errors import InputError
 from agentcli.core.message import reminder
 from agentcli.resources import prompt
+from agentcli.system import probe
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Acted, Context, Output, Sent
@@ -44,12 +45,12 @@ async def export(context: CommandContext, name: str) -> None:
 
     try:
         file = context.session.cwd / Path(name or ".").expanduser()
-        if not name or file.is_dir():
+        if not name or probe.is_dir(file):
             file /= f"{context.session.journal.id}.md"
     except (OSError, RuntimeError) as error:  # the name is too long, or its ~user does not exist
         raise InputError(f"Can't write {name:.60}: no such folder. Try /export FILE.") from error
     form = format_of(file)
-    if file.exists() and not await context.confirm(f"{file} exists. Replace it?"):
+    if probe.exists(file) and not await context.confirm(f"{file} exists. Replace it?"):
         return
     text = await asyncio.to_thread(context.host.export, context.session, form)
     try:

@@ -13,6 +13,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.project.instructions import NAMES
 from agentcli.project.notes import LOCAL, keep_out_of_git, present_text, with_line
+from agentcli.system import probe
 from agentcli.system.locked_file import update
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
@@ -113,4 +114,4 @@ async def _add(context: CommandContext, text: str) -> None:
 
 def in_force(folder: Path) -> Path:
     """Return the instruction file that counts in a folder, or the path for a new one."""
-    return next((folder / name for name in NAMES if (folder / name).is_file()), folder / "AGENTS.md")
+    return next((folder / name for name in NAMES if probe.is_file(folder / name)), folder / "AGENTS.md")

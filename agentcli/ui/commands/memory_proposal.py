@@ -16,6 +16,7 @@ from agentcli.core.text.plural import plural
 from agentcli.project.instruction_imports import imported_names
 from agentcli.project.notes import LOCAL, keep_out_of_git, present_text, with_line
 from agentcli.side_question.question import SideQuestion
+from agentcli.system import probe
 from agentcli.system.locked_file import update
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.outputs import Acted, Context, Output, Said, Work
@@ -147,6 +148,6 @@ def _own_text(file: Path) -> str:
     """Return the text of the person's file. Raises InputError for a link and whatever else is no file of its own."""
     if file.is_symlink():
         raise InputError(f"{file} is a link, so nothing was added. Use /memory add, or replace the link with a file.")
-    if file.exists() and not file.is_file():
+    if probe.exists(file) and not probe.is_file(file):
         raise InputError(f"{file} is not a regular file, so nothing was added.")
     return present_text(file)

@@ -18,6 +18,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
+from agentcli.system import probe
 
 if TYPE_CHECKING:
     from agentcli.agent.ports import Prompt
@@ -73,7 +74,7 @@ def existing(name: str, folder: Path) -> tuple[Path, range | None] | None:
             return path, None
     found = _LINES.fullmatch(candidates(name)[-1])
     path = _resolved(found[1], folder) if found else None
-    if found is None or path is None or path.is_dir():
+    if found is None or path is None or probe.is_dir(path):
         return None
     return path, range(int(found[2]), int(found[3] or found[2]) + 1)
 
@@ -81,7 +82,7 @@ def existing(name: str, folder: Path) -> tuple[Path, range | None] | None:
 def _resolved(name: str, folder: Path) -> Path | None:
     try:
         path = (folder / os.path.expanduser(name)).resolve()  # a Path no longer distinguishes ./~a from ~a
-        return path if path.is_dir() or path.is_file() else None
+        return path if probe.is_dir(path) or probe.is_file(path) else None
     except (
         OSError,
         RuntimeError,
@@ -93,7 +94,7 @@ def _resolved(name: str, folder: Path) -> Path | None:
 def _attach(path: Path, lines: range | None, buffers: Mapping[Path, bytes]) -> Iterator[Part]:
     if lines is not None:
         yield _excerpt(path, lines, buffers.get(path))
-    elif path.is_dir():
+    elif probe.is_dir(path):
         yield File("inode/directory", str(path), _listing(path))
     elif path in buffers:
         yield _text(path, buffers[path], len(buffers[path]))
@@ -215,7 +216,7 @@ def mention_of_picture(pasted: str) -> str:
     if not path.lower().endswith(PICTURES):
         return ""
     try:
-        return f"{mention(path)} " if Path(path).expanduser().is_file() else ""
+        return f"{mention(path)} " if probe.is_file(Path(path).expanduser()) else ""
     except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte
         return ""
 

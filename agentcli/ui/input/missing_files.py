@@ -11,6 +11,7 @@ from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.mcp_servers import ServerState
 from agentcli.core.message import Message
 from agentcli.core.streams import closing
+from agentcli.system import probe
 from agentcli.ui.input.attachments import candidates, existing, mentions
 
 _LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5}(:\d+(-\d+)?)?)[.,;:!?)]*")
@@ -46,7 +47,7 @@ def missing_files(text: str, folder: Path, servers: Collection[str] = ()) -> lis
 
 def _exists(folder: Path, name: str) -> bool:
     try:
-        return (folder / Path(name).expanduser()).exists()
+        return probe.exists(folder / Path(name).expanduser())
     except (
         OSError,
         RuntimeError,

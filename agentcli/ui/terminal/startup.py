@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.tasks import log_failure, start_task
+from agentcli.system import probe
 from agentcli.ui.input.completion import Menu
 from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.render.cells import clip
@@ -193,7 +194,7 @@ def _tell(error: Exception) -> None:
 
     log_failure(error)
     error.add_note("agentcli has ended because of this error, which is a bug.")
-    if (log := app_dirs().state / LOG).is_file():
+    if probe.is_file(log := app_dirs().state / LOG):
         error.add_note(f"{log} has the error, too.")
 
 

@@ -1,0 +1,52 @@
+"""Questions about guessed paths: none raises, and no module asks in another way."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import agentcli
+from agentcli.system import probe
+
+SOURCE = Path(agentcli.__file__).parent
+OWN = {
+    "sessions": "the store's own folders: one that cannot be read must not count as missing",
+    "resources.py": "the package's own files",
+    "permissions/git_config.py": "an error counts as a danger",
+    "project/notes.py": "a file that cannot be read must not be replaced",
+    "system/locked_file.py": "a file that cannot be read must not be replaced",
+}
+"""Modules that ask `Path` itself, and why its errors matter there."""
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "/" + "y/" * 3000, "a\0b", "loop/x", "missing", "half \udc80"])
+def test_a_path_that_no_system_call_finds_is_none(name: str, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    path = tmp_path / name
+    assert (probe.exists(path), probe.is_dir(path), probe.is_file(path)) == (False, False, False)
+
+
+def test_files_folders_and_links_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path)
+    found = {
+        name: (probe.exists(path), probe.is_dir(path), probe.is_file(path))
+        for name in ("file", "link")
+        for path in [tmp_path / name]
+    }
+    assert found == {"file": (True, False, True), "link": (True, True, False)}
+
+
+def test_no_module_asks_about_a_guessed_path_in_a_way_that_may_raise() -> None:
+    asked = [
+        f"{file}:{call.lineno}"
+        for path in SOURCE.rglob("*.py")
+        if not (file := path.relative_to(SOURCE).as_posix()).startswith(tuple(OWN))
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and not call.args
+        if call.func.attr in ("is_dir", "is_file", "exists") and not call.keywords
+        if not (isinstance(call.func.value, ast.Name) and call.func.value.id == "entry")  # an os.DirEntry
+    ]
+    assert asked == []
