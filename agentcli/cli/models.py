@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SHOWN = 100
 """Models shown of one endpoint's list."""
+REFUSED = 5
+"""Models named whose prices are left out."""
 OFF = "off"
 """The word instead of a file that returns to the built-in table."""
 Local = Annotated[bool, typer.Option("--local", help="list the models of servers on this machine")]
@@ -169,6 +171,12 @@ def _refresh(program: Program, source: str) -> None:
     known = {*BUILT_IN, *program.models.providers}
     found = model_figures.parsed(model_figures.read(source), source, date.today().isoformat(), known)
     model_figures.keep(path, found)
+    if found.refused:
+        names = ", ".join(found.refused[:REFUSED]) + (", …" if len(found.refused) > REFUSED else "")
+        print(
+            f"warning: The prices of {plural(len(found.refused), 'model')} are left out, since they are not from $0 to $100,000 per million tokens: {names}",
+            file=sys.stderr,
+        )
     say(
         f"Read windows and prices of {plural(len(found.models), 'model')}. `agentcli models --refresh off` returns to the built-in table."
     )

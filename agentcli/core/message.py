@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any, Literal, TypeVar
 
 from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.text.ranges import Cost
 
 Role = Literal["user", "assistant"]
 Status = Literal["success", "error", "denied", "interrupted"]
@@ -240,7 +241,7 @@ class Message:
     provider: str = ""
     model: str = ""
     usage: Usage | None = None
-    cost: float | None = None
+    cost: Cost | None = None
     stop: Stop | None = None
     error: str = ""
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Text, ToolResult, Usage
+from agentcli.core.text.ranges import Cost
 
 SCHEMA = 1
 """The newest schema that this program writes; it reads every older one."""
@@ -68,7 +69,7 @@ class Carry:
     """State of a fold before a compaction, so that a resume reads only the records of the view."""
 
     usage: Usage = Usage()
-    cost: float | None = None
+    cost: Cost | None = None
     turn: int = 0
     model: str = ""
     mode: str = ""
@@ -128,7 +129,7 @@ class Compaction:
     tokens_after: int = 0
     model: str = ""
     usage: Usage = Usage()
-    cost: float | None = None
+    cost: Cost | None = None
     kept: tuple[int, ...] = ()
     replaced: Mapping[str, str] = field(default_factory=dict)
     drop_thinking_before: int = 0
@@ -180,7 +181,7 @@ class Undo:
     seq: int
     target: Literal["compaction", "prune", "rewind", "undo"] = "compaction"
     usage: Usage = Usage()
-    cost: float | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,7 @@ class Title:
     name: str = ""
     model: str = ""
     usage: Usage = Usage()
-    cost: float | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +263,7 @@ class FeatureState:
     data: Mapping[str, Any]
     model: str = ""
     usage: Usage = Usage()
-    cost: float | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +273,7 @@ class Failure:
     message: str
     where: str = ""
     usage: Usage = Usage()
-    cost: float | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.text.elapsed import ago
+from agentcli.core.text.ranges import PRICE
 from agentcli.system.paths import replace_file
 
 FOLDER = "models"
@@ -124,7 +125,7 @@ def _is_stated(stated: Mapping[str, Any]) -> bool:
     return (
         all(type(size) is int for size in sizes)
         and prices.keys() <= _PRICES
-        and all(type(price) in (int, float) for price in prices.values())
+        and all(type(price) in (int, float) and price in PRICE for price in prices.values())
     )
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
 from typing import Any
 
 from agentcli.core.sanitise import is_safe
+from agentcli.core.text.ranges import PRICE
 from agentcli.providers.context_windows import LARGEST, SMALLEST, STATED
 
 LONGEST_NAME = 200
 """Maximum characters of a model's name."""
-_DEAREST = 100_000.0
-"""USD per million tokens beyond which a number is no price."""
 _CHATS = ("chat", "completion", "responses")
 """LiteLLM's modes of models that hold a conversation."""
 _GENERATES = "generateContent"
@@ -124,7 +122,7 @@ def _price(value: Any) -> float | None:
         price = float(value) * 1e6
     except (ValueError, OverflowError):
         return None
-    return round(price, 9) if isfinite(price) and 0 <= price <= _DEAREST else None
+    return round(price, 9) if price in PRICE else None
 
 
 def _is_size(value: Any, least: int) -> bool:

@@ -15,6 +15,8 @@ from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange
+from agentcli.core.text.ranges import PRICE
+from agentcli.providers.context_windows import LARGEST as WIDEST
 from agentcli.system.paths import replace_file
 
 FILE = "models.json"
@@ -29,11 +31,15 @@ _NOTHING: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Fields of ModelSpec by `provider/id`, their source, and the day on which they were read, an ISO date."""
+    """Fields of ModelSpec by `provider/id`, their source, and the day on which they were read, an ISO date.
+
+    `refused` names the models whose prices are no prices: not finite, negative or absurd.
+    """
 
     source: str = ""
     day: str = ""
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+    refused: tuple[str, ...] = ()
 
     def over(self, changes: Mapping[str, tuple[PriceChange, ...]]) -> Mapping[str, Mapping[str, Any]]:
         """Return the fields as overrides of the table, whose price changes after that day still apply."""
@@ -66,20 +72,20 @@ def parsed(text: bytes, source: str, day: str, providers: Iterable[str]) -> Figu
     try:
         listed = json.loads(text)
         known = set(providers)
-        models = {
-            f"{provider}/{model}": values
+        stated = {
+            f"{provider}/{model}": dict(_fields(raw))
             for provider, entry in listed.items()
             if provider in known
             for model, raw in entry["models"].items()
-            if (values := dict(_fields(raw)))
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"{source} is not a list of models in the format of models.dev (https://models.dev/api.json)."
         ) from None
+    models = {name: kept for name, values in stated.items() if (kept := _credible(values))}
     if not models:
         raise InputError(f"{source} lists no model of a provider that agentcli knows: {', '.join(sorted(known))}.")
-    return Figures(source, day, models)
+    return Figures(source, day, models, tuple(name for name, values in stated.items() if not _has_prices(values)))
 
 
 def load(path: Path) -> Figures:
@@ -94,9 +100,8 @@ def load(path: Path) -> Figures:
 def _loaded(path: Path, _changed: int) -> Figures:
     try:
         kept = json.loads(path.read_bytes())
-        return Figures(
-            str(kept["source"]), str(kept["day"]), {str(name): dict(one) for name, one in kept["models"].items()}
-        )
+        models = {str(name): _credible(dict(one)) for name, one in kept["models"].items()}
+        return Figures(str(kept["source"]), str(kept["day"]), models)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Figures()
 
@@ -111,13 +116,24 @@ def _fields(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the fields of ModelSpec that an entry gives."""
     limit, cost = raw.get("limit") or {}, raw.get("cost") or {}
     for name, key in (("window", "context"), ("max_output", "output")):
-        if isinstance(limit.get(key), int) and limit[key] > 0:
+        if type(limit.get(key)) is int and 0 < limit[key] <= WIDEST:
             yield name, limit[key]
     if isinstance(cost.get("input"), int | float) and isinstance(cost.get("output"), int | float):
         yield "prices", _prices(cost)
     inputs = (raw.get("modalities") or {}).get("input")
     if isinstance(inputs, list):
         yield "images", "image" in inputs
+
+
+def _credible(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields without prices that are no prices."""
+    return values if _has_prices(values) else {name: value for name, value in values.items() if name != "prices"}
+
+
+def _has_prices(values: Mapping[str, Any]) -> bool:
+    """Return False if the prices are no prices."""
+    prices = values.get("prices", {})
+    return all(type(price) in (int, float) and price in PRICE for name, price in prices.items() if name != "over")
 
 
 def _prices(cost: Mapping[str, Any]) -> dict[str, float]:
@@ -134,7 +150,7 @@ def _long(cost: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
     tiers = {}
     for tier in cost.get("tiers") or []:
         about = tier.get("tier") or {}
-        if about.get("type", "context") == "context" and isinstance(about.get("size"), int):
+        if about.get("type", "context") == "context" and type(about.get("size")) is int and about["size"] > 0:
             tiers[about["size"]] = tier
     if isinstance(cost.get(_LONG), Mapping):
         tiers[200_000] = cost[_LONG]
@@ -142,7 +158,7 @@ def _long(cost: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
 
 
 def _number(value: Any, otherwise: float) -> float:
-    return float(value if isinstance(value, int | float) else otherwise)
+    return value if isinstance(value, int | float) else otherwise
 
 
 def _with_changes(values: Mapping[str, Any], changes: tuple[PriceChange, ...], day: str) -> Mapping[str, Any]:

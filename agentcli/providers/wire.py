@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
 
 from agentcli.context.inject import wrap
+from agentcli.core.codec.fields import is_deeper
 from agentcli.core.history import common
 from agentcli.core.message import File, ToolCall
 from agentcli.core.model import Request, RequestMessage
@@ -30,27 +31,13 @@ Body = TypeVar("Body")
 
 def can_run(name: Any, given: Any) -> bool:
     """Return True if a call has a name, and as its input a whole object that is not too deep."""
-    return isinstance(name, str) and bool(name.strip()) and isinstance(given, dict) and not _too_deep(given)
+    return isinstance(name, str) and bool(name.strip()) and isinstance(given, dict) and not is_deeper(given, DEEPEST)
 
 
 def wire_name(name: str) -> str:
     """Rewrite a call's name in characters that every provider takes: an invented name would get the request refused."""
     letters = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST]
     return letters if re.match(r"[a-zA-Z_]", letters) else f"_{letters}"[:_LONGEST]
-
-
-def _too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [inner for each in level for inner in _inside(each)]
-        if not level:
-            return False
-    return True
-
-
-def _inside(value: Any) -> list[Any]:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [each for each in inner if isinstance(each, dict | list)]
 
 
 class Ids:

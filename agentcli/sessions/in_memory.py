@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from agentcli.core.codec.encode import readable
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Part
@@ -64,7 +65,7 @@ class MemorySession:
             trial = Record(len(self._records) + 1, "", "", "", body)
             body = paid(body, self._history, fold([*self._records, trial], self._history.foreign))
         seq = self._records[-1].seq + 1 if self._records else 1
-        record = Record(seq, new_id(), stamp(), "", body)
+        record = Record(seq, new_id(), stamp(), "", readable(body))
         self._records.append(record)
         before = self._history
         try:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from agentcli.core.codec.encode import usage_from_json, usage_to_json
-from agentcli.core.codec.fields import items, number, table, text, whole
+from agentcli.core.codec.fields import amount, items, table, text, whole
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Message, ToolResult, Usage
@@ -313,14 +313,14 @@ def _info(raw: Mapping[str, Any]) -> SessionInfo:
         time=Times(text(time, "created"), text(time, "updated"), text(time, "compacting") or None),
         summary=Summary(whole(summary, "additions"), whole(summary, "deletions"), whole(summary, "files")),
         usage=usage_from_json(table(raw, "usage")),
-        cost=number(raw, "cost"),
+        cost=amount(raw, "cost"),
         records=whole(raw, "records"),
         schema=whole(raw, "schema"),
         head=text(raw, "head"),
         shelf=whole(raw, "shelf"),
         touched=items(raw, "touched", str),
         inherited=usage_from_json(table(inherited, "usage")),
-        inherited_cost=number(inherited, "cost"),
+        inherited_cost=amount(inherited, "cost"),
         branch=text(raw, "branch"),
         last=text(raw, "last"),
         prompts=whole(raw, "prompts"),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from agentcli.core.codec.encode import encode
+from agentcli.core.codec.encode import encode, readable
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Predecessor
@@ -108,7 +108,7 @@ class Session:
         before = self._history
         if isinstance(body, Undo):
             body = _paid(body, self._info.records + 1, self._history, self._tail)
-        record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, body)
+        record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, readable(body))
         data = encode(record)
         # Memory has the whole record before the disk is asked: after any interruption, it is written later.
         writer.add(record, data)

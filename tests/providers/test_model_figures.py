@@ -111,3 +111,29 @@ def test_an_address_where_nobody_listens_is_named_with_the_reason() -> None:
     with pytest.raises(InputError) as failed:
         model_figures.read(url)
     assert str(failed.value) == f"Can't read {url}: Connection refused."
+
+
+@pytest.mark.parametrize("price", ["NaN", "Infinity", "-3", "1e400", "100001", "true", "9" * 400])
+def test_prices_that_are_no_prices_are_left_out_and_named(price: str, tmp_path: Path) -> None:
+    text = """{"google": {"models": {
+        "odd": {"limit": {"context": 64000}, "cost": {"input": 1, "output": 2, "cache_read": PRICE}},
+        "long": {"cost": {"input": 1, "output": 2, "context_over_200k": {"input": PRICE}}},
+        "sound": {"cost": {"input": 1, "output": 2}}
+    }}}""".replace("PRICE", price)
+    found = model_figures.parsed(text.encode(), "list.json", "2026-11-22", BUILT_IN)
+    assert found.refused == ("google/odd", "google/long")
+    assert found.models["google/odd"] == {"window": 64_000}
+    assert found.models["google/sound"]["prices"]["input"] == 1
+    path = tmp_path / model_figures.FILE
+    path.write_text(
+        '{"source": "s", "day": "d", "models": {"google/odd": {"prices": {"input": PRICE}}}}'.replace("PRICE", price)
+    )
+    assert model_figures.load(path).models == {"google/odd": {}}, "a list that an older version has kept"
+
+
+@pytest.mark.parametrize("window", ["-5", "0", "true", "1e9", "100000001"])
+def test_windows_that_are_no_windows_are_left_out(window: str) -> None:
+    text = '{"google": {"models": {"m": {"limit": {"context": WINDOW, "output": 9}}}}}'.replace("WINDOW", window)
+    assert model_figures.parsed(text.encode(), "list.json", "2026-11-22", BUILT_IN).models == {
+        "google/m": {"max_output": 9}
+    }

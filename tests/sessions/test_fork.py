@@ -11,7 +11,6 @@ import pytest
 
 from agentcli.core.codec.encode import decode
 from agentcli.core.errors import InputError
-from agentcli.core.message import Message, Text
 from agentcli.core.record import Body, Title
 from agentcli.sessions.copying import INCOMING, build, settle_drafts
 from agentcli.sessions.imported import Imported
@@ -194,11 +193,9 @@ def test_records_exported_as_they_were_come_back_byte_for_byte(store: Store, ses
 
 
 def test_a_session_from_outside_that_cannot_be_written_leaves_nothing(store: Store, tmp_path: Path) -> None:
-    unwritable = Message("user", (Text("x", meta={"x": object()}),))
-    with pytest.raises(TypeError):
-        store_imported(
-            store.root, from_outside(tmp_path, ("2026-01-01", user("Hi")), ("2026-01-02", unwritable)), tmp_path
-        )
+    bodies: tuple[Any, ...] = (("2026-01-01", user("Hi")), ("2026-01-02", object()))
+    with pytest.raises(KeyError):
+        store_imported(store.root, from_outside(tmp_path, *bodies), tmp_path)
     assert store.list() == []
     assert [path for path in store.root.rglob("*") if path.name.startswith(INCOMING)] == []
 

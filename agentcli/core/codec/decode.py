@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, cast, get_args
 
-from agentcli.core.codec.fields import items, number, table, text, whole
+from agentcli.core.codec.fields import amount, items, number, table, text, whole
 from agentcli.core.message import (
     File,
     Image,
@@ -70,7 +70,7 @@ def decode(data: bytes) -> Record:
     """Read a record from the bytes of its file. Raises Damaged if they are not a record."""
     try:
         raw = loads(data)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise _damaged(error) from error
     return record_from_json(raw)
 
@@ -79,7 +79,7 @@ def record_from_json(raw: Any) -> Record:
     """Read a record from its JSON. Raises Damaged if it is not a record."""
     try:
         return Record(whole(raw, "seq", None), text(raw, "id", None), _time(raw), text(raw, "prev", None), _body(raw))
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise _damaged(error) from error
 
 
@@ -139,13 +139,13 @@ def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
 
 
 _NO_USAGE = Usage()
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 
 
 def _body(raw: Mapping[str, Any]) -> Body:
     try:
         return body_from_json(raw)
-    except _UNREADABLE:
+    except UNREADABLE:
         if whole(raw, "schema") > SCHEMA:
             return Unknown(text(raw, "kind", None), dict(raw))  # a newer program may say the same kind in other words
         raise
@@ -167,7 +167,7 @@ def _message(raw: Mapping[str, Any]) -> Message:
         provider=text(raw, "provider"),
         model=text(raw, "model"),
         usage=usage_from_json(table(raw, "usage")) if raw.get("usage") else None,
-        cost=number(raw, "cost"),
+        cost=amount(raw, "cost"),
         stop=cast("Stop | None", text(raw, "stop") or None),
         error=text(raw, "error"),
     )
@@ -210,7 +210,7 @@ def _compaction(raw: Mapping[str, Any]) -> Compaction:
         tokens_after=whole(raw, "tokens_after"),
         model=text(raw, "model"),
         usage=usage_from_json(table(raw, "usage")),
-        cost=number(raw, "cost"),
+        cost=amount(raw, "cost"),
         kept=items(raw, "kept", int),
         replaced=_all(str, table(raw, "replaced")),
         drop_thinking_before=whole(raw, "drop_thinking_before"),
@@ -241,7 +241,7 @@ def _carry(raw: Mapping[str, Any]) -> Carry:
     return replace(
         Carry(),
         usage=usage_from_json(table(raw, "usage")),
-        cost=number(raw, "cost"),
+        cost=amount(raw, "cost"),
         turn=whole(raw, "turn"),
         todo=tuple(map(_todo, items(raw, "todo", dict))),
         system=items(raw, "system", str),
@@ -276,22 +276,22 @@ def _settings(raw: Mapping[str, Any]) -> Settings:
 
 def _feature_state(raw: Mapping[str, Any]) -> FeatureState:
     usage = usage_from_json(table(raw, "usage"))
-    return FeatureState(text(raw, "feature", None), table(raw, "data"), text(raw, "model"), usage, number(raw, "cost"))
+    return FeatureState(text(raw, "feature", None), table(raw, "data"), text(raw, "model"), usage, amount(raw, "cost"))
 
 
 def _failure(raw: Mapping[str, Any]) -> Failure:
     usage = usage_from_json(table(raw, "usage"))
-    return Failure(text(raw, "message", None), text(raw, "where"), usage, number(raw, "cost"))
+    return Failure(text(raw, "message", None), text(raw, "where"), usage, amount(raw, "cost"))
 
 
 def _title(raw: Mapping[str, Any]) -> Title:
     usage = usage_from_json(table(raw, "usage"))
-    return Title(text(raw, "title"), text(raw, "name"), text(raw, "model"), usage, number(raw, "cost"))
+    return Title(text(raw, "title"), text(raw, "name"), text(raw, "model"), usage, amount(raw, "cost"))
 
 
 def _undo(raw: Mapping[str, Any]) -> Undo:
     target = cast(UndoTarget, text(raw, "target", "compaction"))
-    return Undo(whole(raw, "undoes", None), target, usage_from_json(table(raw, "usage")), number(raw, "cost"))
+    return Undo(whole(raw, "undoes", None), target, usage_from_json(table(raw, "usage")), amount(raw, "cost"))
 
 
 def _prune(raw: Mapping[str, Any]) -> Prune:

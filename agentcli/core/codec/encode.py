@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.codec.decode import (
+    UNREADABLE,
     Damaged,
     body_from_json,
     decode,
@@ -14,8 +16,11 @@ from agentcli.core.codec.decode import (
     record_from_json,
     usage_from_json,
 )
+from agentcli.core.codec.fields import is_deeper
+from agentcli.core.codec.type_check import as_declared, is_declared
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import (
+    KINDS,
     SCHEMA,
     Body,
     Carry,
@@ -49,12 +54,15 @@ __all__ = [
     "loads",
     "part_from_json",
     "part_to_json",
+    "readable",
     "record_from_json",
     "usage_from_json",
     "usage_to_json",
 ]
 
 Json = dict[str, Any]
+DEEPEST = 400
+"""Maximum levels of a record: deeper ones are written as text, since reading them could exceed Python's limit on recursion."""
 
 
 _to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -89,11 +97,21 @@ def encode(record: Record) -> bytes:
         "kind": record.kind,
         "prev": record.prev,
     }
-    body = body_to_json(record.body)
+    body = body_to_json(readable(record.body))
     if isinstance(record.body, ToolResult):
         # Both the record and the span of its call are called `time` in the file: there the span contains the record's.
         body["time"] = {**body["time"], "recorded": record.time}
-    return dump_line({**head, **body})
+    return _written({**head, **body})
+
+
+def readable(body: Body) -> Body:
+    """Return the body as its reader would read it: a field that it would refuse is unknown, empty or its default."""
+    if isinstance(body, Unknown) or is_declared(body):
+        return body
+    try:
+        return body_from_json({"kind": KINDS[type(body)], **body_to_json(body)})
+    except UNREADABLE:
+        return as_declared(body)
 
 
 def body_to_json(body: Body) -> Json:
@@ -170,6 +188,27 @@ def usage_to_json(usage: Usage) -> Json:
         "cache_write": usage.cache_write,
     }
     return {**counts, "tier": usage.tier} if usage.tier else counts
+
+
+def _written(raw: Json) -> bytes:
+    """Return a record as a line; what extensions have put into it and JSON lacks is written as text."""
+    try:
+        line = dump_line(raw)
+    except (TypeError, ValueError, RecursionError):
+        return dump_line(_plain(raw, DEEPEST))
+    may_be_deep = line.count(b"{") + line.count(b"[") > DEEPEST
+    return dump_line(_plain(raw, DEEPEST)) if may_be_deep and is_deeper(raw, DEEPEST) else line
+
+
+def _plain(value: Any, levels: int) -> Any:
+    """Return a value in the types of JSON."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if levels and isinstance(value, Mapping):
+        return {str(_plain(name, 0)): _plain(each, levels - 1) for name, each in value.items()}
+    if levels and isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each, levels - 1) for each in value]
+    return f"({type(value).__name__})"
 
 
 def _spent(usage: Usage, cost: float | None) -> Json:

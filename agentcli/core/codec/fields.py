@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from agentcli.core.text.ranges import COST
+
 Json = Mapping[str, Any]
 
 
@@ -41,6 +43,12 @@ def number(raw: Json, name: str) -> float | None:
     return value
 
 
+def amount(raw: Json, name: str) -> float | None:
+    """Return an amount in USD; None, unknown, for anything that is no amount: a price from elsewhere is no reason to lose a record."""
+    value = raw.get(name)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and value in COST else None
+
+
 def table(raw: Json, name: str) -> dict[str, Any]:
     """Return an object; empty if it is missing or null. Raises TypeError for another type."""
     value = raw.get(name)
@@ -51,6 +59,16 @@ def table(raw: Json, name: str) -> dict[str, Any]:
     return value
 
 
+def is_deeper(value: Any, levels: int) -> bool:
+    """Return True if a value of JSON has more levels of objects and lists than that."""
+    level = [value]
+    for _ in range(levels):
+        level = [inner for each in level for inner in _inside(each)]
+        if not level:
+            return False
+    return True
+
+
 def items(raw: Json, name: str, kind: type, default: tuple[Any, ...] | None = ()) -> tuple[Any, ...]:
     """Return a list with entries of one kind; otherwise like `text`. True and false do not count as whole numbers."""
     value = raw.get(name)
@@ -59,3 +77,8 @@ def items(raw: Json, name: str, kind: type, default: tuple[Any, ...] | None = ()
     if not isinstance(value, list) or not {*map(type, value)} <= {kind}:
         raise TypeError(f"{name} is {value!r:.40}") if name in raw else KeyError(name)
     return tuple(value)
+
+
+def _inside(value: Any) -> list[Any]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return [each for each in inner if isinstance(each, dict | list | tuple)]

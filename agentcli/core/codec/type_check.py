@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 from agentcli.core.annotation import (
     Choice,
@@ -17,12 +19,16 @@ from agentcli.core.annotation import (
     Noted,
     OneOf,
     Scalar,
+    Slot,
     Table,
     Unread,
+    bare,
     fields_of,
 )
 from agentcli.core.dataclass import values_of
+from agentcli.core.text.ranges import Range
 
+T = TypeVar("T")
 _Check = Callable[[Any], bool]
 _Accepted = Mapping[type, _Check | None]
 """The types that a field may have, each with a further condition on the value."""
@@ -31,6 +37,12 @@ _Accepted = Mapping[type, _Check | None]
 def is_declared(value: Any) -> bool:
     """Return True if every field of a dataclass, and of the dataclasses in it, has its declared type. Opaque types (`Mapping`) are not checked inside."""
     return _of_class(value.__class__)(value)
+
+
+def as_declared(value: T) -> T:
+    """Return a dataclass with another value for each field that does not have its declared type: empty, or what can be kept of a list."""
+    slots = fields_of(value.__class__)
+    return value.__class__(**{slot.name: _mended(getattr(value, slot.name), slot) for slot in slots})
 
 
 @cache
@@ -55,7 +67,7 @@ def _accepted(kind: Kind) -> _Accepted:
     """Return the types that values of a kind may have; none for an unknown kind."""
     match kind:
         case Scalar.NUMBER:
-            return {float: math.isfinite, int: math.isfinite}
+            return {float: math.isfinite, int: _is_float}
         case Scalar.TEXT | Scalar.WHOLE | Scalar.FLAG:
             return {kind.value: None}
         case Choice(values):
@@ -66,14 +78,67 @@ def _accepted(kind: Kind) -> _Accepted:
             return {accepted: more for each in kinds for accepted, more in _accepted(each).items()}
         case Items(of, container) if of is not None and container is tuple:
             return {tuple: _all(_accepted(of))}
-        case Table():
-            return {dict: None}
+        case Table(of):
+            return {dict: None if of is Scalar.ANYTHING else _all_values(_accepted(of))}
         case Fields(owner):
             return {owner: _of_class(owner)}
-        case Noted(of):
-            return _accepted(of)
+        case Noted(of, notes):
+            return {each: _within(more, notes) for each, more in _accepted(of).items()}
         case Items() | Scalar.ANYTHING | Unread():
             return {}
+
+
+def _within(more: _Check | None, notes: Iterable[Any]) -> _Check | None:
+    """Return a condition that also holds the ranges among the notes."""
+    ranges = [note for note in notes if isinstance(note, Range)]
+    if not ranges:
+        return more
+    return lambda value: (more is None or more(value)) and all(value in each for each in ranges)
+
+
+def _is_accepted(value: Any, types: _Accepted) -> bool:
+    return type(value) in types and ((more := types[type(value)]) is None or more(value))
+
+
+def _mended(value: Any, slot: Slot) -> Any:
+    kind = bare(slot.kind)
+    if _is_accepted(value, _accepted(slot.kind)):
+        return value
+    if isinstance(kind, Items) and kind.of is None:  # a tuple of fixed length
+        alike = isinstance(value, tuple) and [*map(type, value)] == [*map(type, slot.default)]
+        return value if alike else slot.default
+    if isinstance(slot.kind, Maybe) and not (isinstance(kind, Fields) and isinstance(value, kind.owner)):
+        return None
+    return _near(value, kind)
+
+
+def _near(value: Any, kind: Kind) -> Any:
+    """Return what can be kept of a value of another kind."""
+    match kind:
+        case Items(of) if of is not None:
+            inner, given = _accepted(of), value if isinstance(value, list | tuple) else ()
+            mended = [as_declared(each) if is_dataclass(each) and type(each) in inner else each for each in given]
+            return tuple(each for each in mended if _is_accepted(each, inner))
+        case Table(of):
+            inner, table = _accepted(of), value if isinstance(value, Mapping) else {}
+            return {name: each for name, each in table.items() if not inner or _is_accepted(each, inner)}
+        case Fields(owner):
+            return as_declared(value) if isinstance(value, owner) else owner()
+        case Choice(values):
+            return values[-1]
+        case Scalar.TEXT:
+            return str(value) if isinstance(value, int | float) else ""
+        case _:
+            return kind.value() if isinstance(kind, Scalar) else None
+
+
+def _is_float(value: int) -> bool:
+    return abs(value) <= sys.float_info.max
+
+
+def _all_values(types: _Accepted) -> Callable[[Mapping[str, Any]], bool]:
+    inner = _all(types)
+    return lambda table: inner(table.values())
 
 
 def _all(types: _Accepted) -> Callable[[Iterable[Any]], bool]:

@@ -32,6 +32,11 @@ class Range:
 
 NOT_NEGATIVE = Range()
 """The range of every number whose field states none."""
+COST = Range(0, 1e9, unit="USD")
+"""What one record may have cost. A provider's list of prices, or a server, may state anything else."""
+PRICE = Range(0, 100_000, unit="USD per million tokens")
+"""What tokens may cost; a larger number is a mistake in the list."""
+Cost = Annotated[float, COST]
 Share = Annotated[float, Range(0, 1)]
 Part = Annotated[float, Range(0, 1, between=True)]
 Positive = Annotated[int, Range(1)]
