@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import Any, NoReturn, TextIO
 
 from agentcli import __version__
@@ -22,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr = _stderr()
     for stream in (sys.stdout, sys.stderr):
         _write_anything(stream)
+    _print_no_values()
     given = sys.argv[1:] if arguments is None else arguments
     # Registered early, so that it runs late.
     atexit.register(_end_undisturbed)
@@ -65,6 +67,19 @@ def process(run: Callable[[], int] = main) -> NoReturn:
     atexit.register(_exit, ended)
     ended.append(run())
     sys.exit(ended[0])
+
+
+def _print_no_values() -> None:
+    """Print unexpected errors without the values in their messages: Python would print arguments and settings, which may be secrets."""
+
+    def shown(_: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        from agentcli.system.tracebacks import print_error
+
+        print_error(error, trace)
+
+    sys.excepthook = shown
+    if sys.unraisablehook is sys.__unraisablehook__:
+        sys.unraisablehook = lambda found: shown(None, found.exc_value, found.exc_traceback)
 
 
 _CUT_OFF = (

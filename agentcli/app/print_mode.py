@@ -23,6 +23,7 @@ from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.streams import closing
+from agentcli.system.tracebacks import error_text
 from agentcli.ui.headless import Headless
 from agentcli.ui.reading import reading, reports_on
 from agentcli.ui.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
@@ -57,9 +58,9 @@ def print_mode(program: Program, options: Options) -> int:
     except (AgentError, BrokenPipeError):
         raise
     except Exception as error:
-        # An unexpected error keeps its traceback; the reader of the output still gets the final result.
+        # An unexpected error keeps its traceback; the reader of the output still gets the final result, without values in it.
         with contextlib.suppress(OSError):
-            front.finish(error=error)
+            front.finish(error=AgentError(error_text(error)))
         raise
 
 

@@ -116,9 +116,11 @@ class Hook:
     @property
     def name(self) -> str:
         """File name of its script, or else of its program."""
-        words = self.words
+        words = [
+            word for word in self.words if not re.search(r"[\s=]", word)
+        ]  # no assignment, header or text of another shell
         scripts = [word for word in words if re.search(r"\.\w{1,5}$", word) and not word.startswith("-")]
-        chosen = (scripts or words or [self.command])[0]
+        chosen = (scripts or words or ["hook"])[0]
         return safe_line(chosen.rstrip("/").rpartition("/")[2])[:60] or "hook"
 
     @property

@@ -6,11 +6,16 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterable, Mapping
+from copy import copy
 from io import TextIOWrapper
 from pathlib import Path
+from types import TracebackType
 
 from agentcli.core.text.secrets import known_secrets, mask
 from agentcli.system.paths import AppDirs, folder
+from agentcli.system.tracebacks import error_text, traceback_text
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 LOG = "agentcli.log"
 """File in the state folder."""
@@ -49,7 +54,28 @@ class Masking(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the masked line. Raise the errors of formatting the message."""
-        return mask(super().format(record), self._known)
+        shown = copy(record)
+        if isinstance(record.args, tuple):
+            shown.args = tuple(
+                _Told(one, self._known) if isinstance(one, BaseException) else one for one in record.args
+            )
+        if record.name == "asyncio":
+            shown.msg = str(record.msg).partition("\n")[0]  # the other lines show objects, with their values
+        return mask(super().format(shown), self._known)
+
+    def formatException(self, ei: ExcInfo) -> str:
+        """Return the traceback without the values in its messages."""
+        return traceback_text(ei[1], self._known).rstrip("\n") if ei[1] is not None else ""
+
+
+class _Told:
+    """An error in a message, written without the values that it quotes, whether by `%s` or by `%r`."""
+
+    def __init__(self, error: BaseException, known: Iterable[str]) -> None:
+        self._text = error_text(error, known)
+
+    def __repr__(self) -> str:
+        return self._text
 
 
 class _Log(logging.FileHandler):
