@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agentcli.app.feature import WrapTurn
 
 STDIN_WAIT = 3.0
-"""Seconds to wait for the first byte of piped input when a prompt was given as well."""
+"""Seconds without input on stdin after which a run says that it waits; if a prompt was given and stdin is not a pipe, it continues without."""
 MOST_STDIN = 100_000_000
 """Bytes of stdin that are read; more of it is refused."""
 TWICE = 1.0
@@ -164,7 +164,7 @@ def at_time_limit(session: AgentSession, interrupt: asyncio.Event) -> asyncio.Ti
 def read_prompt(given: str | None) -> str:
     """Read the whole prompt: piped stdin first, then `given`; `-` or nothing reads stdin alone. Raises InputError if it is empty."""
     alone = given is None or given == "-"
-    piped = "" if sys.stdin is None or sys.stdin.isatty() else _stdin(wait=None if alone else STDIN_WAIT)
+    piped = "" if sys.stdin is None or sys.stdin.isatty() else _stdin(needed=alone)
     typed = "" if alone else given or ""
     text = "\n\n".join(part for part in (piped.strip("\n"), typed) if part.strip())
     if not text.strip():
@@ -172,12 +172,17 @@ def read_prompt(given: str | None) -> str:
     return text
 
 
-def _stdin(wait: float | None) -> str:
-    """All of stdin. With a wait, an end that stays open without sending anything counts as empty."""
-    if wait is not None and not select.select([sys.stdin], [], [], wait)[0]:
-        print("agentcli: no input on stdin, continuing without it.", file=sys.stderr)
-        return ""
+def _stdin(needed: bool) -> str:
+    """All of stdin. A pipe is read for as long as a program has it open for writing: that program may work for minutes before it prints.
+
+    Sockets and devices, which programs that start others keep open without using them, count as empty unless they are `needed`.
+    """
     try:
+        if not select.select([sys.stdin], [], [], STDIN_WAIT)[0]:
+            if not needed and not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+                print("agentcli: no input on stdin, continuing without it.", file=sys.stderr)
+                return ""
+            print("agentcli: waiting for piped input. To run without it, add </dev/null.", file=sys.stderr, flush=True)
         piped = sys.stdin.buffer.read(MOST_STDIN + 1)
     except OSError as error:
         if error.errno != errno.EBADF:

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import termios
@@ -106,6 +107,26 @@ def test_pipes_that_do_not_block_lose_nothing(program: Program) -> None:
     assert (process.returncode, "Traceback" in err) == (0, False), err
     assert said == program.records()[-1]["parts"][-1]["text"] + "\n"
     assert len(said) > 65_536
+
+
+def test_a_pipe_is_read_for_as_long_as_a_program_holds_it_which_is_said_after_three_seconds(program: Program) -> None:
+    reading, writing = os.pipe()
+    process = program.start("-p", "and fix it", "-m", "script:echo", "--mode", "yolo", stdin=reading)
+    os.close(reading)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "agentcli: waiting for piped input. To run without it, add </dev/null.\n"
+    os.write(writing, b"error: 3 tests failed\n")
+    os.close(writing)
+    assert process.communicate(timeout=60) == ("error: 3 tests failed\n\nand fix it\n", "")
+    assert process.returncode == 0
+
+
+def test_a_socket_that_is_only_held_open_counts_as_empty(program: Program) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = program.start("-p", "hi", "-m", "script:echo", "--mode", "yolo", stdin=theirs)
+        out, err = process.communicate(timeout=60)
+    assert (out, err) == ("hi\n", "agentcli: no input on stdin, continuing without it.\n")
 
 
 def test_a_stdin_without_end_is_refused(program: Program) -> None:
