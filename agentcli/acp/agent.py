@@ -41,7 +41,7 @@ from agentcli import __version__
 from agentcli.acp import options
 from agentcli.acp.attached import CHOSEN_THERE, AttachedSession
 from agentcli.acp.buffers import Offers
-from agentcli.acp.errors import INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, answered
+from agentcli.acp.errors import BUSY, INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, answered
 from agentcli.acp.host import Host, Project, ProjectRequest
 from agentcli.acp.prompts import Block
 from agentcli.acp.session import EditorSession
@@ -253,12 +253,20 @@ class EditorAgent:
         found = self._host.elsewhere(session_id)
         if found is None:
             return None
-        if session_id in self._open:
-            await self.close_session(session_id)
+        await self._let_go(session_id)
         self._leave_room()
         assert self._client is not None
         attached = self._open[session_id] = await AttachedSession.attach(self._client, self._offers, found)
         return attached
+
+    async def _let_go(self, session_id: str) -> None:
+        """Close a session that is about to be opened again. Raise RequestError while its turn runs."""
+        opened = self._open.get(session_id)
+        if opened is None:
+            return
+        if opened.working:
+            raise RequestError(INVALID_REQUEST, BUSY)
+        await self.close_session(session_id)
 
     def _leave_room(self) -> None:
         if len(self._open) >= self._most:
@@ -267,8 +275,7 @@ class EditorAgent:
     async def _reopened(
         self, session_id: str, cwd: str, directories: list[str] | None, servers: Sequence[Server] | None
     ) -> EditorSession:
-        if session_id in self._open:
-            await self.close_session(session_id)
+        await self._let_go(session_id)
         return await self._opened(cwd, directories, servers, lambda project: _found(project.open, session_id))
 
     async def _opened(

@@ -108,6 +108,11 @@ class AttachedSession:
         tools = [_Tool(name, _traits(traits)) for name, traits in more["tools"].items()]
         return cls(client, offers, elsewhere, _View(history, Path(state["folder"]), _Model(int(more["window"])), tools))
 
+    @property
+    def working(self) -> bool:
+        """True while a prompt of this editor waits for the end of its turn."""
+        return bool(self._waiting)
+
     async def announce(self, replays: bool = False) -> None:
         """Follow the session; with `replays`, send its contents first."""
         if replays:

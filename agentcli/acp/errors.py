@@ -14,6 +14,8 @@ AUTH_REQUIRED, NOT_FOUND = -32000, -32002
 """Codes of the protocol for a missing key, and for a session that does not exist."""
 INVALID_REQUEST, INVALID_PARAMS, INTERNAL = -32600, -32602, -32603
 
+BUSY = "A turn is running; cancel it first."
+"""Answer to a request that has to wait for the end of a turn."""
 UNANSWERED = (RequestError, ValidationError, ConnectionError)
 """Failures of a request to a client: an error, an invalid answer, or a closed connection."""
 

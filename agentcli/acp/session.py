@@ -24,7 +24,7 @@ from agentcli.acp.buffers import ClientBuffers, Offers
 from agentcli.acp.commands import available, command_in, events_of
 from agentcli.acp.dialogs import Dialogs
 from agentcli.acp.endings import stop_reason
-from agentcli.acp.errors import INVALID_REQUEST, answered
+from agentcli.acp.errors import BUSY, INVALID_REQUEST, answered
 from agentcli.acp.host import Project
 from agentcli.acp.progress import OutputTails
 from agentcli.acp.prompts import Block, prompt_of, typed_text
@@ -39,8 +39,6 @@ from agentcli.core.message import ToolResult
 from agentcli.core.message import Usage as Tokens
 from agentcli.core.streams import closing
 from agentcli.ui.commands.unknown import no_command, unknown_command
-
-BUSY = "A turn is running; cancel it first."
 
 Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[Project, AgentSession]]
 """Opens the session, given its functions for approvals and questions and, if its buffers can be read, its editor."""
@@ -63,6 +61,11 @@ class EditorSession:
         self._idle.set()
         self._notes = self._opening_notes()
         self._reported = self._settings
+
+    @property
+    def working(self) -> bool:
+        """True while a turn runs."""
+        return self._interrupt is not None
 
     @property
     def modes(self) -> SessionModeState:
@@ -99,7 +102,7 @@ class EditorSession:
 
     async def prompt(self, blocks: Sequence[Block]) -> PromptResponse:
         """Run one turn. Raise RequestError if it fails, or while another runs."""
-        if self._interrupt is not None:
+        if self.working:
             raise RequestError(INVALID_REQUEST, BUSY)
         self._interrupt = asyncio.Event()
         self._idle.clear()
@@ -161,7 +164,7 @@ class EditorSession:
 
     async def switch(self, setting: str, value: str) -> None:
         """Change a setting. Raise RequestError for a value that does not exist, and for a model or effort during a turn."""
-        if setting != options.MODE and self._interrupt is not None:
+        if setting != options.MODE and self.working:
             raise RequestError(INVALID_REQUEST, BUSY)
         with answered():
             match setting:

@@ -17,7 +17,7 @@ from agentcli.core.dataclass import dataclass
 LINE_BYTES = 32 * 1024 * 1024
 """Size of the longest accepted message, in bytes."""
 GARBAGE_SECONDS = 0.5
-"""Time in seconds in which a client must send a message after an invalid line, or the connection ends."""
+"""Time in seconds in which a first invalid line must be followed by a message, or the connection ends."""
 _CHUNK = 65_536
 
 Json = dict[str, Any]
@@ -35,6 +35,9 @@ class Unreadable:
 class StdioTransport:
     """Messages of a client as they arrive, and messages to it in order. `ending` is the reason for the client's end.
 
+    An invalid line is answered with an error. A connection that has begun with invalid lines ends unless a message follows soon: its other
+    side does not speak the protocol. After the first message, invalid lines never end it.
+
     Two daemon threads read and write: pipes, terminals and regular files all work, and none of them can delay the loop
     or the end of the program.
     """
@@ -45,22 +48,24 @@ class StdioTransport:
         self._loop = asyncio.get_running_loop()
         self._incoming: asyncio.Queue[Json | Unreadable | None] = asyncio.Queue()
         self._outgoing: SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = SimpleQueue()
+        self._spoken = False
         self._doubted: float | None = None
         self._gone = False
         for work in (self._read, self._write):
             Thread(target=work, daemon=True, name=f"acp{work.__name__}").start()
 
     async def receive(self) -> Json | None:
-        """Return the next message; None once the client has disconnected, or has sent only invalid lines for `patience` seconds."""
+        """Return the next message; None once the client has disconnected, or has begun with `patience` seconds of invalid lines only."""
         while True:
             match await self._next():
                 case Unreadable(code, why):
-                    self._doubted = self._doubted or time.monotonic()
+                    if not self._spoken:
+                        self._doubted = self._doubted or time.monotonic()
                     answer = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": why}}
                     with contextlib.suppress(ConnectionError):
                         await self.send(answer)
                 case message:
-                    self._doubted = None
+                    self._spoken, self._doubted = True, None
                     return message
 
     async def send(self, message: Json) -> None:

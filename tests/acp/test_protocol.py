@@ -91,6 +91,8 @@ async def test_what_cannot_be_answered_has_a_code_of_its_own(tmp_path: Path) -> 
         busy = (-32600, "A turn is running; cancel it first.")
         assert await code_of(editor.say(session, "meanwhile")) == busy
         assert await code_of(connection.set_config_option("model", session, "script:echo")) == busy
+        assert await code_of(connection.load_session(cwd=cwd, session_id=session, mcp_servers=[])) == busy
+        assert await code_of(connection.resume_session(cwd=cwd, session_id=session, mcp_servers=[])) == busy
         await connection.set_session_mode(session_id=session, mode_id="plan")
         async with editing(tmp_path, {"text": "ok"}) as second:
             load = second.connection.load_session(cwd=cwd, session_id=session, mcp_servers=[])

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.acp.stdio import StdioTransport, Unreadable, lines, parsed
+from agentcli.acp.stdio import GARBAGE_SECONDS, LINE_BYTES, StdioTransport, Unreadable, lines, parsed
 from tests.acp.editor import Json, in_loop, script, validate
 
 
@@ -81,6 +82,17 @@ async def test_nothing_but_garbage_ends_the_connection() -> None:
 
 
 @in_loop
+async def test_an_unreadable_line_is_only_answered_once_a_client_has_spoken() -> None:
+    reading, sink = os.pipe()
+    lines = b'{"id":1,"method":"x"}\n{"jsonrpc"\n[{}]\n{"id":2,"method":"x"}\nrubbish'
+    transport = StdioTransport(piped(lines), sink, patience=0.0)
+    assert [await transport.receive() for _ in range(3)] == [{"id": 1, "method": "x"}, {"id": 2, "method": "x"}, None]
+    assert transport.ending == "closed"
+    answers = [json.loads(line) for line in os.read(reading, 1000).splitlines()]
+    assert [answer["error"]["code"] for answer in answers] == [-32700, -32600, -32700]
+
+
+@in_loop
 async def test_a_client_that_no_longer_reads_is_gone() -> None:
     (source, _), (reading, sink) = os.pipe(), os.pipe()
     os.close(reading)
@@ -103,6 +115,10 @@ class Agent:
         self.asked[number] = method
         self.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
         return number
+
+    def notify(self, method: str, **params: Any) -> None:
+        """Send a notification."""
+        self.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def write(self, line: str) -> None:
         """Send a line."""
@@ -161,7 +177,6 @@ def close(agent: Agent) -> None:
 
 ENDINGS = {
     "closed": (close, 0),
-    "garbage": (lambda agent: agent.write("rubbish"), 42),
     "ctrl-c": (lambda agent: agent.process.send_signal(signal.SIGINT), 130),
     "terminated": (lambda agent: agent.process.send_signal(signal.SIGTERM), 143),
     "deaf": (lambda agent: (agent.process.stdout.close(), agent.ask("session/list")), 0),  # type: ignore[union-attr]
@@ -181,9 +196,28 @@ def test_input_that_is_only_garbage_is_bad_input_also_where_it_ends_at_once(tmp_
         agent.write("rubbish")
         close(agent)
         assert agent.process.wait(60) == 42
+        assert agent.process.stderr is not None
+        assert b"the input on stdin is not the Agent Client Protocol" in agent.process.stderr.read()
 
 
-ERRORS = {"garbage": "agentcli acp: the input on stdin is not the Agent Client Protocol.\n"}
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ('{"jsonrpc":"2.0","id":', -32700),
+        ('[{"jsonrpc":"2.0","id":7,"method":"session/list"}]', -32600),
+        ('{"jsonrpc":"2.0","id":{},"method":"session/list"}', -32600),
+        (json.dumps({"jsonrpc": "2.0", "id": 7, "method": "session/list", "params": "x" * LINE_BYTES}), -32600),
+    ],
+    ids=["broken", "batch", "id", "large"],
+)
+def test_an_unreadable_line_leaves_a_turn_at_work(line: str, code: int, tmp_path: Path) -> None:
+    with started(tmp_path, SLEEP, {"text": "Stopped."}) as agent:
+        session = agent.working()
+        agent.write(line)
+        assert agent.until(lambda message: message.get("error", {}).get("code") == code)["id"] is None
+        time.sleep(2 * GARBAGE_SECONDS)  # for so long the connection once lived
+        agent.notify("session/cancel", sessionId=session)
+        assert agent.answer(3)["result"]["stopReason"] == "cancelled"
 
 
 @pytest.mark.slow
@@ -196,7 +230,7 @@ def test_a_client_that_goes_in_the_middle_of_a_turn_leaves_a_session_that_can_be
         session = agent.working()
         end(agent)
         assert agent.process.stderr is not None
-        assert (agent.process.wait(60), agent.process.stderr.read().decode()) == (code, ERRORS.get(ending, ""))
+        assert (agent.process.wait(60), agent.process.stderr.read().decode()) == (code, "")
     with started(tmp_path, {"text": "Here again."}) as agent:
         agent.answer(agent.ask("initialize", protocolVersion=1))
         agent.answer(agent.ask("session/resume", sessionId=session, cwd=str(agent.work), mcpServers=[]))
