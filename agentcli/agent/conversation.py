@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import date
 
 from agentcli.agent.calls.execute import NOT_RUN
@@ -14,15 +14,14 @@ from agentcli.agent.feature import FeatureList, Unfinished
 from agentcli.agent.hooks import Source, TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.spending import tier_unpriced
+from agentcli.agent.spending import RUNNING_LOW, tier_unpriced
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
-from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
+from agentcli.core.event import Emit, Event, Noticed, Recorded, UsageReported, Waiting, Warned, emit_all
 from agentcli.core.journal import Journal
 from agentcli.core.message import File, Message, Part, Text, reminder
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import USUAL_ACCOUNT, Body, Failure, Mode, Prune, Retry, Settings
-from agentcli.core.streams import closing
 from agentcli.core.tasks import until_interrupted
 
 MODE_WORDS: Mapping[Mode, str] = {
@@ -137,17 +136,16 @@ class Conversation:
         prompts, self._steering = self._steering, []
         return prompts
 
-    async def take_steering(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    async def take_steering(self, interrupt: asyncio.Event, emit: Emit) -> None:
         """Record the prompts added meanwhile that no hook blocks, and notices of outside events for the model."""
         prompts, self._steering = self._steering, []
         kept, events = await self.hooked.steering(prompts, interrupt)
         self._steering = [*kept, *self._steering]
-        for event in events:
-            yield event
+        await emit_all(events, emit)
         for text in self._features.news():
-            yield self.remind(text)
+            await emit(self.remind(text))
         while self._steering:
-            yield self._record_prompt(self._steering.pop(0), self.journal.history.turn)
+            await emit(self._record_prompt(self._steering.pop(0), self.journal.history.turn))
 
     def remind(self, text: str) -> Event:
         """Record a reminder for the model."""
@@ -178,20 +176,14 @@ class Conversation:
         """Raise LimitReached if tokens, cost or time forbid asking for this reply once more."""
         self.spending.limits.check(0, *self.spending.spent())
 
-    async def make_room(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    async def make_room(self, interrupt: asyncio.Event, emit: Emit) -> None:
         """Prune and compact as the policy wants before the next request, which the account in use pays for."""
-        for event in self.follow_account():
-            yield event
+        await emit_all(self.follow_account(), emit)
         self.builder.recount()
-        for event in self._features.before_request():
-            yield event
-        async with closing(self.compactor.make_room(interrupt, boundary=self.steps == 1)) as events:
-            async for event in events:
-                yield event
-        for event in await self.hooked.compacted(interrupt):
-            yield event
-        for event in self.news():
-            yield event
+        await emit_all(self._features.before_request(), emit)
+        await self.compactor.make_room(interrupt, emit, boundary=self.steps == 1)
+        await emit_all(await self.hooked.compacted(interrupt), emit)
+        await emit_all(self.news(), emit)
 
     def answered(self) -> None:
         """Let features judge the results of a reply's calls. Raises AgentError if the turn leads nowhere."""
@@ -211,26 +203,24 @@ class Conversation:
         yield from self.compactor.after_turn()
         yield from self.news()
 
-    async def overflow(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    async def overflow(self, interrupt: asyncio.Event, emit: Emit) -> None:
         """Compact because the provider refused the prompt as too long."""
-        async with closing(self.compactor.compact(interrupt, "overflow")) as events:
-            async for event in events:
-                yield event
+        await self.compactor.compact(interrupt, emit, "overflow")
 
-    async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    async def hold_back(self, interrupt: asyncio.Event, emit: Emit) -> None:
         """Ask the budgets for the next request, and wait if one runs low. Raises LimitReached if it may not be made."""
         session, task = self.spending.totals()
         running_low = self.guard.reminder(session, task)
         if running_low:
-            yield self.remind(running_low)
+            await emit(self.remind(running_low))
         window, spec = self.builder.window(), self.model.spec
         size, edited = window.tokens, window.view.foreseen is not None
         price = spec.cost(self.builder.cache.expected(size, spec.cache_lifetime, edited=edited)) or 0.0
-        async with closing(self.guard.pay(session, task, size, price, interrupt)) as events:
-            async for event in events:
-                if isinstance(event, Waiting):
-                    yield self.record(Retry(0, event.delay, event.reason))
-                yield event
+        delay = await self.guard.pay(session, task, size, price, emit)
+        if delay:
+            await emit(self.record(Retry(0, delay, RUNNING_LOW)))
+            await emit(Waiting(delay, RUNNING_LOW))
+            await until_interrupted(interrupt, asyncio.sleep(delay))
 
     async def objection(self, other: ModelSpec, tokens: int | None = None) -> str:
         """Return the reason why the budgets forbid sending this session, or `tokens` tokens, to another model; empty if they allow it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import chain
 
 from agentcli.agent.calls.call import Stage
@@ -14,7 +15,7 @@ from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.tool_context import Offer
 from agentcli.core.dataclass import dataclass
-from agentcli.core.event import Event, TurnEnded
+from agentcli.core.event import Emit, Event, TurnEnded
 from agentcli.core.tasks import start_task
 
 
@@ -59,16 +60,16 @@ class Unfinished:
     notice: str = ""
 
 
-Follow = Callable[[TurnEnded, asyncio.Event], AsyncIterator[Event | Prompt]]
-"""Continues the work after a turn: yields events, and last a prompt for one more turn, if any. A TurnEnded replaces the turn's own."""
+Follow = Callable[[TurnEnded, asyncio.Event, Emit], Awaitable[Prompt | TurnEnded | None]]
+"""Continues the work after a turn: returns a prompt for one more turn, or an end in place of the turn's own, if any."""
 
 
-Watch = Callable[[AsyncIterator[Event]], AsyncIterator[Event]]
-"""Passes the events of a turn on unchanged, and sees them, its beginning and its end."""
+Watch = Callable[[], AbstractContextManager[Callable[[Event], object]]]
+"""Enters a turn, and leaves it at its end; in between the returned function sees each event before the front end does."""
 
 
-Due = Callable[[asyncio.Event], AsyncIterator[Event | str | Prompt]]
-"""Yields events, and last what begins a turn by itself, if anything: a text as a person types it, or a prompt for the model."""
+Due = Callable[[asyncio.Event, Emit], Awaitable[str | Prompt | None]]
+"""Returns the prompt that begins a turn by itself, if any: a text as a person types it, or a prompt for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Schedule:
     is_due: Callable[[], bool]
     """True if one is due, asked about every second while no turn runs."""
     due: Due
-    """Yields the prompt that is due, and records before that it is."""
+    """Returns the prompt that is due, and records before that it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +181,18 @@ class FeatureList:
         said = (one.before_end(reply) for one in self.all)
         return next((objection for objection in said if objection != Unfinished()), Unfinished())
 
-    def watched(self, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
-        """Return the events of a turn, seen by the features that watch it."""
-        for one in self.all:
-            events = one.watch(events) if one.watch is not None else events
-        return events
+    @contextmanager
+    def watching(self, emit: Emit) -> Iterator[Emit]:
+        """Enter a turn, and return what emits its events once the features that watch it have seen them."""
+        with ExitStack() as stack:
+            watchers = [stack.enter_context(one.watch()) for one in self.all if one.watch is not None]
+
+            async def watched(event: Event) -> None:
+                for see in watchers:
+                    see(event)
+                await emit(event)
+
+            yield watched if watchers else emit
 
     def ended(self, ended: TurnEnded) -> Iterator[Event]:
         """Return events for the person after a turn."""
@@ -202,7 +210,7 @@ class FeatureList:
         return [one.with_state for one in self.all if one.with_state is not None and one.name in recorded]
 
     def due(self) -> Due | None:
-        """Return what yields the prompt that is due; None if none is."""
+        """Return the call for the prompt that is due; None if none is."""
         schedules = (one.schedule for one in self.all if one.schedule is not None)
         return next((each.due for each in schedules if each.is_due()), None)
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterable, Iterator
 
 from agentcli.agent.calls.execute import NOT_RUN, execute
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import FULL, Kind, ReplyBuilder, at_last, defect, not_run
-from agentcli.core.dataclass import replace
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ContextError, HookBlocked, LimitReached, ModelError
 from agentcli.core.event import (
     CallDelta,
+    Emit,
     Ending,
     Event,
     Noticed,
@@ -25,29 +26,40 @@ from agentcli.core.event import (
     TurnEnded,
     Waiting,
     Warned,
+    emit_all,
 )
 from agentcli.core.record import Retry
 from agentcli.core.streams import closing
 from agentcli.core.tasks import until_set
 
 
-async def turn(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    """Answer a prompt. Ends with exactly one TurnEnded; after it the history is valid and saved.
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn at work: the session that it advances, the event that interrupts it, and the reader of its events."""
 
-    One that is closed or cancelled, or that raises because of a bug, ends without, once nothing of it runs any more and every call
-    has its answer.
+    conversation: Conversation
+    interrupt: asyncio.Event
+    emit: Emit
+
+    async def tell(self, events: Iterable[Event]) -> None:
+        """Emit events one after the other."""
+        await emit_all(events, self.emit)
+
+
+async def answer(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
+    """Answer a prompt, and return how the turn ended. After it the history is valid and saved.
+
+    A turn that is cancelled, or that raises because of a bug, has ended: nothing of it runs any more, and each call has its answer.
     """
+    turn = Turn(conversation, interrupt, emit)
     try:
         try:
-            async with closing(_work(conversation, prompt, interrupt)) as events:
-                async for event in events:
-                    yield event
+            return await _work(turn, prompt)
         except AgentError as error:
-            yield conversation.failed(error)
-            for event in await conversation.hooked.stop_failed(error, interrupt):
-                yield event
+            await emit(conversation.failed(error))
+            await turn.tell(await conversation.hooked.stop_failed(error, interrupt))
             ending: Ending = "limit" if isinstance(error, LimitReached) else "failed"
-            yield TurnEnded(ending, error=error, steps=conversation.steps)
+            return TurnEnded(ending, error=error, steps=conversation.steps)
     except BaseException:
         _unseen(conversation.answer_open_calls())
         raise
@@ -59,177 +71,141 @@ def _unseen(events: Iterator[Event]) -> None:
         pass
 
 
-async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    for event in conversation.begin(prompt):
-        yield event
+async def _work(turn: Turn, prompt: Prompt) -> TurnEnded:
+    await turn.tell(turn.conversation.begin(prompt))
     asked_again: Counter[Kind] = Counter()
     while True:
-        box = ReplyBox()
-        for step in (
-            _request(conversation, box, interrupt),
-            _calls(conversation, box, interrupt),
-            _go_on(conversation, box, asked_again, interrupt),
-        ):
-            async with closing(step) as events:
-                async for event in events:
-                    yield event
-                    if isinstance(event, TurnEnded):
-                        return
+        reply = await _request(turn)
+        ended = await _calls(turn, reply) or await _go_on(turn, reply, asked_again)
+        if ended is not None:
+            return ended
 
 
-async def _request(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    """Make room, and get the next reply."""
-    conversation.allow_step()
-    for step in (
-        conversation.take_steering(interrupt),
-        conversation.make_room(interrupt),
-        _ask(conversation, box, interrupt),
-    ):
-        async with closing(step) as events:
-            async for event in events:
-                yield event
+async def _request(turn: Turn) -> ReplyBuilder:
+    """Make room, and return the next reply."""
+    turn.conversation.allow_step()
+    await turn.conversation.take_steering(turn.interrupt, turn.emit)
+    await turn.conversation.make_room(turn.interrupt, turn.emit)
+    return await _ask(turn)
 
 
-async def _calls(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    """Run the calls of the reply; the turn ends here if it was interrupted."""
-    reply, printed = box.reply, conversation.core.printed
+async def _calls(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
+    """Run the calls of the reply; return the end of the turn if it was interrupted."""
+    conversation, interrupt = turn.conversation, turn.interrupt
+    printed = conversation.core.printed
     if reply.calls:
-        async with closing(execute(reply.calls, conversation.stages, printed, interrupt)) as events:
-            async for event in events:
-                yield event
-    for event in conversation.answer_open_calls(NOT_RUN if interrupt.is_set() else not_run(reply)):
-        yield event
+        await execute(reply.calls, conversation.stages, printed, interrupt, turn.emit)
+    await turn.tell(conversation.answer_open_calls(NOT_RUN if interrupt.is_set() else not_run(reply)))
     if interrupt.is_set():
-        yield TurnEnded("interrupted", text=reply.text, steps=conversation.steps)
-        return
+        return TurnEnded("interrupted", text=reply.text, steps=conversation.steps)
     if printed.ended:
         raise HookBlocked(printed.ended)
     if reply.has_calls:
         conversation.answered()
+    return None
 
 
-async def _go_on(
-    conversation: Conversation, box: ReplyBox, asked_again: Counter[Kind], interrupt: asyncio.Event
-) -> AsyncIterator[Event]:
-    """End the turn with this reply, or continue it. Request a flawed reply again, as often as its kind allows."""
-    reply = box.reply
+async def _go_on(turn: Turn, reply: ReplyBuilder, asked_again: Counter[Kind]) -> TurnEnded | None:
+    """Return the end of the turn if this reply ends it. Request a flawed reply again, as often as its kind allows."""
+    conversation = turn.conversation
     flaw = defect(reply, conversation.settings.max_pauses)
     if flaw is None or conversation.steered:
         asked_again.clear()
     if flaw is None:
-        if not (reply.calls or conversation.steered):
-            async with closing(_finish(conversation, reply, interrupt)) as events:
-                async for event in events:
-                    yield event
-        return
+        return None if reply.calls or conversation.steered else await _finish(turn, reply)
     if asked_again[flaw.kind] == flaw.again:
         error = at_last(flaw, reply)
-        yield conversation.failed(error)
-        yield TurnEnded(flaw.ending, text=reply.text, error=error, steps=conversation.steps)
-        return
+        await turn.emit(conversation.failed(error))
+        return TurnEnded(flaw.ending, text=reply.text, error=error, steps=conversation.steps)
     asked_again[flaw.kind] += 1
     reminder = flaw.reminder
     if flaw.kind == "full":
-        before = conversation.builder.window().tokens
-        async with closing(conversation.overflow(interrupt)) as events:
-            async for event in events:
-                yield event
-        reminder = FULL if conversation.builder.window().tokens < before else reminder
+        reminder = FULL if await _smaller(turn) else reminder
     if reminder:
-        yield conversation.remind(reminder)
+        await turn.emit(conversation.remind(reminder))
+    return None
 
 
-async def _finish(conversation: Conversation, reply: ReplyBuilder, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    """End the turn, unless background work has news, or a feature or a hook objects."""
+async def _finish(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
+    """Return the end of the turn, unless background work has news, or a feature or a hook objects."""
+    conversation, interrupt = turn.conversation, turn.interrupt
     if await conversation.waited_for_background(interrupt):
-        return
+        return None
     objections = [*conversation.unfinished(reply)]
-    for event in objections:
-        yield event
+    await turn.tell(objections)
     if any(isinstance(event, Recorded) for event in objections):
-        return
+        return None
     held = await conversation.hooked.stop(reply.text, interrupt)
-    for event in held.events:
-        yield event
+    await turn.tell(held.events)
     if held.verdict.blocks:
-        yield conversation.remind(held.verdict.reason)
-        return
-    for event in conversation.finish():
-        yield event
-    yield TurnEnded("done", text=reply.text, steps=conversation.steps)
+        await turn.emit(conversation.remind(held.verdict.reason))
+        return None
+    await turn.tell(conversation.finish())
+    return TurnEnded("done", text=reply.text, steps=conversation.steps)
 
 
-class ReplyBox:
-    """Holder of the reply of a request: an async generator cannot return a value."""
-
-    reply: ReplyBuilder = ReplyBuilder()
-
-
-async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    """One request and its reply, recorded. A request that is refused is mended once in each way that may help."""
+async def _ask(turn: Turn) -> ReplyBuilder:
+    """Make one request, and return its reply, recorded. A request that is refused is mended once in each way that may help."""
+    conversation = turn.conversation
     tried: set[str] = set()
     while True:
         try:
-            for step in (conversation.hold_back(interrupt), _stream(conversation, box, interrupt)):
-                async with closing(step) as events:
-                    async for event in events:
-                        yield event
-            return
+            await conversation.hold_back(turn.interrupt, turn.emit)
+            return await _stream(turn)
         except ModelError as error:
             if error.cause in tried and not conversation.another_account(error):
                 raise
             tried.add(error.cause)
-            async with closing(_mend(conversation, error, interrupt)) as events:
-                async for event in events:
-                    yield event
+            await _mend(turn, error)
 
 
-async def _mend(conversation: Conversation, error: ModelError, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+async def _mend(turn: Turn, error: ModelError) -> None:
     """Change the next request by what the error says. Raises the error, or a ContextError, if nothing helps."""
+    conversation = turn.conversation
     match error.cause:
         case "too_long" | "too_large":
-            before = conversation.builder.window().tokens
-            async with closing(conversation.overflow(interrupt)) as events:
-                async for event in events:
-                    yield event
-            if conversation.builder.window().tokens >= before:
+            if not await _smaller(turn):
                 why = f"{error} Nothing more can be summarised: unpin messages, or continue in a new session with /handoff."
                 raise ContextError(why) from error
         case "signature" | "pairing":
-            yield conversation.drop_thinking(str(error))
+            await turn.emit(conversation.drop_thinking(str(error)))
         case _ if conversation.can_fall_back(error):
-            for notice in conversation.fall_back(error):
-                yield notice
-            async with closing(conversation.make_room(interrupt)) as events:
-                async for event in events:
-                    yield event
+            await turn.tell(conversation.fall_back(error))
+            await conversation.make_room(turn.interrupt, turn.emit)
         case _:
             if conversation.fallback.trouble:
-                yield Warned(conversation.fallback.trouble)
+                await turn.emit(Warned(conversation.fallback.trouble))
             raise error
 
 
-async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    """Send the current request. What arrives is recorded, also when the stream breaks off or is interrupted."""
+async def _smaller(turn: Turn) -> bool:
+    """Compact because the provider found the prompt too long; return True if the window is smaller then."""
+    before = turn.conversation.builder.window().tokens
+    await turn.conversation.overflow(turn.interrupt, turn.emit)
+    return turn.conversation.builder.window().tokens < before
+
+
+async def _stream(turn: Turn) -> ReplyBuilder:
+    """Send the current request, and return the reply. What arrives is recorded, also when the stream breaks off or is interrupted."""
+    conversation, emit = turn.conversation, turn.emit
     reply = ReplyBuilder()
     failure: ModelError | LimitReached | None = None
-    stream = until_set(interrupt, conversation.model.stream(conversation.builder.request()))
+    stream = until_set(turn.interrupt, conversation.model.stream(conversation.builder.request()))
     try:
         async with closing(stream) as steps:
             async for step in steps:
                 if isinstance(step, ReplyRestarted):
-                    for event in conversation.cut_off(reply):
-                        yield event
+                    await turn.tell(conversation.cut_off(reply))
                     reply = replace(reply, usage=None)
                     conversation.allow_again()
                 reply = reply.add(step)
                 conversation.journal.stream(reply.so_far)
                 match step:
                     case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted() | Noticed():
-                        yield step
+                        await emit(step)
                     case Retrying() | Waiting():
-                        yield _wait(conversation, step)
-                        yield step
+                        await emit(_wait(conversation, step))
+                        await emit(step)
                     case _:
                         pass
     except (ModelError, LimitReached) as error:
@@ -237,8 +213,15 @@ async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.
     except BaseException:
         _unseen(conversation.received(reply, None))
         raise
-    for event in _received(conversation, box, reply, failure):
-        yield event
+    if isinstance(failure, ModelError) and conversation.can_fall_back(failure):
+        # The other model answers from the beginning: half an answer of this one would precede it.
+        await emit(ReplyRestarted())
+        reply = ReplyBuilder(usage=reply.usage)
+    reply = conversation.named(reply)
+    await turn.tell(conversation.received(reply, failure))
+    if failure is not None:
+        raise failure
+    return reply
 
 
 def _wait(conversation: Conversation, wait: Retrying | Waiting) -> Event:
@@ -246,17 +229,3 @@ def _wait(conversation: Conversation, wait: Retrying | Waiting) -> Event:
     conversation.spending.limits.check_wait(wait.delay, wait.reason)
     attempt = wait.attempt if isinstance(wait, Retrying) else 0
     return conversation.record(Retry(attempt, wait.delay, wait.reason))
-
-
-def _received(
-    conversation: Conversation, box: ReplyBox, reply: ReplyBuilder, failure: ModelError | LimitReached | None
-) -> Iterator[Event]:
-    """Record a reply, and raise the failure that ended it."""
-    if isinstance(failure, ModelError) and conversation.can_fall_back(failure):
-        # The other model answers from the beginning: half an answer of this one would precede it.
-        yield ReplyRestarted()
-        reply = ReplyBuilder(usage=reply.usage)
-    box.reply = reply = conversation.named(reply)
-    yield from conversation.received(reply, failure)
-    if failure is not None:
-        raise failure

@@ -22,15 +22,14 @@ from agentcli.agent.setup import RUN_LOCK, SessionSetup, StandingInstructions, b
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
 from agentcli.core.errors import AgentError, InputError
-from agentcli.core.event import Event, TurnEnded, Warned
+from agentcli.core.event import Emit, Event, TurnEnded, Warned, emit_all
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.mcp_servers import Servers, ServerState
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, USUAL_ACCOUNT, Mode, Pin, Settings, Title, Unpin
-from agentcli.core.streams import closing
-from agentcli.core.tasks import run_beside
+from agentcli.core.tasks import emitted, run_beside
 from agentcli.core.tool import Boxed, Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import PRIVATE, for_model, for_person
@@ -120,73 +119,62 @@ class AgentSession:
         self._approval.forget(rule)
 
     def turn(self, prompt: Prompt, interrupt: asyncio.Event, *, continues: bool = False) -> AsyncIterator[Event]:
-        """Answer a prompt as `loop.turn` does, then the prompts with which features continue the work.
+        """Yield the events of `run`. A reader that leaves ends the turn."""
+        return emitted(partial(self.run, prompt, interrupt, continues=continues))
 
-        If it `continues` the former turn, that one's limits count for both. Ends with exactly one TurnEnded; raises AgentError if it cannot begin.
+    async def run(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit, *, continues: bool = False) -> TurnEnded:
+        """Answer a prompt, then the prompts with which features continue the work; return the end of the last turn.
+
+        That end is the last event, and the only TurnEnded. If it `continues` the former turn, that one's limits count for both. Raises
+        AgentError if it cannot begin.
         """
-        return self._features.watched(self._turn(prompt, interrupt, continues))
+        with self._features.watching(emit) as emit:
+            ended = await self._turn(prompt, interrupt, emit, continues)
+            await emit(ended)
+            return ended
 
-    async def _turn(self, prompt: Prompt, interrupt: asyncio.Event, continues: bool) -> AsyncIterator[Event]:
+    async def _turn(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit, continues: bool) -> TurnEnded:
         spending = self.core.spending
         rest = spending.limits.rest(spending.steps, *spending.spent()) if continues else None
         spending.limits = rest or self._setup.run.limits()
         following: Prompt | None = prompt
         while following is not None:
-            async with closing(self._answer(following, interrupt)) as events:
-                following, ended = None, TurnEnded("failed")
-                async for event in events:
-                    if isinstance(event, TurnEnded):
-                        ended = event
-                    else:
-                        yield event
-            for event in self._features.ended(ended):
-                yield event
+            ended = await self._answer(following, interrupt, emit)
+            await emit_all(self._features.ended(ended), emit)
+            following = None
             for follow in self._features.following(self.history.features):
-                async with closing(follow(ended, interrupt)) as further:
-                    async for step in further:
-                        match step:
-                            case Prompt():
-                                following = step
-                            case TurnEnded():
-                                ended = step
-                            case _:
-                                yield step
-                if following is not None:
-                    spending.limits = spending.limits.rest(spending.steps, *spending.spent())
-                    break
-        yield ended
+                match await follow(ended, interrupt, emit):
+                    case Prompt() as following:
+                        spending.limits = spending.limits.rest(spending.steps, *spending.spent())
+                        break
+                    case TurnEnded() as ended:
+                        pass
+                    case None:
+                        pass
+        return ended
 
-    async def _answer(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    async def _answer(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
         """Answer one prompt."""
         await self.prepare(interrupt)
         self._approval.turn_rules = prompt.grants.rules
-        for notice in self._notices():
-            yield notice
+        await emit_all(self._notices(), emit)
         self._remind(await self._features.facts())
-        admitted = await self.conversation.hooked.admit(prompt.text, interrupt)
-        for event in admitted:
-            yield event
-        if admitted and isinstance(admitted[-1], TurnEnded):
-            return
+        for event in await self.conversation.hooked.admit(prompt.text, interrupt):
+            if isinstance(event, TurnEnded):
+                return event
+            await emit(event)
         try:
             self._check(prompt)
             prompt = await self.extensions.expanded(prompt) if prompt.typed else prompt
         except InputError as error:
-            yield TurnEnded("failed", error=error)
-            return
+            return TurnEnded("failed", error=error)
         if (comparison := self._compared()) is not None:
-            for event in comparison.prompted():
-                yield event
+            await emit_all(comparison.prompted(), emit)
         self._approval.turn_rules = prompt.grants.rules
         with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.models.connect) as notices:
-            for notice in notices:
-                yield notice
+            await emit_all(notices, emit)
             try:
-                async with closing(
-                    loop.turn(self.conversation, self.conversation.builder.fitting(prompt), interrupt)
-                ) as events:
-                    async for event in events:
-                        yield event
+                return await loop.answer(self.conversation, self.conversation.builder.fitting(prompt), interrupt, emit)
             finally:
                 self.journal.settle()
 
@@ -231,15 +219,12 @@ class AgentSession:
 
     async def due(self, interrupt: asyncio.Event, show: Callable[[Sequence[Event]], None]) -> str | Prompt | None:
         """Return the prompt that is due: a text as a person types it, or a prompt for the model; `show` gets the events before it."""
-        prompt: str | Prompt | None = None
-        if (due := self._features.due()) is not None:
-            async with closing(due(interrupt)) as steps:
-                async for step in steps:
-                    if isinstance(step, str | Prompt):
-                        prompt = step
-                    else:
-                        show([step])
-        return prompt
+
+        async def emit(event: Event) -> None:
+            show([event])
+
+        due = self._features.due()
+        return await due(interrupt, emit) if due is not None else None
 
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point. Raises InputError for a file that a deny rule keeps from being read."""

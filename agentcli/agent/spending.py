@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
@@ -13,7 +11,7 @@ from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import LimitReached
-from agentcli.core.event import Event, Waiting, Warned
+from agentcli.core.event import Emit, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, Usage
 from agentcli.core.model import ModelSpec
@@ -95,6 +93,10 @@ def budgets_of(settings: BudgetSettings) -> Mapping[Scope, Budget]:
         ("agent", settings.agent),
     )
     return {scope: Budget(scope, limit.tokens, limit.cost, limit.mode, settings) for scope, limit in limits}
+
+
+RUNNING_LOW = "a budget runs low"
+"""The reason why a request waits for a budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,19 +223,14 @@ class BudgetGuard:
         spent: dict[Scope, Spent] = {"session": session, "task": task, "agent": agent}
         return [(budget, spent[scope]) for scope, budget in self.budgets.items() if budget.is_set]
 
-    async def pay(
-        self, session: Spent, task: Spent, tokens: int, cost: float, interrupt: asyncio.Event
-    ) -> AsyncIterator[Event]:
-        """Ask for a request of about so many tokens and USD. Raises LimitReached when it may not be made."""
+    async def pay(self, session: Spent, task: Spent, tokens: int, cost: float, emit: Emit) -> float:
+        """Return the seconds to wait before a request of about so many tokens and USD. Raises LimitReached if it may not be made."""
         verdict, refused = await self._verdict(session, task, tokens, cost)
         if verdict.warning:
-            yield Warned(verdict.warning)
+            await emit(Warned(verdict.warning))
         if refused:
             raise LimitReached(f"{refused} Raise it (budget.* in config, or --set) or start a new task.")
-        if verdict.delay:
-            yield Waiting(verdict.delay, "a budget runs low")
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(interrupt.wait(), verdict.delay)
+        return verdict.delay
 
     async def objection(self, session: Spent, task: Spent, tokens: int, cost: float) -> str:
         """Return the reason against a request other than the turn's own, such as one for a summary; empty if it may be made."""

@@ -21,7 +21,7 @@ from agentcli.app.options import Options
 from agentcli.app.print_commands import events_of, print_command
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
-from agentcli.core.event import Noticed, TurnEnded
+from agentcli.core.event import Event, Noticed, TurnEnded
 from agentcli.core.streams import closing
 from agentcli.system.tracebacks import error_text
 from agentcli.ui.headless import Headless
@@ -106,9 +106,11 @@ async def _handed_off(
     program: Program, session: AgentSession, following: str, interrupt: asyncio.Event, front: Headless
 ) -> AgentSession:
     """Return a new session that continues this one, or this one if the handoff was interrupted."""
-    async with closing(session.compactor.hand_off(interrupt, following)) as events:
-        async for event in events:
-            front.show(event)
+
+    async def show(event: Event) -> None:
+        front.show(event)
+
+    await session.compactor.hand_off(interrupt, show, following)
     if session.compactor.handoff is None:
         return session
     fresh = program.sessions.hand_off(session, session.compactor.handoff)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
@@ -189,3 +190,12 @@ Event = (
     | Noticed
     | TurnEnded
 )
+
+Emit = Callable[[Event], Awaitable[None]]
+"""Takes the events of a turn as they happen. The turn waits for it, so a slow reader holds the turn back."""
+
+
+async def emit_all(events: Iterable[Event], emit: Emit) -> None:
+    """Emit events one after the other; each is made only once the former was taken."""
+    for event in events:
+        await emit(event)

@@ -112,6 +112,37 @@ async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Resul
             return
 
 
+async def emitted(work: Callable[[Callable[[T], Awaitable[None]]], Awaitable[object]]) -> AsyncGenerator[T, None]:
+    """Yield the values that `work` emits, one at a time: the work continues only once the reader wants the next value.
+
+    It runs in a task of its own. However this generator ends, the task has ended first: it is cancelled if the reader leaves.
+    """
+    values: list[T] = []
+    changed, wanted = asyncio.Event(), asyncio.Event()
+
+    async def emit(value: T) -> None:
+        values.append(value)
+        wanted.clear()
+        changed.set()
+        await wanted.wait()
+
+    task = start_task(work(emit))
+    task.add_done_callback(lambda _: changed.set())
+    try:
+        while not task.done():
+            await changed.wait()
+            changed.clear()
+            while values:
+                yield values.pop(0)
+                wanted.set()
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+        if not task.cancelled():
+            task.result()
+    task.result()
+
+
 class _EndedEarly(Exception):
     """The event was set, or the time has passed, during a wait."""
 

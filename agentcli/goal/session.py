@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.ports import Prompt
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached
-from agentcli.core.event import Event, Noticed, TurnEnded, Warned
+from agentcli.core.event import Emit, Event, Noticed, TurnEnded, Warned, emit_all
 from agentcli.core.message import Text, reminder
 from agentcli.goal.results import Shown, has_news, results_since
 from agentcli.goal.state import Goal, goal_of, save
@@ -35,27 +35,27 @@ NEXT = "The goal is not reached yet: {text}\n\n{why}\n\n{idle}Continue to work o
 NO_NEWS = "Your last turn brought no new result. Try another way, or say what is missing; one more such turn pauses the goal. "
 
 
-async def follow(core: SessionCore, ended: TurnEnded, interrupt: asyncio.Event) -> AsyncIterator[Event | Prompt]:
+async def follow(
+    core: SessionCore, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit
+) -> Prompt | TurnEnded | None:
     """Check the goal after a turn: end, pause, or continue with one more turn. The goal is recorded before anything follows from it."""
     goal = goal_of(core)
     if goal is None or not goal.runs(core):
-        return
+        return None
     if ended.ending != "done":
         why = "interrupted" if ended.ending == "interrupted" else str(ended.error or ended.ending)
-        yield save(core, _paused(goal, core, why))
-        yield Noticed(f"Goal paused ({_short(why)}). {CONTINUES}")
-        return
+        await emit(save(core, _paused(goal, core, why)))
+        await emit(Noticed(f"Goal paused ({_short(why)}). {CONTINUES}"))
+        return None
     results = await asyncio.to_thread(results_since, core.journal, goal.since)
     goal = replace(goal, idle=0 if has_news(results, goal.turn_since) else goal.idle + 1)
     if goal.check:
-        yield Noticed(f"Checking the goal: {goal.check}")
+        await emit(Noticed(f"Checking the goal: {goal.check}"))
     verdict, events = await _verdict(core, goal, results, ended.text, interrupt)
-    for event in events:
-        yield event
+    await emit_all(events, emit)
     if verdict.warning:
-        yield Warned(verdict.warning)
-    for step in _after(core, goal, verdict, ended):
-        yield step
+        await emit(Warned(verdict.warning))
+    return await _after(core, goal, verdict, ended, emit)
 
 
 async def _verdict(
@@ -72,28 +72,28 @@ async def _verdict(
     return await verifier.judge(goal.text, results, said, interrupt), verifier.events
 
 
-def _after(core: SessionCore, goal: Goal, verdict: Verdict, ended: TurnEnded) -> Iterator[Event | Prompt]:
-    """Yield what follows from a verdict, the record first."""
+async def _after(
+    core: SessionCore, goal: Goal, verdict: Verdict, ended: TurnEnded, emit: Emit
+) -> Prompt | TurnEnded | None:
+    """Record the goal after a verdict, and return what follows from it."""
     goal = goal.accounted(core, time.time())
     unjudged = goal.unjudged + 1 if verdict.answer == "unknown" else 0
     goal = replace(goal, unjudged=unjudged, why=verdict.why, cost=goal.cost + (verdict.cost or 0.0))
     if verdict.answer == "interrupted":
-        yield save(core, replace(goal, status="paused", why="interrupted"), verdict)
-        yield TurnEnded("interrupted", ended.text, steps=ended.steps)
-        return
+        await emit(save(core, replace(goal, status="paused", why="interrupted"), verdict))
+        return TurnEnded("interrupted", ended.text, steps=ended.steps)
     if verdict.answer == "reached":
         goal = replace(goal, status="reached")
-        yield save(core, goal, verdict)
-        yield Noticed(f"Goal reached ({goal.progress}): {verdict.why}")
-        return
+        await emit(save(core, goal, verdict))
+        await emit(Noticed(f"Goal reached ({goal.progress}): {verdict.why}"))
+        return None
     error = _obstacle(goal, verdict)
     if error is not None:
-        yield save(core, replace(goal, status="paused", why=str(error)), verdict)
-        yield TurnEnded("limit" if isinstance(error, LimitReached) else "failed", ended.text, error, ended.steps)
-        return
-    yield save(core, replace(goal, turn=goal.turn + 1).begun(core, verdict.cost), verdict)
-    yield Noticed(f"Goal, {goal.progress}: {_short(verdict.why)}")
-    yield continuing(goal, verdict.output)
+        await emit(save(core, replace(goal, status="paused", why=str(error)), verdict))
+        return TurnEnded("limit" if isinstance(error, LimitReached) else "failed", ended.text, error, ended.steps)
+    await emit(save(core, replace(goal, turn=goal.turn + 1).begun(core, verdict.cost), verdict))
+    await emit(Noticed(f"Goal, {goal.progress}: {_short(verdict.why)}"))
+    return continuing(goal, verdict.output)
 
 
 def _obstacle(goal: Goal, verdict: Verdict) -> AgentError | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
@@ -11,7 +12,6 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.core.event import Event, Warned
 from agentcli.core.model import ModelSpec
-from agentcli.core.streams import closing
 from agentcli.otel.exporting import Sender, opened
 from agentcli.otel.instruments import Instruments
 from agentcli.otel.switch import fault, is_on
@@ -54,14 +54,11 @@ def session_feature(program: OpenedProject, core: SessionCore) -> SessionFeature
     )
 
 
-async def watched(
-    instruments: Instruments,
-    core: SessionCore,
-    platforms: Mapping[str, str],
-    env: Mapping[str, str],
-    events: AsyncIterator[Event],
-) -> AsyncIterator[Event]:
-    """Pass the events of a turn on, and trace it."""
+@contextmanager
+def watched(
+    instruments: Instruments, core: SessionCore, platforms: Mapping[str, str], env: Mapping[str, str]
+) -> Iterator[Callable[[Event], None]]:
+    """Trace a turn: return the function that is to see its events."""
     above, id = core.setup.parent, core.journal.id
     around = _running.get(above.session) if above.depth else outer(env)
     agent = above.agent if above.depth else "agentcli"
@@ -69,12 +66,7 @@ async def watched(
     _running[id] = trace.context
     broken: BaseException | None = None
     try:
-        async with closing(events) as each:
-            async for event in each:
-                trace.heard(event)
-                yield event
-    except GeneratorExit:
-        raise
+        yield trace.heard
     except BaseException as error:
         broken = error
         raise

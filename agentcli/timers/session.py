@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.own_checks import SECONDS, run_check
 from agentcli.agent.ports import Prompt
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError
-from agentcli.core.event import Event, Noticed, TurnEnded, Warned, seconds_left
+from agentcli.core.event import Emit, Noticed, TurnEnded, Warned, seconds_left
 from agentcli.core.message import Text
-from agentcli.core.streams import closing
 from agentcli.core.tasks import until_interrupted
 from agentcli.timers.state import Timer, Timers, lines, save, short, timers_of
 
@@ -27,23 +26,23 @@ def is_due(core: SessionCore) -> bool:
     return timers.run(core) and timers.first is not None and timers.first.next <= time.time()
 
 
-async def due(core: SessionCore, interrupt: asyncio.Event) -> AsyncIterator[Event | str | Prompt]:
-    """Yield the prompt of the timer that is due first, after its next run is recorded; only a notice if it has ended instead."""
+async def due(core: SessionCore, interrupt: asyncio.Event, emit: Emit) -> str | None:
+    """Return the prompt of the timer that is due first, after its next run is recorded; None, with a notice, if it has ended instead."""
     timer = timers_of(core).first
     if timer is None:
-        return
+        return None
     over, warning = await _over(core, timer, interrupt)
     timers, now = timers_of(core), time.time()
     if interrupt.is_set() or timer not in timers.all:
-        return
+        return None
     if warning:
-        yield Warned(warning)
+        await emit(Warned(warning))
     if over:
-        yield save(core, timers.without(timer))
-        yield Noticed(f"Timer {timer.id} has ended ({over}): {short(timer.text)}")
-        return
-    yield save(core, replace(timers.with_next(timer, now), running=True))
-    yield timer.text
+        await emit(save(core, timers.without(timer)))
+        await emit(Noticed(f"Timer {timer.id} has ended ({over}): {short(timer.text)}"))
+        return None
+    await emit(save(core, replace(timers.with_next(timer, now), running=True)))
+    return timer.text
 
 
 async def _over(core: SessionCore, timer: Timer, interrupt: asyncio.Event) -> tuple[str, str]:
@@ -61,31 +60,28 @@ async def _over(core: SessionCore, timer: Timer, interrupt: asyncio.Event) -> tu
     return f"`{timer.until}` ended with exit code 0" if ran.passed else "", hung if ran.hung else ""
 
 
-async def follow(core: SessionCore, ended: TurnEnded, interrupt: asyncio.Event) -> AsyncIterator[Event | Prompt]:
+async def follow(
+    core: SessionCore, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit
+) -> Prompt | TurnEnded | None:
     """Judge the end of a timer's turn. Without a person also wait for the next prompt, since nobody else will run it."""
     timers = timers_of(core)
     if not timers.run(core):
-        return
+        return None
     if timers.running:
         timers = _judged(timers, ended)
-        yield save(core, timers)
+        await emit(save(core, timers))
         if timers.paused:
-            yield Warned(f"Timers paused: {timers.paused}. /loop resume continues, /loop cancel ends them.")
+            await emit(Warned(f"Timers paused: {timers.paused}. /loop resume continues, /loop cancel ends them."))
     while core.setup.alone and ended.ending == "done" and timers.run(core) and timers.first is not None:
         left = timers.first.next - time.time()
-        yield Noticed(f"Waiting for timer {timers.first.id}: {seconds_left(left)}")
+        await emit(Noticed(f"Waiting for timer {timers.first.id}: {seconds_left(left)}"))
         await until_interrupted(interrupt, asyncio.sleep(max(0.0, left)))
         if interrupt.is_set():
-            yield TurnEnded("interrupted", ended.text, steps=ended.steps)
-            return
-        begun = False
-        async with closing(due(core, interrupt)) as steps:
-            async for step in steps:
-                begun = isinstance(step, str)
-                yield Prompt(step, (Text(step),)) if isinstance(step, str) else step
-        if begun:
-            return
+            return TurnEnded("interrupted", ended.text, steps=ended.steps)
+        if (text := await due(core, interrupt, emit)) is not None:
+            return Prompt(text, (Text(text),))
         timers = timers_of(core)
+    return None
 
 
 def _judged(timers: Timers, ended: TurnEnded) -> Timers:

@@ -166,8 +166,11 @@ class Jobs:
         return [*heard, *ended]
 
     async def wait_for_awaited(self) -> bool:
-        """Wait until a job that a run waits for has ended; return False if none runs."""
-        running = [job.task for job in self._jobs.values() if job.awaited and job.task and not job.task.done()]
+        """Wait until a job that a run waits for has an end that the model does not know; return False if there is none."""
+        awaited = [job for job in self._jobs.values() if job.awaited and not job.reported]
+        if any(job.ended is not None for job in awaited):
+            return True
+        running = [job.task for job in awaited if job.task is not None and not job.task.done()]
         if running:
             await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         return bool(running)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 from agentcli.agent.ports import Prompt
-from agentcli.core.event import Event, Noticed
+from agentcli.core.event import Emit, Noticed
 from agentcli.core.message import reminder
 from agentcli.core.sanitise import safe_line
 from agentcli.tools.jobs import Job, Jobs
@@ -28,12 +28,13 @@ def is_due(jobs: Jobs) -> bool:
     return bool(waking(jobs))
 
 
-async def due(jobs: Jobs, _: asyncio.Event) -> AsyncIterator[Event | str | Prompt]:
-    """Yield the prompt with the news of the jobs, after a notice of the reason."""
+async def due(jobs: Jobs, _: asyncio.Event, emit: Emit) -> Prompt | None:
+    """Return the prompt with the news of the jobs, after a notice of the reason; None if there are none."""
     reasons = "; ".join(waking(jobs))
-    if texts := jobs.news():
-        yield Noticed(safe_line(f"Woken by {reasons}"))
-        yield Prompt("", tuple(map(reminder, texts)), typed=False)
+    if not (texts := jobs.news()):
+        return None
+    await emit(Noticed(safe_line(f"Woken by {reasons}")))
+    return Prompt("", tuple(map(reminder, texts)), typed=False)
 
 
 async def has_news(jobs: Jobs) -> bool:

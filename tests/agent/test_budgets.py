@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agentcli.agent.ports import ApprovalResponse, Prompt
@@ -17,6 +18,7 @@ from agentcli.core.event import Event, Waiting, Warned
 from agentcli.core.message import File, Text, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Retry
+from agentcli.core.tasks import emitted
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.compaction.compacting import Answers, snapshot
 from tests.agent.open_session import DEMO, Person, ended, messages, open_session, say_to
@@ -157,7 +159,7 @@ def test_a_budget_that_is_used_up_pays_for_no_summary(tmp_path: Path) -> None:
             summariser=summariser,
         )
         say_to(session, *("And more?" for _ in range(6)))
-        events = asyncio.run(drained(session.compactor.compact(asyncio.Event(), "manual")))
+        events = asyncio.run(drained(emitted(partial(session.compactor.compact, asyncio.Event(), trigger="manual"))))
         assert session.history.compaction is not None
         assert bool(summariser.requests) == (tokens == 0)
         why = str(getattr(events[-1], "why", ""))

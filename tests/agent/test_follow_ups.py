@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 from agentcli.agent.feature import SessionFeature, WithState
@@ -11,7 +10,7 @@ from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.agent.spending import RunLimits
 from agentcli.core.errors import LimitReached
-from agentcli.core.event import Event, Noticed, TurnEnded
+from agentcli.core.event import Emit, Noticed, TurnEnded
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Usage, reminder
 from agentcli.core.record import FeatureState, Kept, Record
@@ -27,14 +26,11 @@ class Continuing:
     def __init__(self, turns: int) -> None:
         self.left, self.seen = turns, list[TurnEnded]()
 
-    async def follow(self, turn: TurnEnded, interrupt: asyncio.Event) -> AsyncIterator[Event | Prompt]:
+    async def follow(self, turn: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded:
         self.seen.append(turn)
-        yield Noticed(f"{self.left} left")
+        await emit(Noticed(f"{self.left} left"))
         self.left -= 1
-        if self.left >= 0:
-            yield GO_ON
-        else:
-            yield TurnEnded("failed", turn.text)
+        return GO_ON if self.left >= 0 else TurnEnded("failed", turn.text)
 
     def feature(self) -> SessionFeature:
         return SessionFeature("more", with_state=WithState(self.follow))

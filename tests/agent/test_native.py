@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import Text, Thinking, ToolResult
 from agentcli.core.model import Model
 from agentcli.core.record import Prune
+from agentcli.core.tasks import emitted
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.in_memory import MemorySession
 from tests.agent.open_session import ended, messages, open_session, results
@@ -258,7 +260,7 @@ def test_a_compaction_by_hand_clears_for_good_what_the_provider_had_cleared(stag
         stage.say(session, "Read them all.")
 
         async def compress() -> None:
-            async for _ in session.compactor.compact(asyncio.Event(), "manual"):
+            async for _ in emitted(partial(session.compactor.compact, asyncio.Event(), trigger="manual")):
                 pass
 
         stage.runner.run(compress())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from agentcli.core.event import CompactionEnded, Event, Noticed
 from agentcli.core.message import Text, ToolResult
 from agentcli.core.model import Model
 from agentcli.core.record import Compaction
+from agentcli.core.tasks import emitted
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import ended, open_session, results
 from tests.loopback import Answer, Asked, Loopback, Raw, Refuse
@@ -70,7 +72,9 @@ class Stage:
 
     def compress(self, session: AgentSession) -> list[Event]:
         async def collect() -> list[Event]:
-            return [event async for event in session.compactor.compact(asyncio.Event(), "manual")]
+            return [
+                event async for event in emitted(partial(session.compactor.compact, asyncio.Event(), trigger="manual"))
+            ]
 
         return self.runner.run(collect())
 

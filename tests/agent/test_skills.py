@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from agentcli.core.event import Event
 from agentcli.core.message import File, Message, Text
 from agentcli.core.model import Request
 from agentcli.core.record import Compaction
+from agentcli.core.tasks import emitted
 from agentcli.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
@@ -124,7 +126,7 @@ def test_a_skill_is_carried_through_a_compaction_in_its_newest_form(tmp_path: Pa
     body = results(session)[0].output
 
     async def compress() -> list[Event]:
-        return [event async for event in session.compactor.compact(asyncio.Event(), "manual")]
+        return [event async for event in emitted(partial(session.compactor.compact, asyncio.Event(), trigger="manual"))]
 
     for _ in range(2):
         asyncio.run(compress())

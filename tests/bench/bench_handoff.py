@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from agentcli.agent.session import AgentSession
@@ -22,6 +23,7 @@ from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.core.message import Message
 from agentcli.core.model import Request
 from agentcli.core.record import Body, Record
+from agentcli.core.tasks import emitted
 from agentcli.lab.facts import facts
 from agentcli.tools.recall import recall
 from agentcli.tools.registry import TRAITS
@@ -49,7 +51,7 @@ def handed_off(bodies: Sequence[Body], program: Program, following: str = "go on
         old.journal.append(body)
 
     async def write() -> None:
-        async for _ in old.compactor.hand_off(asyncio.Event(), following):
+        async for _ in emitted(partial(old.compactor.hand_off, asyncio.Event(), following=following)):
             pass
 
     asyncio.run(write())

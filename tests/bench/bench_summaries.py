@@ -22,6 +22,7 @@ from agentcli.context.snapshot.verify import Evidence, verified
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import window_of
+from agentcli.core.event import Event
 from agentcli.core.history import fold
 from agentcli.core.message import Text
 from agentcli.core.model import Request
@@ -154,17 +155,16 @@ def hand_off_real(following: str = "remove the old main.ts and update the docs")
         cwd="/Users/badlogic/workspaces/pi-mono",
     )
 
-    async def drive() -> None:
-        async for _ in run.events():
-            pass
+    async def unseen(_: Event) -> None:
+        pass
 
-    asyncio.run(drive())
-    assert run.result is not None
+    made = asyncio.run(run.run(unseen))
+    assert made is not None
     fresh = MemorySession()
-    fresh.append(run.result.beginning)
+    fresh.append(made.beginning)
     shown = view(fresh.history)
     text = "\n".join(str(getattr(block.part, "text", "")) for block in shown.blocks)
-    rules = [str(rule["text"]) for rule in run.result.beginning.ledger["rules"]]
+    rules = [str(rule["text"]) for rule in made.beginning.ledger["rules"]]
     return HandedOff(counter.view(shown), sum(rule in text for rule in rules), len(rules), text)
 
 

@@ -3,12 +3,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 
+from agentcli.core.streams import closing
 from agentcli.core.tasks import (
     LONGEST_RUN,
+    emitted,
     run_beside,
     start_task,
     until_interrupted,
@@ -223,3 +226,77 @@ def test_a_stream_whose_values_are_all_there_lets_other_tasks_run_now_and_then()
         assert await beside == "done"
 
     asyncio.run(run())
+
+
+Emits = Callable[[int], Awaitable[None]]
+
+
+def test_work_that_emits_continues_only_once_the_next_value_is_wanted() -> None:
+    steps: list[str] = []
+
+    async def work(emit: Emits) -> None:
+        for number in range(3):
+            steps.append(f"makes {number}")
+            await emit(number)
+
+    async def read() -> None:
+        async for value in emitted(work):
+            await asyncio.sleep(0)
+            steps.append(f"reads {value}")
+
+    asyncio.run(read())
+    assert steps == [f"{act} {number}" for number in range(3) for act in ("makes", "reads")]
+
+
+def test_a_reader_that_leaves_ends_the_work_that_emits_first() -> None:
+    ended: list[str] = []
+
+    async def work(emit: Emits) -> None:
+        try:
+            await emit(1)
+        finally:
+            await asyncio.sleep(0)
+            ended.append("work")
+
+    async def read() -> set[asyncio.Task[Any]]:
+        async with closing(emitted(work)) as values:
+            async for _ in values:
+                break
+        ended.append("reader")
+        return asyncio.all_tasks()
+
+    assert len(asyncio.run(read())) == 1
+    assert ended == ["work", "reader"]
+
+
+@pytest.mark.parametrize("error", [ValueError("broken"), asyncio.CancelledError()])
+def test_the_error_that_ends_the_work_reaches_the_reader_after_its_values(error: BaseException) -> None:
+    seen: list[int] = []
+
+    async def work(emit: Emits) -> None:
+        await emit(1)
+        raise error
+
+    async def read() -> None:
+        async for value in emitted(work):
+            seen.append(value)
+
+    with pytest.raises(type(error)):
+        asyncio.run(read())
+    assert seen == [1]
+
+
+def test_an_error_of_the_cleaning_up_reaches_the_reader_that_leaves() -> None:
+    async def work(emit: Emits) -> None:
+        try:
+            await emit(1)
+        finally:
+            raise ValueError("broken")
+
+    async def read() -> None:
+        async with closing(emitted(work)) as values:
+            async for _ in values:
+                break
+
+    with pytest.raises(ValueError, match="broken"):
+        asyncio.run(read())

@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from agentcli.cli import run
 from agentcli.core.event import Event
 from agentcli.core.message import Text
 from agentcli.core.model import Request
+from agentcli.core.tasks import emitted
 from agentcli.extensions.agents import FORM as AGENT_FORM
 from agentcli.extensions.commands import FORM as COMMAND_FORM
 from agentcli.extensions.commands import body_of
@@ -129,7 +131,7 @@ def test_all_skills_load_and_one_is_used_to_the_end(skills: Path, tmp_path: Path
     assert results(session)[1].status == "success"
 
     async def compress() -> list[Event]:
-        return [event async for event in session.compactor.compact(asyncio.Event(), "manual")]
+        return [event async for event in emitted(partial(session.compactor.compact, asyncio.Event(), trigger="manual"))]
 
     asyncio.run(compress())
     say_to(session, "once more")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from agentcli.core.event import Event, Noticed, PermissionDecided, Warned
 from agentcli.core.message import Text
 from agentcli.core.model import Request
 from agentcli.core.record import Mode
+from agentcli.core.tasks import emitted
 from agentcli.hooks.files import Hook
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
@@ -447,7 +449,12 @@ def test_a_compaction_may_be_called_off_where_nothing_forces_it(tmp_path: Path) 
     say_to(session, *("more" for _ in range(4)))
 
     async def compress() -> list[Event]:
-        return [event async for event in session.compactor.compact(asyncio.Event(), "manual", focus="the parser")]
+        return [
+            event
+            async for event in emitted(
+                partial(session.compactor.compact, asyncio.Event(), trigger="manual", focus="the parser")
+            )
+        ]
 
     last = asyncio.run(compress())[-1]
     assert getattr(last, "status", "") == "noop"

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from agentcli.core.tasks import start_task
 from agentcli.core.tool import ToolLimits, ToolOutput
+from agentcli.system.process import Ended
 from agentcli.tools.jobs import Jobs, waiting_time
+from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.test_bash import living, mark
@@ -223,3 +226,20 @@ def test_a_time_below_a_thousand_is_meant_in_seconds() -> None:
     assert [waiting_time(given, ToolLimits()) for given in (0, -5, 30, 999, 1_000, 120_000, 9_000_000)] == [
         0, 0, 30, 600, 1, 120, 600,
     ]  # fmt: skip
+
+
+def test_a_job_that_has_ended_before_anything_waits_for_it_is_news_until_it_is_reported() -> None:
+    async def story() -> list[bool]:
+        jobs = Jobs()
+
+        async def ends() -> Ended:
+            return Ended("exit", 0, 0.0)
+
+        job = jobs.adopt("look", OutputBuffer(ToolLimits(), str), start_task(ends()), time.monotonic(), awaited=True)
+        assert job.task is not None
+        await job.task
+        before = await jobs.wait_for_awaited()
+        jobs.news()
+        return [before, await jobs.wait_for_awaited()]
+
+    assert asyncio.run(story()) == [True, False]

@@ -6,7 +6,7 @@ Each call passes the stages: judged one by one, then run inside them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 from agentcli.agent.approval import ApprovalGate
 from agentcli.agent.calls.call import Call, PrintedEvents, Run, Stage, refusal, wrapped
@@ -16,9 +16,8 @@ from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.core.dataclass import replace
-from agentcli.core.event import Event, Recorded, ToolStarted
+from agentcli.core.event import Emit, Event, Recorded, ToolStarted, emit_all
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task, until_interrupted, when_done
 from agentcli.core.tool import CallScope, RunTool
 
@@ -26,52 +25,48 @@ NOT_RUN = "Not run: the user interrupted before it began."
 
 
 async def execute(
-    calls: Sequence[ToolCall], stages: CallStages, printed: PrintedEvents, interrupt: asyncio.Event
-) -> AsyncIterator[Event]:
+    calls: Sequence[ToolCall], stages: CallStages, printed: PrintedEvents, interrupt: asyncio.Event, emit: Emit
+) -> None:
     """Run the calls and record one result for each. An interrupt ends it early; it still ends normally.
 
     Events of running calls come through `printed`.
     """
     on_way = stages.prepared(calls)
-    allowed: list[int] = []
-    async with closing(_judged(on_way, allowed, stages, printed, interrupt)) as events:
-        async for event in events:
-            yield event
+    allowed = await _judged(on_way, stages, printed, interrupt, emit)
     for group in _groups(on_way, allowed):
         if interrupt.is_set() or printed.ended:
             break
-        async with closing(_together(on_way, group, stages, printed, interrupt)) as events:
-            async for event in events:
-                yield event
+        await _together(on_way, group, stages, printed, interrupt, emit)
     why = f"Not run: {printed.ended}" if printed.ended else NOT_RUN
     for call in on_way:
         if call.result is None:
-            yield stages.record(replace(call, notes=()).refused(why, "interrupted"))
+            await emit(stages.record(replace(call, notes=()).refused(why, "interrupted")))
 
 
 async def _judged(
-    on_way: list[Call], allowed: list[int], stages: CallStages, printed: PrintedEvents, interrupt: asyncio.Event
-) -> AsyncIterator[Event]:
-    """Judge one call after the other; the places of those to run go to `allowed`, the others have their result."""
+    on_way: list[Call], stages: CallStages, printed: PrintedEvents, interrupt: asyncio.Event, emit: Emit
+) -> list[int]:
+    """Judge one call after the other, and return the indexes of those to run; the others have their result."""
+    allowed: list[int] = []
     for at in range(len(on_way)):
         if interrupt.is_set():
-            return
+            break
         judged = await until_interrupted(interrupt, stages.judge(on_way, at))
-        for line in printed.take():
-            yield line
+        await emit_all(printed.take(), emit)
         if judged is None:
-            return
+            break
         # Leaving a question with Ctrl-C, or with the terminal, says no to nothing.
         left = interrupt.is_set() and judged.result is not None
         if judged.tool is not None and (left or printed.ended):
             on_way[at] = replace(judged, result=None)
-            return
+            break
         if judged.event is not None:
-            yield judged.event
+            await emit(judged.event)
         if judged.result is not None:
-            yield stages.record(judged)
+            await emit(stages.record(judged))
         else:
             allowed.append(at)
+    return allowed
 
 
 def _groups(on_way: Sequence[Call], allowed: Sequence[int]) -> list[list[int]]:
@@ -90,8 +85,13 @@ def _parallel(call: Call) -> bool:
 
 
 async def _together(
-    on_way: list[Call], group: Sequence[int], stages: CallStages, printed: PrintedEvents, interrupt: asyncio.Event
-) -> AsyncIterator[Event]:
+    on_way: list[Call],
+    group: Sequence[int],
+    stages: CallStages,
+    printed: PrintedEvents,
+    interrupt: asyncio.Event,
+    emit: Emit,
+) -> None:
     """Run some of the calls side by side. Each has its result in `on_way` once that is recorded."""
     waiting = [(at, start_task(stages.run(on_way[at]))) for at in group]
     for _, task in waiting:
@@ -103,17 +103,15 @@ async def _together(
 
     try:
         for at in group:
-            yield ToolStarted(on_way[at].call, on_way[at].title_now)
+            await emit(ToolStarted(on_way[at].call, on_way[at].title_now))
         while waiting and not interrupt.is_set():
             await until_interrupted(interrupt, printed.came.wait())
-            for line in printed.take():
-                yield line
+            await emit_all(printed.take(), emit)
             # In the order of the calls: what only reads loses nothing by waiting for its neighbour.
             while waiting and waiting[0][1].done():
-                for line in printed.take():
-                    yield line
+                await emit_all(printed.take(), emit)
                 at, task = waiting.pop(0)
-                yield record(at, task.result())
+                await emit(record(at, task.result()))
     finally:
         for _, task in waiting:
             task.cancel()
@@ -121,8 +119,7 @@ async def _together(
         # A task cancelled before its first step has no result: the caller answers its call.
         ended = zip([at for at, _ in waiting], results, strict=True)
         recorded = [record(at, result) for at, result in ended if isinstance(result, Call)]
-    for event in recorded:
-        yield event
+    await emit_all(recorded, emit)
 
 
 class CallStages:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,11 @@ from agentcli.context.room import compactions, due_prune
 from agentcli.context.settings import PROVIDER
 from agentcli.context.window import Window
 from agentcli.core.errors import ContextError, InputError
-from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, Recorded
+from agentcli.core.event import CompactionEnded, Emit, Event, Noticed, Pruned, Recorded, emit_all
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Compaction, Prune, Trigger, Undo
-from agentcli.core.streams import closing
 
 if TYPE_CHECKING:
     from agentcli.agent.compaction.snapshot import Brief
@@ -63,7 +62,7 @@ class Compactor:
         """Reset the count of summariser calls: the user has sent a prompt or asked for a summary."""
         self._calls_left = self._builder.settings.max_summary_calls
 
-    async def make_room(self, interrupt: asyncio.Event, *, boundary: bool) -> AsyncIterator[Event]:
+    async def make_room(self, interrupt: asyncio.Event, emit: Emit, *, boundary: bool) -> None:
         """Before a request: prune if that pays, compact at the soft mark (`boundary`: between turns) or at the hard one.
 
         Raises ContextError rather than send a request known not to fit.
@@ -74,15 +73,12 @@ class Compactor:
         pruner, usable = policy_of(window).prune, window.usable
         if pruner and not pruner.once_a_prompt:
             # Even if a compaction follows: without this prune it would leave far less of the conversation.
-            for event in self._cleared(*due_prune(window, datetime.now(UTC))):
-                yield event
+            await emit_all(self._cleared(*due_prune(window, datetime.now(UTC))), emit)
         window = self._builder.window()
         if worth_counting(window):
             await self._builder.count_exactly(interrupt)
         for planned in compactions(self._builder.window, boundary=boundary, futile=self._failed_size):
-            async with closing(self.compact(interrupt, "auto", planned=planned)) as events:
-                async for event in events:
-                    yield event
+            await self.compact(interrupt, emit, "auto", planned=planned)
             if interrupt.is_set():
                 break
         window = self._builder.window()
@@ -100,9 +96,9 @@ class Compactor:
         return self._cleared(*plan_prune(window)) if pruner and pruner.once_a_prompt else []
 
     async def compact(
-        self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "", planned: Plan | None = None
-    ) -> AsyncIterator[Event]:
-        """Summarise what the policy chooses, or the given `planned` plan. Ends with a CompactionEnded."""
+        self, interrupt: asyncio.Event, emit: Emit, trigger: Trigger, *, focus: str = "", planned: Plan | None = None
+    ) -> None:
+        """Summarise what the policy chooses, or the given `planned` plan. The last event but those of hooks is a CompactionEnded."""
         # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
         from agentcli.agent.compaction.run import CompactionRun
 
@@ -121,17 +117,14 @@ class Compactor:
             planned=planned,
             main=self._builder.model if policy_of(brief.window).by_provider else None,
         )
-        async with closing(run.events()) as events:
-            async for event in events:
-                if isinstance(event, CompactionEnded):
-                    self._calls_left = summariser.calls
-                    self._learn(event)
-                    if run.refused:
-                        yield self._refused(run.refused)
-                yield event
-                if isinstance(event, CompactionEnded) and event.status == "compressed":
-                    for told in await self._compacted(trigger, interrupt):
-                        yield told
+        ended = await run.run(emit)
+        self._calls_left = summariser.calls
+        self._learn(ended)
+        if run.refused:
+            await emit(self._refused(run.refused))
+        await emit(ended)
+        if ended.status == "compressed":
+            await emit_all(await self._compacted(trigger, interrupt), emit)
 
     def _refused(self, why: str) -> Event:
         """Ask the provider for no compaction from now on, and return the notice of that."""
@@ -145,8 +138,8 @@ class Compactor:
         summary = newest.body.snapshot if newest is not None and isinstance(newest.body, Compaction) else ""
         return (await self._hooks.post_compact(trigger, summary, interrupt)).events
 
-    async def hand_off(self, interrupt: asyncio.Event, following: str) -> AsyncIterator[Event]:
-        """Write the handoff to a new session, and keep it in `handoff`. Ends with a CompactionEnded.
+    async def hand_off(self, interrupt: asyncio.Event, emit: Emit, following: str) -> None:
+        """Write the handoff to a new session, and keep it in `handoff`. The last event is a CompactionEnded.
 
         Raises InputError if the session has no messages yet.
         """
@@ -161,10 +154,7 @@ class Compactor:
         run = HandoffRun(
             self._builder.journal, brief, summariser, may_call=lambda: self._objection(spec), cwd=self._cwd
         )
-        async with closing(run.events()) as events:
-            async for event in events:
-                yield event
-        self.handoff = run.result
+        self.handoff = await run.run(emit)
 
     @property
     def passing_rules(self) -> Sequence[str]:

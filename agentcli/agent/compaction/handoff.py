@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agentcli.agent.compaction.run import summarise, unledgered, without_model
@@ -11,18 +11,14 @@ from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusab
 from agentcli.context.compaction.handoff import Handoff, everything, first_record, handoff_window
 from agentcli.context.compaction.record import SummaryTask
 from agentcli.core.errors import ModelError
-from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Recorded
+from agentcli.core.event import CompactionEnded, CompactionStarted, Emit, Recorded
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.record import Compaction
-from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 
 
 class HandoffRun:
-    """Writes the handoff of a session. `brief` contains its window and, as focus, the user's words about the next task.
-
-    `result` is the beginning of the new session, once `events` have ended; None if the user stopped it.
-    """
+    """Writes the handoff of a session. `brief` contains its window and, as focus, the user's words about the next task."""
 
     def __init__(
         self,
@@ -36,32 +32,34 @@ class HandoffRun:
         self._journal, self._summariser, self._may_call = journal, summariser, may_call
         self._brief = replace(brief, window=handoff_window(brief.window))
         self._cwd = cwd
-        self.result: Handoff | None = None
 
-    async def events(self) -> AsyncIterator[Event]:
-        """Write it. Ends with one CompactionEnded; its cost is recorded in this session."""
-        yield CompactionStarted("manual", "handoff")
+    async def run(self, emit: Emit) -> Handoff | None:
+        """Return the beginning of the new session; None if the user interrupted it. Its cost is recorded in this session.
+
+        The last event is a CompactionEnded.
+        """
+        await emit(CompactionStarted("manual", "handoff"))
         window = self._brief.window
         task = everything(self._journal.history, window, self._cwd, unledgered(self._journal))
         self._summariser.forbidden = await self._may_call()
         writing = start_task(self._summary(task))
-        async with closing(self._summariser.during(writing)) as events:
-            async for event in events:
-                yield event
+        await self._summariser.tell_until(writing, emit)
         before = window.tokens
         try:
             result, why = writing.result()
         except Interrupted:
-            yield CompactionEnded("manual", "failed_summary", "handoff", before, before, "Interrupted: no handoff.")
-            return
-        yield self._spent(why)
+            await emit(
+                CompactionEnded("manual", "failed_summary", "handoff", before, before, "Interrupted: no handoff.")
+            )
+            return None
+        await emit(self._spent(why))
         until = self._journal.history.last_seq
         number = Predecessor(self._journal, until).number
-        self.result = Handoff(first_record(task, result.summary.text, self._brief.focus, number), until)
-        size = window.counter.text(self.result.text)
-        yield CompactionEnded(
-            "manual", "compressed", "handoff", before, size, f"The handoff has {size:,} tokens. {why}".strip()
-        )
+        made = Handoff(first_record(task, result.summary.text, self._brief.focus, number), until)
+        size = window.counter.text(made.text)
+        why = f"The handoff has {size:,} tokens. {why}".strip()
+        await emit(CompactionEnded("manual", "compressed", "handoff", before, size, why))
+        return made
 
     async def _summary(self, task: SummaryTask) -> tuple[SummaryResult, str]:
         if not task.gone:

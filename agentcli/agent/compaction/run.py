@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -25,12 +25,22 @@ from agentcli.context.snapshot.reconcile import from_ledger
 from agentcli.context.snapshot.verify import Evidence
 from agentcli.context.view import after, view
 from agentcli.core.errors import ModelError
-from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Waiting, Warned
+from agentcli.core.event import (
+    CompactionEnded,
+    CompactionStarted,
+    Emit,
+    Event,
+    Noticed,
+    Recorded,
+    Retrying,
+    Waiting,
+    Warned,
+    emit_all,
+)
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
-from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import redact
@@ -63,34 +73,31 @@ class CompactionRun:
         """The reason why the provider will not compact in this session, found out now; empty if there is none."""
         self._trigger, self._hooks, self._may_call, self._cwd = trigger, hooks, may_call, cwd
 
-    async def events(self) -> AsyncIterator[Event]:
-        """Carry it out. Ends with one CompactionEnded, also if the model fails or the user interrupts it."""
+    async def run(self, emit: Emit) -> CompactionEnded:
+        """Carry it out, and return its end, which the caller emits; there is one also if the model fails or the user interrupts it."""
         window = self._brief.window
-        yield CompactionStarted(self._trigger, self._policy)
+        await emit(CompactionStarted(self._trigger, self._policy))
         plan = self._plan()
         if plan.trigger is None or not plan.does_something:
-            yield self._ended("noop", plan.tokens_before, " ".join(plan.reasons) or "There is nothing to compact.")
-            return
+            return self._ended("noop", plan.tokens_before, " ".join(plan.reasons) or "There is nothing to compact.")
         held = await self._by_hooks(plan)
-        for told in held.events:
-            yield told
+        await emit_all(held.events, emit)
         if held.verdict.blocks:
             why = f"A hook ({held.names}) wants no compaction: {held.verdict.reason}"
             if not self._demanded:
-                yield self._ended("noop", plan.tokens_before, why)
-                return
-            yield Warned(f"{why.rstrip('.')}. It is needed all the same: the session does not fit the window.")
+                return self._ended("noop", plan.tokens_before, why)
+            await emit(Warned(f"{why.rstrip('.')}. It is needed all the same: the session does not fit the window."))
         task = prepare(plan, self._journal.history, window, self._cwd, unledgered(self._journal))
         if heavy := pins_report(task.pins, window.counter, int(window.usable * window.settings.pins_share)):
-            yield Warned(heavy)
+            await emit(Warned(heavy))
         self._summariser.forbidden = await self._may_call() if self._may_call and plan.summarised else ""
         writing = start_task(self._summary(task))
-        async with closing(self._summariser.during(writing)) as events:
-            async for event in events:
-                for recorded in self._recorded_first(event):
-                    yield recorded
-        for event in self._outcome(task, writing):
-            yield event
+
+        async def recorded(event: Event) -> None:
+            await emit_all(self._recorded_first(event), emit)
+
+        await self._summariser.tell_until(writing, recorded)
+        return await self._outcome(task, writing, emit)
 
     @property
     def _policy(self) -> str:
@@ -163,40 +170,38 @@ class CompactionRun:
                 pass
         yield event
 
-    def _outcome(self, task: SummaryTask, written: asyncio.Task[tuple[SummaryResult, str]]) -> Iterator[Event]:
+    async def _outcome(
+        self, task: SummaryTask, written: asyncio.Task[tuple[SummaryResult, str]], emit: Emit
+    ) -> CompactionEnded:
         """Apply the summary, or give up with the session as it was."""
         try:
             result, trouble = written.result()
         except Interrupted:
-            yield from self._gave_up("Interrupted: the session continues unchanged.")
-            return
+            return await self._gave_up("Interrupted: the session continues unchanged.", emit)
         if task.plan.optional and (trouble := trouble or result.summary.note):
             why = f"The model's summary was unusable ({trouble}). No compaction is needed yet, so the session continues unchanged."
-            yield from self._gave_up(why)
-            return
-        yield from self._apply(task, result, trouble)
+            return await self._gave_up(why, emit)
+        return await self._apply(task, result, trouble, emit)
 
     def _ended(self, status: CompactionStatus, before: int, why: str, later: int | None = None) -> CompactionEnded:
         """Report the end of the attempt; `before` and `later` are the tokens of the view, equal if nothing changed."""
         return CompactionEnded(self._trigger, status, self._policy, before, before if later is None else later, why)
 
-    def _apply(self, task: SummaryTask, result: SummaryResult, trouble: str) -> Iterator[Event]:
+    async def _apply(self, task: SummaryTask, result: SummaryResult, trouble: str, emit: Emit) -> CompactionEnded:
         """Record the first form of the result that is small enough; if none is, the session stays as it is."""
         record, shrunk = self._first_that_fits(task, result, bool(trouble))
         spent = self._charged(record, result)
         if shrunk is None:
             why = "The tokens could not be counted; the session continues unchanged."
-            yield from self._failed(spent, "failed_token_count", why)
-            return
+            return await self._failed(spent, "failed_token_count", why, emit)
         if not self._worth_it(task, shrunk):
             why = f"The result would be {_share(shrunk)}; the session continues unchanged. {_OFFER}"
-            yield from self._failed(spent, "failed_inflated", why)
-            return
+            return await self._failed(spent, "failed_inflated", why, emit)
         before = task.plan.tokens_before
         later = max(0, round(before * (1 - shrunk)))
-        yield Recorded(self._journal.append(replace(spent, tokens_before=before, tokens_after=later)))
+        await emit(Recorded(self._journal.append(replace(spent, tokens_before=before, tokens_after=later))))
         offer = f" {_OFFER}" if self._wants_handoff(shrunk) else ""
-        yield self._ended("compressed", before, _report(task, result, record, trouble) + offer, later)
+        return self._ended("compressed", before, _report(task, result, record, trouble) + offer, later)
 
     def _wants_handoff(self, shrunk: float) -> bool:
         """Return True if a fresh session is likely better than another summary: this one saved little, or is one of many."""
@@ -217,7 +222,7 @@ class CompactionRun:
             carry=replace(self._journal.history.carry, calibration=self._brief.window.counter.calibration.to_json()),
         )
 
-    def _gave_up(self, why: str) -> Iterator[Event]:
+    async def _gave_up(self, why: str, emit: Emit) -> CompactionEnded:
         """Record the cost of a failed compaction and nothing else."""
         spent = Compaction(
             self._trigger,
@@ -227,16 +232,16 @@ class CompactionRun:
             cost=self._summariser.cost,
             note=why,
         )
-        yield from self._failed(spent, "failed_summary", why)
+        return await self._failed(spent, "failed_summary", why, emit)
 
-    def _failed(self, spent: Compaction, status: CompactionStatus, why: str) -> Iterator[Event]:
+    async def _failed(self, spent: Compaction, status: CompactionStatus, why: str, emit: Emit) -> CompactionEnded:
         before = self._brief.window.counter.prompt(view(self._journal.history))
         failed = Compaction(
             self._trigger, status, self._policy, tokens_before=before, tokens_after=before,
             model=spent.model, usage=spent.usage, cost=spent.cost, note=why,
         )  # fmt: skip
-        yield Recorded(self._journal.append(failed))
-        yield self._ended(status, before, why)
+        await emit(Recorded(self._journal.append(failed)))
+        return self._ended(status, before, why)
 
     def _first_that_fits(
         self, task: SummaryTask, result: SummaryResult, fallen_back: bool

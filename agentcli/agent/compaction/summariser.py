@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from agentcli.agent.reply import ReplyBuilder
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ModelError
-from agentcli.core.event import Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting
+from agentcli.core.event import Emit, Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting, emit_all
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage
 from agentcli.core.streams import closing
@@ -103,17 +103,15 @@ class Summariser:
             return made
         raise failure or Unusable(NO_SUMMARY)
 
-    async def during(self, work: asyncio.Task[Any]) -> AsyncIterator[Event]:
-        """Yield events as they occur until `work` is done; cancels it if abandoned."""
+    async def tell_until(self, work: asyncio.Task[Any], emit: Emit) -> None:
+        """Emit events as they occur until `work` is done; it is cancelled if this call is."""
         try:
             while not work.done():
                 happened = start_task(self._happened.wait())
                 await asyncio.wait((work, happened), return_when=asyncio.FIRST_COMPLETED)
                 happened.cancel()
-                for event in self.news():
-                    yield event
-            for event in self.news():
-                yield event
+                await emit_all(self.news(), emit)
+            await emit_all(self.news(), emit)
         finally:
             work.cancel()
             await asyncio.wait((work,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import takewhile
@@ -28,14 +28,13 @@ from agentcli.agent.spending import RunLimits, Spent
 from agentcli.agent.tool_context import offer
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.event import Event, Noticed, TurnEnded, Warned
+from agentcli.core.event import Emit, Event, Noticed, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import FOR_MODEL, Message, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
-from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import Tool, ToolOutput
 from agentcli.project.extensions import BUILT_IN, AgentKind, listing_only
@@ -60,7 +59,7 @@ class Child(Protocol):
     @property
     def model(self) -> ModelSpec: ...
 
-    def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]: ...
+    async def run(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit) -> TurnEnded: ...
 
     def close(self) -> None: ...
 
@@ -252,15 +251,13 @@ class Subagents:
         return (*listed, prompt("subagent.md"))
 
     async def _work(self, child: Child, run: SubagentRun, interrupt: asyncio.Event) -> TurnEnded:
-        ended = TurnEnded("failed")
         skills = () if run.former else run.kind.skills
         given = await child.extensions.with_skills(skills, Prompt(run.work.prompt, typed=False))
-        async with closing(child.turn(given, interrupt)) as events:
-            async for event in events:
-                run.report(event)
-                if isinstance(event, TurnEnded):
-                    ended = event
-        return ended
+
+        async def report(event: Event) -> None:
+            run.report(event)
+
+        return await child.run(given, interrupt, report)
 
     def _approve(self, kind: str, description: str, approve: Approve) -> Approve:
         who = "A subagent" if kind in BUILT_IN else f"The agent {kind}"

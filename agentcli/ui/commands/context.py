@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Recorded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
+from agentcli.core.tasks import emitted
 from agentcli.core.text.plural import plural
 from agentcli.sessions.info import ago
 from agentcli.ui.commands.base import CommandContext
@@ -56,7 +58,8 @@ async def compress(ctx: Context, focus: str) -> AsyncIterator[Output]:
     if focus.split()[:1] in (["--preview"], ["preview"]):
         yield Said(ctx.session.compactor.preview())
         return
-    yield Work("Compressing", lambda interrupt: ctx.session.compactor.compact(interrupt, "manual", focus=focus))
+    compact = ctx.session.compactor.compact
+    yield Work("Compressing", lambda interrupt: emitted(partial(compact, interrupt, trigger="manual", focus=focus)))
 
 
 @command("Context", where="everywhere")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agentcli.core.errors import INTERRUPTED, AgentError, UsageError
+from agentcli.core.tasks import emitted
 from agentcli.core.text.plural import plural
 from agentcli.sessions.info import ago, local_minute
 from agentcli.sessions.tree import nested, stem
@@ -151,7 +153,11 @@ async def handoff(context: CommandContext, following: str) -> None:
     You can read and edit the summary before it is used. In the new session, `recall` reaches all of this one.
     """
     session = context.session
-    await context.play("Writing the handoff", lambda interrupt: session.compactor.hand_off(interrupt, following))
+    compactor = session.compactor
+    await context.play(
+        "Writing the handoff",
+        lambda interrupt: emitted(partial(compactor.hand_off, interrupt, following=following)),
+    )
     made = session.compactor.handoff
     while made is not None:
         context.say(*made.text.splitlines())

@@ -17,11 +17,12 @@ from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
 from agentcli.context.window import window_of
-from agentcli.core.event import CompactionEnded, Event
+from agentcli.core.event import CompactionEnded, Emit, Event
 from agentcli.core.journal import Journal
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, Request
 from agentcli.core.record import Compaction, Record, Trigger, Undo
+from agentcli.core.tasks import emitted
 from agentcli.providers.scripted.model import Reply, ScriptedModel, say
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS
@@ -105,7 +106,11 @@ def compaction(
     left = settings.max_summary_calls if calls is None else calls
     summariser = Summariser(model, left, window.tokens, interrupt, form.reply_tokens, form.margin, fallback=fallback)
     run = CompactionRun(journal, Brief(window, main, focus, tuple(system)), summariser, trigger=trigger, **more)
-    return run.events()
+
+    async def to_its_end(emit: Emit) -> None:
+        await emit(await run.run(emit))
+
+    return emitted(to_its_end)
 
 
 def compress(journal: Journal, model: Model, *, main: ModelSpec = MAIN, **more: Any) -> list[Event]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from agentcli.core.errors import ContextError, InputError, ModelError
 from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded, Warned
 from agentcli.core.message import Message, Text
 from agentcli.core.model import Breakpoint, Request, StreamEvent
+from agentcli.core.tasks import emitted
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
 from agentcli.sessions.in_memory import MemorySession
 from tests.agent.compaction.compacting import Watched
@@ -251,11 +253,13 @@ def test_a_summary_call_that_fails_is_one_of_those_a_turn_may_make(tmp_path: Pat
     async def drained(events: AsyncIterator[Event]) -> list[Event]:
         return [event async for event in events]
 
-    [ended] = tries(asyncio.run(drained(session.conversation.overflow(asyncio.Event()))))
+    [ended] = tries(asyncio.run(drained(emitted(partial(session.conversation.overflow, asyncio.Event())))))
     assert "no summary call is left for this turn" in ended.why
     assert down.asked == 1
     session.compactor.undo()
-    [ended] = tries(asyncio.run(drained(session.compactor.compact(asyncio.Event(), "manual"))))
+    [ended] = tries(
+        asyncio.run(drained(emitted(partial(session.compactor.compact, asyncio.Event(), trigger="manual"))))
+    )
     assert "The server is on fire." in ended.why, "who asks by hand may ask again"
     assert down.asked == 2
 

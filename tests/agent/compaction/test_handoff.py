@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from agentcli.app.program import Program
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Pin, Todo, TodoItem
+from agentcli.core.tasks import emitted
 from agentcli.core.text.passage import Passage
 from agentcli.tools.recall import recall
 from tests.context.snapshot.statements import RULE, TOPICS, told
@@ -39,7 +41,7 @@ def worked(program: Program) -> AgentSession:
 
 def handed_off(program: Program, session: AgentSession, following: str = "mend fold_scope") -> AgentSession:
     async def write() -> None:
-        async for _ in session.compactor.hand_off(asyncio.Event(), following):
+        async for _ in emitted(partial(session.compactor.hand_off, asyncio.Event(), following=following)):
             pass
 
     asyncio.run(write())
@@ -119,7 +121,7 @@ def test_its_ledger_and_rules_go_on(program: Program) -> None:
         fresh.journal.append(Message("assistant", (Text("That is all. " * 1_500),), turn + later, "d", "d"))
 
     async def compact() -> None:
-        async for _ in fresh.compactor.compact(asyncio.Event(), "manual"):
+        async for _ in emitted(partial(fresh.compactor.compact, asyncio.Event(), trigger="manual")):
             pass
 
     asyncio.run(compact())
