@@ -85,6 +85,7 @@ class Conversation:
         self.hooked = TurnHooks(core.journal, core.hooks, core.jobs, core.record, self.pending, source)
         self.reminders = Reminders(self.journal)
         self._steering: list[Prompt] = []
+        self._told_steering: list[Event] = []
         self._trouble = ""
         self._told: set[str] = set()
 
@@ -127,9 +128,10 @@ class Conversation:
         yield self._record_prompt(prompt, turn)
         yield from self.news()
 
-    def steer(self, prompt: Prompt) -> None:
-        """Add a prompt before the next request of the running turn."""
+    def steer(self, prompt: Prompt, told: Sequence[Event] = ()) -> None:
+        """Add a prompt before the next request of the running turn, which tells the person about it."""
         self._steering.append(prompt)
+        self._told_steering += told
 
     def withdraw(self) -> Sequence[Prompt]:
         """Remove and return the added prompts that the model has not seen."""
@@ -141,7 +143,8 @@ class Conversation:
         prompts, self._steering = self._steering, []
         kept, events = await self.hooked.steering(prompts, interrupt)
         self._steering = [*kept, *self._steering]
-        await emit_all(events, emit)
+        told, self._told_steering = self._told_steering, []
+        await emit_all((*told, *events), emit)
         for text in self._features.news():
             await emit(self.remind(text))
         while self._steering:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from agentcli.agent.ports import Prompt, TurnGrants
+from agentcli.agent.ports import TurnGrants
 from agentcli.agent.settings import AgentSettings
 from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
@@ -24,12 +24,12 @@ from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import NATIVE, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, grown, view
-from agentcli.context.window import Window, is_oversize, reference, size_of, window_of
+from agentcli.context.window import Window, window_of
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.history import History, evolve
 from agentcli.core.journal import Journal
-from agentcli.core.message import File, Message, Part, Text, Usage
+from agentcli.core.message import Message, Part, Usage
 from agentcli.core.model import Model, ModelSpec, Request, ToolSchema
 from agentcli.core.record import Record
 from agentcli.core.tasks import until_interrupted
@@ -74,7 +74,6 @@ class RequestBuilder:
         """True once the provider failed to clear as requested: then `auto` replaces `native`."""
         self.compacts_nothing = False
         """True once the provider refused to compact: then `auto` replaces `provider`."""
-        self._inputs = 0
         self._assembler, self._passed = Assembler(), Passed()
         self._supersession, self._blocks = Supersession(), ViewBlocks()
         self._seen = journal.history, view(journal.history)
@@ -122,20 +121,6 @@ class RequestBuilder:
         if tokens is not None:
             self.counter.set_exact(self.window().view, tokens)
         return tokens is not None
-
-    def fitting(self, prompt: Prompt) -> Prompt:
-        """Return the prompt; write a part too large for the window to a file and put a reference in its place."""
-        window = self.window()
-
-        def replaced(part: Part) -> Part:
-            if not (isinstance(part, Text | File) and is_oversize(part.text, window)):
-                return part
-            self._inputs += 1
-            path = self.journal.keep_output(f"input-{self.journal.history.last_seq + 1}-{self._inputs}", part.text)
-            text = reference(part.text, path, size_of(part.text, self.counter), window.settings)
-            return replace(part, text=text, sha256="") if isinstance(part, File) else replace(part, text=text)
-
-        return replace(prompt, parts=tuple(map(replaced, prompt.parts or (Text(prompt.text),))))
 
     def recount(self) -> None:
         """Set the counter to the model in use, and calibrate it by the session's replies."""

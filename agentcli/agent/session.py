@@ -15,6 +15,7 @@ from agentcli.agent.core import core_of
 from agentcli.agent.feature import MakeFeature
 from agentcli.agent.features import Features
 from agentcli.agent.hooks import Source
+from agentcli.agent.large_input import LargeInput
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
 from agentcli.agent.request_builder import changed_for_turn
@@ -75,6 +76,7 @@ class AgentSession:
         self.extensions = own.extensions
         background = own.wait_for_background if setup.alone else None
         self.conversation: Conversation = Conversation(core, own, source, background)
+        self._large_input = LargeInput(core.builder, setup.person)
         self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
         self.compactor: Compactor = self.conversation.compactor
         self.report = SessionReport(self.conversation, core)
@@ -173,8 +175,10 @@ class AgentSession:
         self._approval.turn_rules = prompt.grants.rules
         with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.models.connect) as notices:
             await emit_all(notices, emit)
+            prompt, told = await self._large_input.fitted(prompt, interrupt)
+            await emit_all(told, emit)
             try:
-                return await loop.answer(self.conversation, self.conversation.builder.fitting(prompt), interrupt, emit)
+                return await loop.answer(self.conversation, prompt, interrupt, emit)
             finally:
                 self.journal.settle()
 
@@ -229,7 +233,8 @@ class AgentSession:
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point. Raises InputError for a file that a deny rule keeps from being read."""
         require_readable(prompt, self.rules, self._setup)
-        self.conversation.steer(self.conversation.builder.fitting(prompt))
+        prompt, told = self._large_input.in_files(prompt)
+        self.conversation.steer(prompt, told)
 
     def withdraw(self) -> Sequence[Prompt]:
         """Remove and return the prompts that were added to the running turn and that the model has not seen, in order."""

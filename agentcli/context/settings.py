@@ -268,9 +268,9 @@ class ContextSettings:
     estimator: EstimatorName = setting("calibrated", project="free")
     """Method by which tokens are estimated."""
     large_input_tokens: Tokens = 25_000
-    """Larger prompts go to a file; so do those over a quarter of the window."""
+    """Input up to this size stays whole, however full the window is, unless a small one has no room for it."""
     large_input_share: Share = 0.25
-    """Upper bound of `large_input_tokens` on a small window."""
+    """Share of the free window up to which larger input stays whole; beyond it the person decides if it goes to a file."""
     large_input_lines: int = 20
     """Lines of each end that take its place."""
     large_input_line: int = 500

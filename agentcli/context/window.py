@@ -6,7 +6,7 @@ Such input is written to a file and replaced by a reference with its first and l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import PurePath
 
@@ -177,11 +177,22 @@ class Size:
     tokens: int
 
 
-def is_oversize(text: str, window: Window) -> bool:
-    """Return True if user input should go to a file: above `large_input_tokens`, or `large_input_share` of a small window."""
-    settings = window.settings
-    limit = min(settings.large_input_tokens, int(window.usable * settings.large_input_share))
-    return window.counter.text(text) > limit
+def oversize(texts: Mapping[int, str], window: Window) -> Sequence[int]:
+    """Return the places of the texts of a prompt, in order, that are too large to be sent whole without asking.
+
+    Whole is what takes at most `large_input_share` of the free window, and always what has at most `large_input_tokens`: a full window is
+    compacted first. On a small window, that share of all of it is the limit.
+    """
+    settings, share = window.settings, window.settings.large_input_share
+    least = min(settings.large_input_tokens, int(window.usable * share))
+    free, large = window.usable - window.tokens, []
+    for place, text in texts.items():
+        tokens = window.counter.text(text)
+        if tokens > max(least, int(free * share)):
+            large.append(place)
+        else:
+            free -= tokens
+    return large
 
 
 def size_of(text: str, counter: TokenCounter) -> Size:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.feature import MakeFeature
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, AskUser, Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
@@ -85,6 +85,7 @@ def open_session(
     summariser: Model | None = None,
     wrapped: Callable[[Model], Model] = lambda model: model,
     attended: bool = True,
+    ask: AskUser | None = None,
     hooks: Sequence[Hook] = (),
     trusted: bool = False,
     rules: Rules | None = None,
@@ -127,7 +128,7 @@ def open_session(
         permissions=Permissions(
             rules=rules or parse_rules(), save_rules=(saved if saved is not None else []).extend, trusted=trusted
         ),
-        person=WhoIsAsked(person or nobody, nobody, attended),
+        person=WhoIsAsked(person or nobody, ask or nobody, attended),
         workspace=Workspace(folder, (folder,), home=folder / "home", readable=readable),
         subagents=SubagentSetup(child, reopen, children, worktree, former_worktree),
         run=RunSetup(limits=lambda: run_limits or RunLimits(), strict=True),

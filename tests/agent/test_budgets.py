@@ -61,7 +61,9 @@ def test_an_approval_budget_asks_and_goes_on_when_allowed(tmp_path: Path) -> Non
 
 
 def test_a_message_too_large_for_the_window_becomes_a_file(tmp_path: Path) -> None:
-    session = open_session(tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000))
+    session = open_session(
+        tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000, large_input_share=0.01)
+    )
     text = "\n".join(f"line {n} of a very long paste" for n in range(2_000))
     say_to(session, text)
     said = messages(session)[0].text
@@ -74,7 +76,9 @@ def test_a_message_too_large_for_the_window_becomes_a_file(tmp_path: Path) -> No
 
 
 def test_each_of_several_large_inputs_has_a_file_of_its_own(tmp_path: Path) -> None:
-    session = open_session(tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000))
+    session = open_session(
+        tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000, large_input_share=0.01)
+    )
     texts = ["\n".join(f"{name} {n} of a very long paste" for n in range(2_000)) for name in ("one", "two", "three")]
 
     async def ctx() -> None:

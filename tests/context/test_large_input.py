@@ -1,5 +1,7 @@
 """Messages that are too large to begin with."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,37 +9,50 @@ from hypothesis import strategies as st
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
-from agentcli.context.view import View
-from agentcli.context.window import Kept, is_oversize, is_reference, kept, reference, size_of, window_of
+from agentcli.context.view import view
+from agentcli.context.window import Kept, is_reference, kept, oversize, reference, size_of, window_of
+from agentcli.core.history import fold
+from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
+from agentcli.core.record import Record
 from agentcli.tools.registry import TRAITS
 
 SETTINGS = ContextSettings(large_input_lines=2, large_input_line=10)
 
 
-def test_only_a_text_above_the_limit_is_too_large() -> None:
-    def oversize(text: str, size: int = 132_000) -> bool:
-        return is_oversize(
-            text, window_of(View(()), ModelSpec("demo", "m", window=size), TokenCounter(), ContextSettings(), TRAITS)
-        )
-
-    assert not oversize("short")
-    assert not oversize("x" * 60_000)
-    assert oversize("x" * 80_000)
-    assert oversize("日" * 20_000)
-    assert oversize("x" * 10_000, 16_000)
+def places(texts: list[str], size: int, used: int = 0, **limits: object) -> Sequence[int]:
+    settings = ContextSettings(**limits)  # type: ignore[arg-type]
+    counter = TokenCounter(Chars4())
+    seen = view(fold([Record(1, "", "", "", Message("user", (Text("x" * 4 * used),), 1))] if used else []))
+    return oversize(
+        dict(enumerate(texts)), window_of(seen, ModelSpec("demo", "m", window=size), counter, settings, TRAITS)
+    )
 
 
-def test_a_text_at_the_limit_stays_and_one_token_more_goes_to_a_file() -> None:
-    def largest(size: int, **limits: object) -> int:
-        settings = ContextSettings(**limits)  # type: ignore[arg-type]
-        window = window_of(View(()), ModelSpec("demo", "m", window=size), TokenCounter(Chars4()), settings, TRAITS)
-        return next(tokens for tokens in range(1_000) if is_oversize("x" * (4 * tokens + 1), window))
+def text(tokens: int) -> str:
+    return "x" * 4 * tokens
 
-    assert largest(132_000, large_input_tokens=100) == 100
-    assert largest(132_000, large_input_tokens=0) == 0
-    assert largest(1_000, large_input_share=0.1) == 75, "a tenth of the usable three quarters"
-    assert largest(1_000, large_input_share=0.1, large_input_tokens=74) == 74
+
+def test_input_stays_whole_while_it_takes_at_most_a_quarter_of_the_free_window() -> None:
+    assert places([text(233_999)], 968_000) == []
+    assert places([text(234_001)], 968_000) == [0]
+    assert places([text(150_000)], 968_000, used=400_000) == [0]
+    assert places([text(130_000)], 968_000, used=400_000) == []
+
+
+def test_several_inputs_share_the_free_window() -> None:
+    assert places([text(200_000), text(10), text(180_000), text(150_000)], 968_000) == [3]
+
+
+def test_small_input_stays_whole_in_a_full_window_which_is_compacted_first() -> None:
+    assert places([text(25_000)], 200_000, used=165_000) == []
+    assert places([text(25_001)], 200_000, used=165_000) == [0]
+
+
+def test_a_quarter_of_a_small_window_is_the_limit_however_little_that_is() -> None:
+    assert places([text(187), text(140)], 1_000) == []
+    assert places([text(188)], 1_000) == [0]
+    assert places([text(100)], 1_000, large_input_tokens=0, used=600) == [0]
 
 
 def test_the_size_of_a_text_is_told_in_bytes_lines_and_tokens() -> None:

@@ -14,7 +14,7 @@ from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.style import PLAIN, Look
 from agentcli.ui.terminal.screen import renderer
 from agentcli.ui.views.transcript import Transcript, section_lines
-from tests.agent.open_session import open_session, say_to
+from tests.agent.open_session import DEMO, open_session, say_to
 
 LOOK = Look(PLAIN, output_lines=3)
 
@@ -75,7 +75,7 @@ def test_what_went_with_a_prompt_stands_below_it_with_its_size(tmp_path: Path) -
     (tmp_path / "lib").mkdir()
     (tmp_path / "data.bin").write_bytes(b"\0\1")
     (tmp_path / "long").write_text("x" * (FILE_BYTES + 1))
-    session = open_session(tmp_path, [say("Seen.")])
+    session = open_session(tmp_path, [say("Seen.")], model=replace(DEMO, window=64_000))
     prompt = with_attachments("see @shot.png @a.py @lib @data.bin @long", tmp_path)
 
     async def run() -> None:
