@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from agentcli.permissions.decide import decide
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
 from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules
-from agentcli.permissions.started import Started, files_started
+from agentcli.permissions.started import Started
 from agentcli.sandbox import Sandbox, box_for, choose, protected_since
 from agentcli.sessions.checkpoints.file_states import SKIPPED
 from agentcli.system.programs import trusted_path
@@ -99,8 +99,14 @@ class WorkspacePolicy:
             path=context.search_path,
             other_homes=() if context.env.get("HOME") == os.environ.get("HOME") else (Path.home(),),
             env=context.given_env,
-            started=files_started(self._started(), tuple(map(resolved, self._context.roots))),
+            started=cache(self._files_started),
         )
+
+    def _files_started(self) -> Mapping[Path, str]:
+        """Return the files of the workspace that hooks and servers run."""
+        from agentcli.permissions.shell.files_started import files_started  # loads the tables of all programs
+
+        return files_started(self._started(), tuple(map(resolved, self._context.roots)))
 
     @property
     def _opens_network(self) -> bool:

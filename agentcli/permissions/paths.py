@@ -78,7 +78,7 @@ class Workspace:
     """Home folders other than `home` whose private files stay private: the home of the process, if a session has another."""
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, compare=False)
     """Environment of hooks and, except for `path`, of commands."""
-    started: Mapping[Path, str] = field(default_factory=dict, compare=False)
+    started: Callable[[], Mapping[Path, str]] = field(default=dict, compare=False)
     """Resolved files in the workspace that hooks and servers run, each with the reason why it is protected from writing."""
     resolved_roots: tuple[Path, ...] = field(init=False, compare=False)
     """Roots (`cwd` if there are none) with links followed, as of creation."""
@@ -272,11 +272,11 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
 
 def _started(target: Path, workspace: Workspace) -> str:
     """Return the reason why a file, or a folder around it, decides what a hook or a server runs; or the empty string."""
-    if why := workspace.started.get(target):
+    if why := workspace.started().get(target):
         return why
     if target in workspace.resolved_roots:
         return ""
-    return next((why for path, why in workspace.started.items() if target in path.parents), "")
+    return next((why for path, why in workspace.started().items() if target in path.parents), "")
 
 
 def _special(forms: Iterable[str], target: str) -> str:

@@ -92,7 +92,7 @@ def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000, git
                 readonly.append(Path(entry.path))
             elif _is_socket(entry):
                 sockets.append(Path(entry.path))
-    readonly += [path for path in workspace.started if probe.is_file(path) and path not in readonly]
+    readonly += [path for path in workspace.started() if probe.is_file(path) and path not in readonly]
     hidden = [*private(workspace, roots), *sockets]
     if git and (repository := _repository(workspace)):
         settings = [repository / name for name in _GIT_SETTINGS if probe.exists(repository / name)]

@@ -153,7 +153,7 @@ def test_what_a_feature_would_start_is_approved_first_and_its_files_are_protecte
     )
     made = program(tmp_path, feature)
     assert definitions(made) == []
-    assert made.workspace_policy.workspace().started == {made.cwd / "gauge.sh": "tide runs gauge.sh"}
+    assert made.workspace_policy.workspace().started() == {made.cwd / "gauge.sh": "tide runs gauge.sh"}
     trusting = program(tmp_path / "other", feature, trust=True)
     assert definitions(trusting) == [gauge]
 

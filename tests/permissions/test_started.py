@@ -11,7 +11,8 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
-from agentcli.permissions.started import Started, files_started
+from agentcli.permissions.shell.files_started import files_started
+from agentcli.permissions.started import Started
 from agentcli.sandbox import box_for
 from tests.permissions.deciding import explain
 
@@ -22,25 +23,32 @@ def project(tmp_path: Path, command: str | list[str], folder: str = "") -> Works
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text("x\n")
     started = files_started([Started("the hook Stop of .claude/settings.json", command, work / folder)], (work,))
-    return Workspace(work, (work,), tmp_path / "home", started=started)
+    return Workspace(work, (work,), tmp_path / "home", started=lambda: started)
 
 
 def named(tmp_path: Path, command: str | list[str], folder: str = "") -> set[str]:
     workspace = project(tmp_path, command, folder)
-    return {str(path.relative_to(workspace.cwd)) for path in workspace.started if os.path.exists(path)}
+    return {str(path.relative_to(workspace.cwd)) for path in workspace.started() if os.path.exists(path)}
 
 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
         ("scripts/check.sh", {"scripts/check.sh"}),
-        ("sh ./scripts/check.sh --rules=ci/rules.toml && true", {"scripts/check.sh", "ci/rules.toml"}),
+        ("sh ./scripts/check.sh --rules=ci/rules.toml && true", {"scripts/check.sh"}),
         ('"$CLAUDE_PROJECT_DIR"/scripts/check.sh', {"scripts/check.sh"}),
         ("sh -c 'cd . && ${AGENTCLI_PROJECT_DIR}/scripts/check.sh;true'", {"scripts/check.sh"}),
         ("python3 -m pkg.serve", {"pkg/serve.py"}),
-        (["python3", "pkg/serve.py", "--config=ci/rules.toml"], {"pkg/serve.py", "ci/rules.toml"}),
+        (["python3", "pkg/serve.py", "--config=ci/rules.toml"], {"pkg/serve.py"}),
         ("cat <free.py | sh -c \"unclosed 'quote", {"free.py"}),
+        ("cat free.py | sh", {"free.py"}),
+        ("npx -y tsx --tsconfig=tsconfig.json scripts/check.sh", {"scripts/check.sh"}),
+        ("python3 -c 'from pkg.serve import main; main()'", {"pkg/serve.py"}),
+        ("cd scripts && ./check.sh", {"scripts/check.sh"}),
         ("npm test", set()),
+        ("echo 'Run free.py and scripts/check.sh before you push to main'", set()),
+        ("grep -c x pkg/serve.py; echo free.py", set()),
+        ("notify --text 'see pkg/serve.py' free", set()),
         ("ls scripts . /etc/passwd", set()),
     ],
 )
@@ -59,6 +67,15 @@ def test_an_argument_that_no_system_call_takes_as_a_path_names_no_file(tmp_path:
 
 def test_a_command_names_files_from_the_folder_it_runs_in(tmp_path: Path) -> None:
     assert named(tmp_path, "./check.sh", folder="scripts") == {"scripts/check.sh"}
+
+
+@pytest.mark.parametrize("mode", ["ask", "yolo"])
+def test_the_words_of_a_hook_protect_no_path(tmp_path: Path, mode: Mode) -> None:
+    workspace = project(tmp_path, "echo 'Run make test and pytest before you push to main'; guard.sh --log main")
+    rules = parse_rules(allow=["bash(make *)", "bash(git *)", "bash(npm *)", "bash(touch *)"])
+    for command in ("make test", "git push origin main", "git checkout main", "npm run push", "touch test"):
+        decision = explain(ToolCall("c", "bash", {"command": command}), rules, mode, workspace)
+        assert (decision.decision, decision.why) == ("allow", "a rule from config allows it"), command
 
 
 MODES: list[Mode] = ["ask", "auto-edit", "auto", "yolo"]
