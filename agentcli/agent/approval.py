@@ -22,7 +22,7 @@ from agentcli.core.schema import check
 from agentcli.core.tool import DECLINED, Effect, Tool, Traits
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules
+from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rule, parse_rules
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ApprovalGate:
     workspace: Workspace
     approve: Approve
     preview: Preview
-    save: Callable[[Sequence[str]], None]
+    save: Callable[[Sequence[Rule]], None]
     timed: OnDemand[TimedRules]
     """Rules that end by themselves."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
@@ -165,17 +165,17 @@ class ApprovalGate:
         """Add the rules of an answer to the session's, and save the permanent ones."""
         from agentcli.agent.timed_rules import timed
 
-        rules = _chosen_rules(decision, answer)
         lasting = []
-        for rule, term in map(timed, rules):
+        for rule, term in map(timed, _chosen_rules(decision, answer)):
             if term is None:
                 lasting.append(rule)
             else:
                 self._allow_for(rule, term)
-        rules = lasting
-        self.rules += parse_rules(allow=rules, origin="session")
-        if rules and answer.choice in ("always", "prefix"):
-            self._save(rules, answer.everywhere)
+        offered = {decision.session, decision.always, *decision.prefixes}
+        chosen = [replace(parse_rule(rule, "session"), proposed=rule in offered) for rule in lasting]
+        self.rules += Rules(tuple(chosen))
+        if chosen and answer.choice in ("always", "prefix"):
+            self._save(chosen, answer.everywhere)
         if decision.edits and answer.choice == "session":
             self.allow_edits()
 
@@ -205,15 +205,15 @@ class ApprovalGate:
             self.mode = "auto-edit"
             self.switched(self.mode)
 
-    def _save(self, rules: Sequence[str], everywhere: bool) -> None:
+    def _save(self, rules: Sequence[Rule], everywhere: bool) -> None:
         """Save rules permanently, and say where they count: in the session alone if they cannot be written."""
         try:
-            (self.save_everywhere if everywhere else self.save)(rules)
+            self.save_everywhere([str(rule) for rule in rules]) if everywhere else self.save(rules)
         except AgentError as error:
-            self.notice(f"Allowed for this session only: {', '.join(rules)}. {error}")
+            self.notice(f"Allowed for this session only: {', '.join(map(str, rules))}. {error}")
         else:
             place = "in your config, for every project" if everywhere else "for this project"
-            self.notice(f"Saved {place}: {', '.join(rules)}")
+            self.notice(f"Saved {place}: {', '.join(map(str, rules))}")
 
     def _hint(self) -> None:
         """Say once, after the third question about a command, how to be asked less."""

@@ -26,7 +26,7 @@ from agentcli.core.record import Mode, Settings
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rules
+from agentcli.permissions.rules import Rule, Rules
 from agentcli.project.extensions import Extensions
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.system.worktrees import Worktree, no_worktree
@@ -133,7 +133,7 @@ class Permissions:
     """The permissions that a session begins with, and the files to save further ones in."""
 
     rules: Rules
-    save_rules: Callable[[Sequence[str]], None]
+    save_rules: Callable[[Sequence[Rule]], None]
     """Saves allow rules for the project."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     """Saves allow rules for every project."""

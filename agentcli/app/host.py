@@ -176,9 +176,11 @@ class TerminalHost(ProgramReports):
 
     def trust(self, session: AgentSession, allow: Sequence[str] = ()) -> AgentSession:
         """Remember that the person trusts the folder, and these rules as saved answers; the same session with all of it loaded."""
+        from agentcli.permissions.rules import parse_rules
+
         program = self._program
         if allow:
-            program.workspace_policy.saved.add(allow)
+            program.workspace_policy.saved.add(parse_rules(allow).allow)
         trust(program.cwd, program.dirs.state / TRUSTED)
         program.reload()
         return self._reopened(session, "The folder is trusted now. Restart agentcli to load its settings.")

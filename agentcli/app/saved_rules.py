@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from agentcli.core.errors import AgentError, ConfigError, InputError
-from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.rules import Rule, Rules, parse_rule
 from agentcli.project.trust import read_own
 from agentcli.sessions.project import project_id, project_root
 from agentcli.system.locked_file import update
@@ -40,9 +41,10 @@ class SavedRules:
         except ConfigError as error:
             return Rules(), str(error)
         rules = Rules()
+        written = {one["rule"] for one in known if one.get("written") is True and self._is(one, one.get("rule"))}
         for text in self._texts(known):
             try:
-                rules += parse_rules(allow=[text], origin="your answers")
+                rules += Rules((replace(parse_rule(text, "your answers"), proposed=text not in written),))
             except AgentError as error:
                 return rules, f"{self.file}: {error}"
         return rules, ""
@@ -51,13 +53,17 @@ class SavedRules:
         """Return the texts of the rules saved in this folder. Raises ConfigError if the file cannot be used."""
         return self._texts(_read(self.file))
 
-    def add(self, rules: Sequence[str]) -> None:
-        """Save rules, each once. Raises ConfigError for a file that others may write, StoreError if the disk refuses."""
+    def add(self, rules: Sequence[Rule]) -> None:
+        """Save rules, each once, with the mark of those that a person wrote. Raises ConfigError for a file that others may write, StoreError if the disk refuses."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
 
+        def entry(rule: Rule) -> dict[str, Any]:
+            kept = {"rule": str(rule), "below": self._below, "since": now}
+            return kept if rule.proposed else kept | {"written": True}
+
         def added(known: _Saved) -> _Saved:
-            new = [text for text in dict.fromkeys(rules) if text not in self._texts(known)]
-            return [*known, *({"rule": text, "below": self._below, "since": now} for text in new)]
+            new = {str(rule): rule for rule in rules if str(rule) not in self._texts(known)}
+            return [*known, *map(entry, new.values())]
 
         self._change(added)
 
@@ -69,7 +75,7 @@ class SavedRules:
             raise InputError(f"The rule {rule} is not saved for this project.{listed}")
         self._change(lambda known: [one for one in known if not self._is(one, rule)])
 
-    def _is(self, one: dict[str, Any], rule: str) -> bool:
+    def _is(self, one: dict[str, Any], rule: object) -> bool:
         return one.get("rule") == rule and one.get("below") == self._below
 
     def _texts(self, known: _Saved) -> list[str]:

@@ -15,19 +15,20 @@ from agentcli.permissions.rules import (
     holds_secrets,
     path_rule,
 )
-from agentcli.permissions.shell.assigned import Assignments, covers, split_pattern
+from agentcli.permissions.shell.assigned import Assignments, covers, harmless_assignments, split_pattern
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.covered import why_uncovered
 from agentcli.permissions.shell.file_names import meanings
 from agentcli.permissions.shell.known_programs import bounded
 from agentcli.permissions.shell.parse import Command
+from agentcli.permissions.shell.starting import starts_another
 
 
 def allowing_rule(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | str | None:
     """Return the rule that allows the line: by its exact text, or if each command that does not only read matches a rule.
 
-    A rule with a wildcard covers words of the approved kind (see `covered.py`), and a rule about a command that changes
-    files (`cp *`) applies inside the workspace. `reads` are rules about reading files: a command that only reads is
+    A rule that a person wrote covers what it matches (but see `starting.py`). A proposed one covers words of the approved kind
+    (see `covered.py`), and if it is about a command that changes files (`cp *`), it applies inside the workspace. `reads` are rules about reading files: a command that only reads is
     covered by those of the files that it reads outside. If a rule matches but does not cover the line, return the
     reason; None if none matches.
     """
@@ -61,16 +62,27 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
             continue
         if rule.pattern == exact(command.text) or inside:
             return rule
-        if bounded(command.words) or command.loop is not None:
+        if rule.proposed and (bounded(command.words) or command.loop is not None):
             continue
-        reason = uncovered(rule.pattern, line, number)
+        reason = uncovered(rule.pattern, line, number) if rule.proposed else _excepted(rule.pattern, line, number)
         if not reason:
             return rule
     return reason
 
 
+def _excepted(pattern: str, line: CommandLine, number: int) -> str:
+    """Return the reason why a rule that a person wrote, whose pattern matches a command of a line, does not cover it; empty if it does."""
+    if line.workspace is None:
+        return "the command is not read"
+    command, folders = line.ruled[number]
+    rounds = meanings(command, folders, line.workspace)
+    known = (command.words,) if isinstance(rounds, str) else rounds
+    reasons = (starts_another(pattern, words, folders, line.workspace) for words in known)
+    return next(filter(None, reasons), "")
+
+
 def uncovered(pattern: str, line: CommandLine, number: int) -> str:
-    """Return the reason why a rule whose pattern matches a command of a line does not cover it; empty if it does."""
+    """Return the reason why a proposed rule whose pattern matches a command of a line does not cover it; empty if it does."""
     if line.workspace is None:
         return "the command is not read"
     command, folders = line.ruled[number]
@@ -84,7 +96,10 @@ def uncovered(pattern: str, line: CommandLine, number: int) -> str:
 def _with_assignments(
     rules: Sequence[Rule], given: Assignments, line: CommandLine, number: int, command: Command
 ) -> Rule | str | None:
-    """Return the rule that names the variables set for a command, and covers the command without them."""
+    """Return the rule that names the variables set for a command, and covers the command without them.
+
+    A rule that a person wrote need not name them if their values name nothing.
+    """
     reason: str | None = None
     for rule in rules:
         named, rest = split_pattern(rule.pattern)
@@ -95,6 +110,8 @@ def _with_assignments(
         if only_reads or isinstance(found, Rule):
             return rule
         reason = found or reason
+    if line.workspace is not None and harmless_assignments(given, line.folders[number], line.workspace):
+        return _covering_rule([rule for rule in rules if not rule.proposed], line, number, command) or reason
     return reason
 
 

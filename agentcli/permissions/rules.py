@@ -40,6 +40,8 @@ class Rule:
     tool: str
     pattern: str = ""
     origin: Origin = "config"
+    proposed: bool = False
+    """True for a rule that agentcli proposed: its wildcard covers words of the approved kind only; one that a person wrote covers all that it matches."""
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
@@ -74,6 +76,11 @@ def parse_rule(text: str, origin: Origin = "config") -> Rule:
     if not match or (match[2] is not None and not match[2].strip()):
         raise _nonsense(origin)(f"{text!r} is not a rule. Write TOOL or TOOL(pattern), for example bash(npm test).")
     return Rule(match[1].lower() if match[1].isalpha() else match[1], (match[2] or "").strip(), origin)
+
+
+def proposed_rules(allow: Iterable[str], origin: Origin = "session") -> Rules:
+    """Parse allow rules that agentcli proposed. Raise like `parse_rule`."""
+    return Rules(tuple(replace(parse_rule(text, origin), proposed=True) for text in allow))
 
 
 def parse_rules(

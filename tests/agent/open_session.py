@@ -126,7 +126,9 @@ def open_session(
             limits=limits or ToolLimits(),
         ),
         permissions=Permissions(
-            rules=rules or parse_rules(), save_rules=(saved if saved is not None else []).extend, trusted=trusted
+            rules=rules or parse_rules(),
+            save_rules=lambda rules: (saved if saved is not None else []).extend(map(str, rules)),
+            trusted=trusted,
         ),
         person=WhoIsAsked(person or nobody, ask or nobody, attended),
         workspace=Workspace(folder, (folder,), home=folder / "home", readable=readable),

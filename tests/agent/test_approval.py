@@ -19,7 +19,7 @@ from agentcli.core.event import Noticed, PermissionDecided
 from agentcli.core.message import ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules
+from agentcli.permissions.rules import Rule, Rules
 from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS, tools
@@ -380,7 +380,7 @@ def test_the_answer_that_allows_a_program_in_the_sandbox_runs_this_call_there_to
         (ApprovalResponse("once"), False),
         (ApprovalResponse("session"), False),
     ):
-        saved: list[str] = []
+        saved: list[Rule] = []
         journal = MemorySession()
         gate = ApprovalGate(
             TRAITS, Rules(), "ask", workspace, Person(answer), _no_preview, saved.extend,
@@ -392,7 +392,7 @@ def test_the_answer_that_allows_a_program_in_the_sandbox_runs_this_call_there_to
         decided = asyncio.run(gate.decide(script)).decision
         assert decided is not None
         assert (decided.decision, decided.rule, decided.contained) == ("allow", f"user:{answer.choice}", inside)
-        assert saved == ["sandbox(python3 *)"] * inside
+        assert [*map(str, saved)] == ["sandbox(python3 *)"] * inside
 
 
 def test_nothing_is_gathered_for_a_question_that_nobody_can_answer(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rules, parse_rule
+from agentcli.permissions.rules import Rules, proposed_rules
 from agentcli.tools.registry import TRAITS
 
 
@@ -16,5 +16,5 @@ def explain(call: ToolCall, rules: Rules, mode: Mode, workspace: Workspace) -> D
 
 
 def with_rule(rule: str, call: ToolCall, workspace: Workspace) -> Decision:
-    """What would be decided about this call, in mode ask, if `rule` were saved."""
-    return explain(call, Rules(allow=(parse_rule(rule, "session"),)), "ask", workspace)
+    """What would be decided about this call, in mode ask, if agentcli proposed `rule` and a person took it."""
+    return explain(call, proposed_rules([rule]), "ask", workspace)

@@ -12,7 +12,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules, in_own_names, parse_rules
+from agentcli.permissions.rules import Rules, in_own_names, parse_rules, proposed_rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
 
@@ -48,7 +48,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 def asked(command: str, workspace: Workspace, rules: Sequence[str] = ()) -> Decision:
     call = ToolCall("c", "bash", {"command": command})
-    return explain(call, parse_rules(allow=rules, origin="session"), "ask", workspace)
+    return explain(call, proposed_rules(rules), "ask", workspace)
 
 
 def logs(workspace: Workspace) -> Path:

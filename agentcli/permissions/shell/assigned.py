@@ -87,5 +87,12 @@ def covers(named: Assignments, given: Assignments, folders: Sequence[Path], work
     )
 
 
+def harmless_assignments(given: Assignments, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if the variables set for a command decide about nothing that runs: their values name no program, file or code."""
+    return not any(_FINDING.fullmatch(name) for name in given) and all(
+        _inert(value, folders, workspace) for value in given.values()
+    )
+
+
 def _inert(value: str, folders: Sequence[Path], workspace: Workspace) -> bool:
     return not value or names_nothing(value, folders, workspace)

@@ -1,6 +1,6 @@
 """Coverage of command rules with wildcards: words of the approved kind, and no word that names another program or place.
 
-A rule `make *` was saved for `make test`. It covers other targets, and options that are known to be harmless: they start
+A rule `make *` was proposed for `make test`. It covers other targets, and options that are known to be harmless: they start
 no program and access nothing beyond what an operand could name. An option that takes a program, a path or a configuration
 asks again, unless the rule itself names it: an unknown word is not covered.
 """
@@ -248,8 +248,8 @@ def why_uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], w
         return ""
     server = local_server(pattern.split()) if words[0] in ASKING_THE_WEB else ""
     place = _Place(folders, workspace, open=is_unlisted(words[0]), server=server)
-    given = _given(pattern)
-    fixed = _fixed(pattern, words)
+    given = given_words(pattern)
+    fixed = named_words(pattern, words)
     table, marked, index = _table(words[:fixed]), "--" in words[:fixed], fixed
     operands = [word for word in words[1:fixed] if not word.startswith("-")]
     while index < len(words):
@@ -289,18 +289,23 @@ def _covers_all(pattern: str, program: str) -> bool:
     )
 
 
-def _given(pattern: str) -> frozenset[str]:
+def given_words(pattern: str) -> frozenset[str]:
     """Return the words that a pattern names in full."""
     return frozenset(word.replace("\\*", "*") for word in pattern.split() if "*" not in word.replace("\\*", ""))
 
 
-def _fixed(pattern: str, words: Sequence[str]) -> int:
+def named_words(pattern: str, words: Sequence[str]) -> int:
     """Return the number of words of a command that the pattern names, in full or in part, before its first wildcard."""
     text = pattern[:-2] + " *" if pattern.endswith(":*") else pattern
     before = re.split(r"(?<!\\)\*", text, maxsplit=1)[0].replace("\\*", "*").replace("\\\\", "\\")
     count = max(len(before.split()), 1)
     climbs = count <= len(words) and not before.endswith(" ") and ".." in words[count - 1].split("/")
     return count - 1 if climbs else count
+
+
+def takes_text(option: str, words: Sequence[str]) -> bool:
+    """Return True if an option of the program, by the words before it, is known to take a text, a word or nothing."""
+    return _kind(option, harmless_options(_table(words))) is not None
 
 
 def _table(words: Sequence[str]) -> str:
