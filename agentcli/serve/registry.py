@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.serve.socket_path import remove_socket, usable_path
+from agentcli.serve.socket_path import is_private, remove_socket, usable_path
 from agentcli.system.paths import folder, replace_file
 
 FOLDER = "live"
@@ -119,8 +119,13 @@ def _is_alive(found: Registration) -> bool:
 
 
 def _remove(file: Path, found: Registration) -> None:
-    """Remove what a killed process has left, unless another one has just registered the session."""
+    """Remove what a killed process has left, unless another one has just registered the session.
+
+    A file can name any path: only a socket where `Served` makes its own is removed.
+    """
     if _read(file) == found:
         with contextlib.suppress(OSError):
             file.unlink()
-    remove_socket(Path(found.socket))
+    path = Path(found.socket)
+    if path.parent == file.parent or is_private(path):
+        remove_socket(path)

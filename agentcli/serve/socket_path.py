@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -11,14 +12,14 @@ SOCKET = "http.sock"
 """The server's socket in its folder."""
 _LONGEST = 100
 """Bytes of a socket's path: systems allow 103 or 107."""
-_PREFIX = "agentcli-"
+_PREFIX, _NAME = "agentcli-", "s"
 
 
 def usable_path(path: Path) -> Path:
     """Return `path`, or a shorter one in a folder that only this user can enter if it is too long for a socket. Raises OSError."""
     if len(os.fsencode(path)) <= _LONGEST:
         return path
-    return Path(tempfile.mkdtemp(prefix=_PREFIX)) / "s"
+    return Path(tempfile.mkdtemp(prefix=_PREFIX)) / _NAME
 
 
 def linked_path(path: Path) -> Path:
@@ -27,13 +28,22 @@ def linked_path(path: Path) -> Path:
 
 
 def is_private(path: Path) -> bool:
-    """Return True for a path in a folder that `usable_path` made."""
-    return path.parent.name.startswith(_PREFIX)
+    """Return True for a path in a folder that `usable_path` made: one of this user, for nobody else."""
+    folder = path.parent
+    if path.name != _NAME or folder.parent != Path(tempfile.gettempdir()) or not folder.name.startswith(_PREFIX):
+        return False
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700 and status.st_uid == os.getuid()
 
 
 def remove_socket(path: Path) -> None:
-    """Remove a socket, and the folder that `usable_path` made for it."""
+    """Remove a socket, and the folder that `usable_path` made for it; leave what is no socket."""
     with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
-        if is_private(path):
+        if stat.S_ISSOCK(path.lstat().st_mode):
+            path.unlink()
+    if is_private(path):
+        with contextlib.suppress(OSError):
             path.parent.rmdir()
