@@ -18,6 +18,8 @@ SIZE = 8_000_000
 """Bytes of events that are kept."""
 BATCH = 500
 """Events that a reader gets at once."""
+GATHER = 0.03
+"""Seconds in which events are gathered for a reader that has all: a batch costs the session's process far more than an event in it."""
 LINGER = 120.0
 """Seconds after the last reader has left in which events are still kept for it."""
 
@@ -93,6 +95,7 @@ class Feed:
                 if more.is_set():
                     self._more = more = asyncio.Event()
                 await more.wait()
+                await asyncio.sleep(GATHER)
         finally:
             self._readers -= 1
             self._left = time.monotonic()

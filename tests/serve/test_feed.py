@@ -53,6 +53,31 @@ def test_readers_get_what_is_added_while_they_wait_and_nothing_twice() -> None:
     asyncio.run(run())
 
 
+def test_many_readers_cost_the_session_few_batches() -> None:
+    async def run() -> int:
+        feed, batches = Feed(), 0
+
+        async def follow() -> None:
+            nonlocal batches
+            found = 0
+            async with aclosing(feed.follow()) as given:  # type: ignore[type-var]
+                async for batch in given:
+                    batches += 1
+                    found += len(batch)
+                    if found == 500:
+                        return
+
+        readers = [asyncio.ensure_future(follow()) for _ in range(50)]
+        await asyncio.sleep(0)
+        for n in range(500):
+            feed.add({"n": n})
+            await asyncio.sleep(0)
+        await asyncio.gather(*readers)
+        return batches
+
+    assert asyncio.run(run()) < 50 * 20
+
+
 def test_a_reader_that_is_too_slow_is_told_to_reload_and_then_goes_on() -> None:
     async def run() -> None:
         feed = Feed(most=10)
