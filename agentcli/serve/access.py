@@ -1,4 +1,4 @@
-"""Who may use the server: tokens, one-time login links, and a limit on wrong ones."""
+"""Who may use the server: tokens, one-time login links, and an answer to many wrong ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TUNNEL = 8020
 LINKS, PAGES = 20, 50
 """Links and pages at once; the oldest end first."""
 WRONG, PERIOD = 10, 60.0
-"""Wrong tokens in so many seconds after which unknown ones are not looked at."""
+"""Wrong tokens in so many seconds after which further wrong ones are told to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ Refused = Literal["unknown", "limited"]
 class Access:
     """The tokens of one server. Only hashes of tokens are compared, in constant time.
 
+    A token is too long to be guessed, and any user of the machine can send wrong ones: they never hinder a right one.
     `place` is the port that the server listens on: a page's token counts only there, since a page gives it to whoever listens on that port.
     """
 
@@ -53,8 +54,6 @@ class Access:
         self._folder, self._place, self._clock = folder(state / FOLDER), place, clock
         self._links: dict[str, tuple[float, bool]] = {}
         self._wrong: deque[float] = deque()
-        self._known: set[str] = set()
-        """Hashes of tokens that were right before."""
         self._files = {
             _hash(self._token("token")): Grant(False, "a program with the token"),
             _hash(self._token("token-read")): Grant(True, "a program with the token to read"),
@@ -69,14 +68,8 @@ class Access:
         """Return what the value of an Authorization header allows."""
         kind, _, token = authorization.partition(" ")
         given = _hash(token.strip()) if kind.lower() == "bearer" else ""
-        if given not in self._known and self._limited():
-            return "limited"
         found = next((grant for known, grant in self._grants() if hmac.compare_digest(known, given)), None)
-        if found is None:
-            self._wrong.append(self._clock())
-            return "unknown"
-        self._known.add(given)
-        return found
+        return found or self._refused()
 
     def link(self, read_only: bool) -> str:
         """Return the code of a new login link. It can be used once."""
@@ -88,12 +81,9 @@ class Access:
 
     def log_in(self, code: str) -> tuple[str, bool] | Refused:
         """Return a page's token for the code of a link, and if it is to read only."""
-        if self._limited():
-            return "limited"
         expires, read_only = self._links.pop(_hash(code), (0.0, True))
         if expires <= self._clock():
-            self._wrong.append(self._clock())
-            return "unknown"
+            return self._refused()
         token = secrets.token_urlsafe(32)
         page = {
             "hash": _hash(token),
@@ -107,14 +97,17 @@ class Access:
     def log_out(self, authorization: str) -> None:
         """Forget a page's token."""
         given = _hash(authorization.partition(" ")[2].strip())
-        self._known.discard(given)
         self._save([page for page in self._pages() if page["hash"] != given])
 
-    def _limited(self) -> bool:
+    def _refused(self) -> Refused:
+        """Count a wrong token."""
         now = self._clock()
         while self._wrong and now - self._wrong[0] > PERIOD:
             self._wrong.popleft()
-        return len(self._wrong) >= WRONG
+        if len(self._wrong) >= WRONG:
+            return "limited"
+        self._wrong.append(now)
+        return "unknown"
 
     def _grants(self) -> list[tuple[str, Grant]]:
         pages = [(str(page["hash"]), Grant(bool(page["read_only"]), "the page")) for page in self._pages()]
