@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from threading import Timer
 from typing import Any, cast
 
 from acp.agent.connection import AgentSideConnection
@@ -17,7 +16,7 @@ from agentcli.acp.agent import EditorAgent
 from agentcli.acp.host import Host
 from agentcli.acp.stdio import StdioTransport
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, InputError
-from agentcli.core.tasks import start_task
+from agentcli.core.tasks import end_within, start_task
 
 END_SECONDS = 1.5
 """Time in seconds for running turns to end after the client disconnects; their records are safe in any case."""
@@ -53,7 +52,7 @@ async def _serve(host: Host, source: int, sink: int) -> int:
         listening = start_task(connection.listen())
         await asyncio.wait((listening, stopped), return_when=asyncio.FIRST_COMPLETED)
     code = stopped.result() if stopped.done() else InputError.exit_code if transport.ending == "garbage" else 0
-    _end_within(END_SECONDS, code)
+    end_within(END_SECONDS, code)
     await agent.close()
     with contextlib.suppress(ConnectionError):  # the client no longer reads answers
         await connection.close()
@@ -78,10 +77,3 @@ def _signals() -> Iterator[asyncio.Future[int]]:
         if signal.getsignal(number) != signal.SIG_IGN:
             loop.add_signal_handler(number, stop, code)
     yield stopped
-
-
-def _end_within(seconds: float, code: int) -> None:
-    """End the process after `seconds` if it has not ended by then."""
-    ending = Timer(seconds, os._exit, [code])
-    ending.daemon = True
-    ending.start()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from threading import Timer
 from typing import Any, Protocol, TypeVar
 
 from agentcli.core.streams import closing
@@ -51,6 +53,13 @@ def watch_task(
 def run_beside(work: Awaitable[Any], failed: Callable[[BaseException], object] = log_failure) -> asyncio.Task[Any]:
     """Start a task that no caller awaits, and watch it."""
     return watch_task(start_task(work), failed)
+
+
+def end_within(seconds: float, code: int) -> None:
+    """End the process with an exit code after `seconds` if it has not ended by then, whatever its loop and its threads wait for."""
+    ending = Timer(seconds, os._exit, [code])
+    ending.daemon = True
+    ending.start()
 
 
 class Future(Protocol):

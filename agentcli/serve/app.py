@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -46,6 +46,8 @@ _FILES = {
     "/page.css": ("page.css", "text/css; charset=utf-8"),
 }
 
+T = TypeVar("T")
+Endpoint = Callable[[Request], Awaitable[Response]]
 Answer = Callable[[Request, Grant], Awaitable[Response]]
 
 
@@ -79,7 +81,7 @@ class Server:
         session = "/api/sessions/{id}"
         routes = [
             *(Route(path, _file, methods=["GET"]) for path in _FILES),
-            Route("/api/login", self._log_in, methods=["POST"]),
+            Route("/api/login", _with_errors(self._log_in), methods=["POST"]),
             *(
                 Route(path, self._with_grant(answer, writes=method == "POST"), methods=[method])
                 for path, method, answer in (
@@ -98,10 +100,10 @@ class Server:
         ]
         return Guard(Starlette(routes=routes), names)
 
-    def _with_grant(self, answer: Answer, *, writes: bool) -> Callable[[Request], Awaitable[Response]]:
+    def _with_grant(self, answer: Answer, *, writes: bool) -> Endpoint:
         """Return an endpoint that checks the token first."""
 
-        @wraps(answer)
+        @_with_errors
         async def checked(request: Request) -> Response:
             given = request.headers.getlist("authorization")
             grant = self._access.check(given[0] if len(given) == 1 else "")
@@ -109,14 +111,7 @@ class Server:
                 return _wrong(grant)
             if writes and grant.read_only and answer != self._log_out:
                 return _error(403, "This token is to read only.")
-            try:
-                return await answer(request, grant)
-            except InputError as error:
-                return _error(400, str(error))
-            except AgentError as error:
-                return _error(409, str(error))
-            except ClientDisconnect:
-                return _error(400, "The request broke off.")
+            return await answer(request, grant)
 
         return checked
 
@@ -227,26 +222,17 @@ class Server:
     async def _sse(self, info: SessionInfo, after: str) -> AsyncIterator[str]:
         """Yield events as server-sent events: each with its id, so that a reader that comes back continues after it."""
         self._readers += 1
-        following = None
         try:
             async with closing(self._machine.follow(info, after)) as items:
                 yield ": follows\n\n"
-                following = start_task(anext(items))
-                while True:
-                    done, _ = await asyncio.wait({following}, timeout=BEAT)
-                    if not done:
-                        yield ": lives\n\n"
-                        continue
-                    item = following.result()
-                    yield f"id: {item['id']}\ndata: {json.dumps(item['event'], separators=(',', ':'))}\n\n"
-                    following = start_task(anext(items))
-        except StopAsyncIteration:
-            return
+                async with closing(_with_beats(items)) as beating:
+                    async for item in beating:
+                        if item is None:
+                            yield ": lives\n\n"
+                        else:
+                            yield f"id: {item['id']}\ndata: {json.dumps(item['event'], separators=(',', ':'))}\n\n"
         finally:
             self._readers -= 1
-            if following is not None and not following.done():
-                following.cancel()
-                await asyncio.gather(following, return_exceptions=True)
 
     async def _answer(self, request: Request, grant: Grant) -> Response:
         info, asked = self._info(request), await _body(request)
@@ -292,6 +278,23 @@ class Server:
         return self._machine.found(given)
 
 
+def _with_errors(endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint whose failures are answers."""
+
+    @wraps(endpoint)
+    async def answered(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except InputError as error:
+            return _error(400, str(error))
+        except AgentError as error:
+            return _error(409, str(error))
+        except ClientDisconnect:
+            return _error(400, "The request broke off.")
+
+    return answered
+
+
 async def _body(request: Request) -> Mapping[str, Any]:
     """Return the JSON object in a request's body. Raises InputError."""
     try:
@@ -331,6 +334,24 @@ def _wrong(refused: str) -> Response:
 
 def _error(status: int, text: str) -> Response:
     return JSONResponse({"ok": False, "error": text}, status)
+
+
+async def _with_beats(items: AsyncIterator[T]) -> AsyncIterator[T | None]:
+    """Yield the items as they come, and None after each `BEAT` seconds without one."""
+    following = start_task(anext(items, None))
+    try:
+        while True:
+            done, _ = await asyncio.wait({following}, timeout=BEAT)
+            if not done:
+                yield None
+            elif (item := following.result()) is None:
+                return
+            else:
+                yield item
+                following = start_task(anext(items, None))
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
 
 
 async def _file(request: Request) -> Response:

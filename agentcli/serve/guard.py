@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
@@ -13,6 +14,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY = 500_000
 """Bytes of a request's body."""
+BODY_SECONDS = 10.0
+"""Seconds in which the body of a request must arrive."""
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 """Names by which a browser on this machine, or behind a tunnel, reaches the server."""
 POLICY = "; ".join(
@@ -47,11 +50,12 @@ _HEADERS = tuple(
 class Guard:
     """Refuses requests of other hosts and origins, and large bodies; adds the headers of the strictest kind to each response.
 
-    `names` are the further hosts by which the server is reached, such as a tunnel's.
+    `names` are the further hosts by which the server is reached, such as a tunnel's. A body must arrive within `body_seconds`.
     """
 
-    def __init__(self, app: App, names: Iterable[str] = ()) -> None:
+    def __init__(self, app: App, names: Iterable[str] = (), body_seconds: float = BODY_SECONDS) -> None:
         self._app, self._names = app, frozenset((*OWN_NAMES, *(name.lower() for name in names)))
+        self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -66,7 +70,7 @@ class Guard:
         if refusal := self._refusal(scope):
             await _refuse(with_headers, *refusal)
             return
-        await self._app(scope, _Bounded(receive).receive, with_headers)
+        await self._app(scope, _Bounded(receive, self._body_seconds).receive, with_headers)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         hosts, origins, sites = (_values(scope, name) for name in (b"host", b"origin", b"sec-fetch-site"))
@@ -93,14 +97,20 @@ class Guard:
 
 
 class _Bounded:
-    """The body of a request, cut off where it is longer than allowed."""
+    """The body of a request, cut off where it is longer than allowed, or late."""
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive, self._read = receive, 0
+    def __init__(self, receive: Receive, seconds: float) -> None:
+        self._receive, self._read, self._whole = receive, 0, False
+        self._ends = asyncio.get_running_loop().time() + seconds
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        try:
+            async with asyncio.timeout_at(None if self._whole else self._ends):
+                message = await self._receive()
+        except TimeoutError:
+            return {"type": "http.disconnect"}
         self._read += len(message.get("body", b""))
+        self._whole = not message.get("more_body", False)
         return message if self._read <= BODY else {"type": "http.disconnect"}
 
 

@@ -9,15 +9,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentcli.core.errors import InputError
-from agentcli.core.tasks import start_task
+from agentcli.core.tasks import end_within, start_task
 from agentcli.serve.guard import Guard
 from agentcli.serve.socket_path import SOCKET, is_private, linked_path, remove_socket, usable_path
 from agentcli.system.paths import folder
 
-ENDS = 1
-"""Seconds that open connections have after a signal."""
+ENDS = 0.5
+"""Seconds that open connections have after a signal; then they are cut off, whatever waits in them."""
+LAST = 1.5
+"""Seconds after a signal in which the process ends in any case."""
+HEADERS = 5.0
+"""Seconds in which a connection must send the headers of a request."""
 CONNECTIONS = 300
 
 
@@ -31,7 +36,7 @@ def sockets(state: Path, port: int | None) -> Sequence[socket.socket]:
 
 def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], object]) -> int:
     """Answer requests until a signal; return the exit code."""
-    server = uvicorn.Server(_config(app))
+    server = _Server(_config(app))
     local = Path(opened[0].getsockname())
 
     async def run() -> None:
@@ -54,10 +59,50 @@ def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], objec
     return 0
 
 
+class _Server(uvicorn.Server):
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close all connections. A thread that reads a store does not delay the end."""
+        end_within(LAST, 0)
+        await super().shutdown(sockets)
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed if a request's headers are late, and does not outlive the server, whether its client reads or not."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
+        super().connection_made(transport)
+        self._late: asyncio.TimerHandle | None = None
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unexpect()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self.loop.call_later(ENDS, self.transport.abort)
+
+    def _expect(self) -> None:
+        """Start the time for headers, unless it runs already or a request is answered."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._unexpect()
+        elif self._late is None:
+            self._late = self.loop.call_later(HEADERS, self.transport.abort)
+
+    def _unexpect(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
 def _config(app: Guard) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="h11",
+        http=_Connection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -66,7 +111,7 @@ def _config(app: Guard) -> uvicorn.Config:
         proxy_headers=False,
         limit_concurrency=CONNECTIONS,
         h11_max_incomplete_event_size=32_768,
-        timeout_graceful_shutdown=ENDS,
+        timeout_graceful_shutdown=1,
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import socket
 import stat
 from pathlib import Path
 
 import pytest
 
 from agentcli.core.errors import InputError
-from agentcli.serve.listening import sockets
+from agentcli.serve.listening import CONNECTIONS, sockets
 from agentcli.serve.socket_path import SOCKET, is_private, linked_path, remove_socket
 from tests.e2e.program import Program
 from tests.serve.server import Serving
@@ -45,3 +47,22 @@ def test_a_long_path_of_the_state_folder_prevents_neither_serve_nor_its_links(tm
         server.process.send_signal(signal.SIGTERM)
         server.process.wait(10)
         assert not bound.parent.exists()
+
+
+@pytest.mark.slow
+def test_connections_that_send_no_whole_request_block_no_other_for_long(tmp_path: Path) -> None:
+    with Serving(Program(tmp_path)) as server, contextlib.ExitStack() as opened:
+        for sent in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n"):
+            for _ in range(CONNECTIONS // 2 + 5):
+                half = opened.enter_context(socket.create_connection(("127.0.0.1", server.port), 20))
+                half.sendall(sent)
+        assert server.ask("GET", "/").status == 503
+        assert half.recv(1) == b""  # the server has closed it
+        assert server.ask("GET", "/").status == 200
+
+
+@pytest.mark.slow
+def test_a_login_without_a_code_is_answered_as_a_mistake(tmp_path: Path) -> None:
+    with Serving(Program(tmp_path)) as server:
+        for body in (b"", b"{", b"[]", b"\xff", b'{"code": 1}'):
+            assert server.ask("POST", "/api/login", body, {"content-type": "application/json"}).status == 400

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ import pytest
 from agentcli.core.event import Noticed
 from agentcli.providers.scripted.model import say
 from agentcli.serve import client
+from agentcli.serve.app import READERS as READERS_AT_MOST
 from agentcli.serve.control import share
 from agentcli.serve.registry import Registration, registration
 from tests.e2e.program import Program
@@ -154,10 +157,41 @@ def test_nothing_is_lost_nothing_comes_twice_and_memory_stays_flat(tmp_path: Pat
     assert max(settled) - min(settled) < 40_000
 
 
+def slow_reader(server: Serving, session: str, cursor: str) -> socket.socket:
+    """A reader of events that reads nothing."""
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # else the system keeps all events for it
+    slow.connect(("127.0.0.1", server.port))
+    slow.sendall(
+        f"GET /api/sessions/{session}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.token}\r\n"
+        f"Last-Event-ID: {cursor}\r\n\r\n".encode()
+    )
+    return slow
+
+
+def test_a_server_ends_at_once_and_without_a_word_though_its_readers_are_slow(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    with Serving(program) as server:
+        server.log_in()
+        producer = Producer(tmp_path / "work", tmp_path / "state" / "agentcli", seconds=3)
+        session = producer.start()
+        cursor = server.get(f"/api/sessions/{session}").json["cursor"]
+        slow = [slow_reader(server, session, cursor) for _ in range(READERS_AT_MOST - 5)]
+        time.sleep(1)
+        producer.go()
+        producer.join()
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(60)
+        assert time.monotonic() - began < 2
+        assert server.process.stdout is not None
+        assert "Traceback" not in server.process.stdout.read()
+        for each in slow:
+            each.close()
+
+
 def test_a_reader_that_stops_reading_costs_nothing_and_is_told_to_reload(tmp_path: Path) -> None:
     """A slow reader holds neither the session nor the server up, and makes neither of them keep more."""
-    import socket
-
     program = Program(tmp_path)
     state = tmp_path / "state" / "agentcli"
     with Serving(program) as server:
@@ -165,13 +199,7 @@ def test_a_reader_that_stops_reading_costs_nothing_and_is_told_to_reload(tmp_pat
         producer = Producer(tmp_path / "work", state)
         session = producer.start()
         cursor = server.get(f"/api/sessions/{session}").json["cursor"]
-        slow = socket.socket()
-        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # else the system keeps all events for it
-        slow.connect(("127.0.0.1", server.port))
-        slow.sendall(
-            f"GET /api/sessions/{session}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.token}\r\n"
-            f"Last-Event-ID: {cursor}\r\n\r\n".encode()
-        )
+        slow = slow_reader(server, session, cursor)
         time.sleep(1)
         before = resident(server.process.pid)
         producer.go()
