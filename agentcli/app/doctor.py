@@ -23,7 +23,7 @@ from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.providers import reachability
-from agentcli.providers.capabilities import gaps
+from agentcli.providers.capabilities import limits
 from agentcli.providers.connect import is_installed
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PROVIDERS, SERVERS
@@ -178,9 +178,9 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
 
 def _capabilities(program: Program) -> Iterator[Finding]:
     """Capabilities that endpoints lacked or stated; these findings expire."""
-    for model, learnt in sorted(program.models.memory.all().items()):
-        window = f"has a window of {learnt.window:,} tokens" if learnt.window else ""
-        yield Finding(f"limits of {model}", True, "; ".join(filter(None, (gaps(learnt), window))))
+    memory = program.models.memory
+    for model, learnt in sorted(memory.all().items()):
+        yield Finding(f"limits of {model}", True, limits(model, learnt, memory.days))
 
 
 def _folders(program: Program) -> Iterator[Finding]:

@@ -86,7 +86,7 @@ async def _ask(program: Program, probe: Probe) -> Answer:
     used -= set() if probe.settings.counting else {"counting"}
     began = time.monotonic()
     try:
-        model = connect(spec, probe.settings, program.env, RetryPolicy(attempts=1), memory=fresh)
+        model = connect(spec, probe.settings, program.env, RetryPolicy(attempts=1), memory=fresh, minimal=True)
         try:
             await model.count(request)
             async with closing(model.stream(request)) as stream:

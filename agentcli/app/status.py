@@ -11,6 +11,7 @@ from agentcli.app.program import Program
 from agentcli.core.model import ModelSpec
 from agentcli.project.trust import what_it_would_load
 from agentcli.providers import reachability
+from agentcli.providers.capabilities import limits
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import (
     BUILT_IN,
@@ -36,6 +37,9 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
         if endpoint := _endpoint(program, settings):
             yield "endpoint", endpoint
         yield "key", _key(program, settings, model)
+        memory = program.models.memory
+        if found := limits(model.name, memory.known(model.name, base_url(settings, program.env)), memory.days):
+            yield "limits", found
     if account := session.history.account:
         yield "account", account
     yield "folder", f"{session.cwd}{_trust(program, session)}"

@@ -26,6 +26,8 @@ SHOWN = 100
 """Models shown of one endpoint's list."""
 REFUSED = 5
 """Models named whose prices are left out."""
+ALL = "all"
+"""The name for every model."""
 OFF = "off"
 """The word instead of a file that returns to the built-in table."""
 Local = Annotated[bool, typer.Option("--local", help="list the models of servers on this machine")]
@@ -35,7 +37,13 @@ Refresh = Annotated[
 ]  # fmt: skip
 
 
-def list_models(json: Json = False, local: Local = False, refresh: Refresh = "") -> None:
+Forget = Annotated[
+    str,
+    typer.Option("--forget", metavar="MODEL", help="forget what refusals taught about a model (all: about every one)"),
+]
+
+
+def list_models(json: Json = False, local: Local = False, refresh: Refresh = "", forget: Forget = "") -> None:
     """List models with context window and price.
 
     Windows and output limits are in tokens, prices in USD per million tokens.
@@ -43,7 +51,9 @@ def list_models(json: Json = False, local: Local = False, refresh: Refresh = "")
     from agentcli.app.program import Program
 
     program = Program(Options())
-    if refresh == ENDPOINTS:
+    if forget:
+        _forget(program, forget)
+    elif refresh == ENDPOINTS:
         _ask_endpoints(program)
     elif refresh:
         _refresh(program, refresh)
@@ -96,14 +106,13 @@ def _print_models(known: Iterable[ModelSpec]) -> None:
 def _remarks(program: Program, known: Iterable[ModelSpec], lists: Sequence[EndpointList]) -> Iterator[str]:
     """Yield the lines below the table."""
     from agentcli.providers import catalog
-    from agentcli.providers.capabilities import gaps
+    from agentcli.providers.capabilities import limits
 
     models = program.models
     for model in known:
         yield from _dates(model)
     for name, learnt in sorted(models.memory.all().items()):
-        if missing := gaps(learnt):
-            yield f"{name} {missing}"
+        yield f"{name} {limits(name, learnt, models.memory.days)}"
     for each in lists:
         yield from _about_list(each)
     if any(not each.time for each in lists):
@@ -155,6 +164,26 @@ def _ask_endpoints(program: Program) -> None:
         print(f"warning: {line}", file=sys.stderr)
     if not asked.told and not asked.warnings:
         say("No endpoint is configured, and no service has a key. See `agentcli help models`.")
+
+
+def _forget(program: Program, name: str) -> None:
+    """Forget what was found out about a model, or about all. Raises InputError if nothing was."""
+    from agentcli.core.errors import InputError
+
+    memory = program.models.memory
+    known = sorted(memory.all())
+    found = known if name == ALL else [each for each in known if each in (name, _full_name(program, name))]
+    if not found:
+        listed = f" Something is known about: {', '.join(known)}." if known else " Nothing is known about any model."
+        raise InputError(f"Nothing was found out about {name}.{listed}")
+    for each in found:
+        memory.forget_all(each)
+        say(f"Forgotten: the limits of {each}. The next request tries everything again.")
+
+
+def _full_name(program: Program, name: str) -> str:
+    spec = program.models.known_spec(name)
+    return spec.name if spec else name
 
 
 def _refresh(program: Program, source: str) -> None:

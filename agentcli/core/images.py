@@ -1,11 +1,19 @@
-"""MIME type of an image by its first bytes: a wrong name must not reach a provider, which would refuse the session from then on."""
+"""Images by their own formats: kind, size in pixels, and defects for which a provider would refuse the request."""
 
 from __future__ import annotations
+
+import base64
+import binascii
+import struct
+import zlib
+from collections.abc import Iterator
 
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 """The kinds of images that models read, with the endings of their files."""
 IMAGE_BYTES = 5_000_000
 """The largest image that both providers accept (Anthropic: 5 MB an image)."""
+LONGEST_SIDE = 8_000
+"""The most pixels on a side that all providers accept (Anthropic: 8,000 by 8,000)."""
 _BEGINNINGS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -19,3 +27,135 @@ def mime_of(data: bytes) -> str:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((mime for begins, mime in _BEGINNINGS.items() if data.startswith(begins)), "")
+
+
+def pixels_of(data: bytes) -> tuple[int, int] | None:
+    """Return width and height in pixels of an image by its first bytes, or None if they cannot be read."""
+    try:
+        match mime_of(data):
+            case "image/png":
+                width, height = struct.unpack(">II", data[16:24])
+                return int(width), int(height)
+            case "image/gif":
+                width, height = struct.unpack("<HH", data[6:10])
+                return int(width), int(height)
+            case "image/webp":
+                return _webp(data)
+            case "image/jpeg":
+                return _jpeg(data)
+            case _:
+                return None
+    except struct.error:
+        return None
+
+
+def defect(data: bytes) -> str:
+    """Return why no provider can read an image, in a few words; empty if its format is whole and its size allowed."""
+    mime = mime_of(data)
+    if not mime:
+        return "it is empty" if not data else "it is none of PNG, JPEG, GIF and WebP"
+    if why := _damage(mime, data):
+        return why
+    size = pixels_of(data)
+    if size is None or not all(size):
+        return "its size cannot be read"
+    if max(size) > LONGEST_SIDE:
+        return f"it has {size[0]:,} × {size[1]:,} pixels, and {LONGEST_SIDE:,} on a side is the maximum"
+    if len(data) > IMAGE_BYTES:
+        return f"it has {len(data):,} bytes, and {IMAGE_BYTES:,} is the maximum"
+    return ""
+
+
+def defect_of(encoded: str) -> str:
+    """Return the defect of an image in base64."""
+    try:
+        return defect(base64.b64decode(encoded, validate=True))
+    except (binascii.Error, ValueError):
+        return "its data is no base64"
+
+
+def _damage(mime: str, data: bytes) -> str:
+    """Return what is missing of a file of this kind. Bytes behind its end do not matter."""
+    match mime:
+        case "image/png":
+            return _png_damage(data)
+        case "image/webp":
+            return "it is cut off" if len(data) < 8 + int.from_bytes(data[4:8], "little") else ""
+        case "image/jpeg":
+            return "" if b"\xff\xd9" in data[2:] else "it is cut off"
+        case _:
+            return "" if b"\x3b" in data[13:] else "it is cut off"
+
+
+def _png_damage(data: bytes) -> str:
+    seen: list[bytes] = []
+    pixels = zlib.decompressobj()
+    for kind, content, checksum in _chunks(data):
+        if zlib.crc32(kind + content) != checksum:
+            return "it is damaged"
+        seen.append(kind)
+        if kind == b"IDAT" and not _inflates(pixels, content):
+            return "it is damaged"
+    if b"IHDR" in seen[:1] and b"IDAT" in seen and seen[-1] == b"IEND" and pixels.eof:
+        return ""
+    return "it is cut off"
+
+
+def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
+    at = 8
+    while at + 12 <= len(data):
+        length = int.from_bytes(data[at : at + 4], "big")
+        if at + 12 + length > len(data):
+            return
+        kind, content = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        yield kind, content, int.from_bytes(data[at + 8 + length : at + 12 + length], "big")
+        if kind == b"IEND":
+            return
+        at += 12 + length
+
+
+_AT_ONCE = 1 << 20
+"""Bytes of pixels that are held at once."""
+
+
+def _inflates(pixels: zlib._Decompress, content: bytes) -> bool:
+    """Return True if the content continues the compressed pixels, which are thrown away piece by piece."""
+    try:
+        while content and not pixels.eof:
+            pixels.decompress(content, _AT_ONCE)
+            content = pixels.unconsumed_tail
+        return True
+    except zlib.error:
+        return False
+
+
+def _webp(data: bytes) -> tuple[int, int] | None:
+    match data[12:16]:
+        case b"VP8X":
+            return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
+        case b"VP8L":
+            bits = int.from_bytes(data[21:25], "little")
+            return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+        case b"VP8 ":
+            width, height = struct.unpack("<HH", data[26:30])
+            return width & 0x3FFF, height & 0x3FFF
+        case _:
+            return None
+
+
+_WITHOUT_SIZE = (0xC4, 0xC8, 0xCC)
+"""Markers of JPEG in the range of frames that begin none."""
+
+
+def _jpeg(data: bytes) -> tuple[int, int] | None:
+    at = 2
+    while at + 9 < len(data) and data[at] == 0xFF:
+        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
+        if marker == 0xFF:  # a fill byte
+            at += 1
+            continue
+        if 0xC0 <= marker <= 0xCF and marker not in _WITHOUT_SIZE:
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return int(width), int(height)
+        at += 2 + length
+    return None

@@ -1,21 +1,17 @@
-"""Capabilities of an endpoint: optional fields of a request that a server may refuse, and the model that continues without them."""
+"""Capabilities of an endpoint: optional fields of a request that a server may refuse, and the request without them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from agentcli.core.errors import ModelError
-from agentcli.core.event import Noticed
 from agentcli.core.message import Image, Part, Text, ToolCall, ToolResult
-from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, ToolSchema, UsageSeen
-from agentcli.core.streams import closing
-from agentcli.providers.context_windows import loaded_window, stated_window, window_in
-from agentcli.providers.endpoint_facts import EndpointMemory, Learnt
+from agentcli.core.model import Request, RequestMessage, ToolSchema
+from agentcli.providers.endpoint_facts import DAY, Learnt
+from agentcli.providers.refusals import Wording, mentioned, stated
 from agentcli.providers.wire import short_id
 
 TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -41,12 +37,8 @@ TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Each capability: its name for people, and how agentcli works without it."""
 SCHEMA = "schema:"
 """Prefix of the capability of one keyword in the schemas of tools."""
-WINDOW_SECONDS = 2.0
-"""Seconds for each question about a window."""
 ESSENTIAL = frozenset({"type", "properties", "items"})
 """Keywords without which a schema says nothing."""
-_COMMON_WORDS = frozenset({"required", "description", "title", "default", "format", "pattern", "minimum", "maximum"})
-"""Keywords that error messages use as words: they count only in quotes or in a path."""
 _LEFT_OUT = "[An image was left out: this model takes none.]"
 
 
@@ -56,12 +48,19 @@ def title(capability: str) -> str:
     return TITLES[capability][0] if capability in TITLES else f"the schema keyword {keyword}"
 
 
-def gaps(learnt: Learnt) -> str:
-    """Describe an endpoint's missing capabilities in a line, with the day of the first finding; empty if there are none."""
-    if not learnt.since:
+def limits(model: str, learnt: Learnt, days: float) -> str:
+    """Describe what was found out about an endpoint, until when it counts, and how it is forgotten; empty if that is nothing.
+
+    Findings count for so many `days`.
+    """
+    missing = f"continues without {', '.join(map(title, sorted(learnt.since)))}" if learnt.since else ""
+    window = f"has a window of {learnt.window:,} tokens" if learnt.window else ""
+    found = [*learnt.since.values(), *([learnt.window_since] if window else [])]
+    if not found:
         return ""
-    first = datetime.fromtimestamp(min(learnt.since.values()), UTC).date()
-    return f"continues without {', '.join(map(title, sorted(learnt.since)))} (found out on {first})"
+    since, until = (datetime.fromtimestamp(each, UTC).date() for each in (min(found), max(found) + days * DAY))
+    what = "; ".join(filter(None, (missing, window)))
+    return f"{what} (found out on {since}, counts until {until}; `agentcli models --forget {model}` ends it)"
 
 
 def reduced(request: Request, lacking: Iterable[str]) -> Request:
@@ -71,140 +70,19 @@ def reduced(request: Request, lacking: Iterable[str]) -> Request:
     return request
 
 
-def named(answer: str, request: Request, fields: Mapping[str, str]) -> set[str]:
-    """Return the capabilities that this request uses and a server's refusal names.
-
-    `fields` holds a pattern for each, of the wire format's own field names; text that one pattern matches does not
-    count for later ones.
-    """
-    text, found = answer.lower(), set()
-    for capability, wording in fields.items():
-        if re.search(wording, text) and _without(request, capability) != request:
-            found.add(capability)
-            text = re.sub(wording, " ", text)
-    if re.search(r"schema|parameters|propert|declaration|tools?\b|keyword", text):
-        found |= {SCHEMA + keyword for keyword in _keywords(request) if re.search(_in_words(keyword.lower()), text)}
-    return found
+def stated_in(answer: str, request: Request, fields: Mapping[str, Wording]) -> set[str]:
+    """Return the capabilities that this request uses and of which a refusal says that the server does not take them."""
+    capabilities, keywords = stated(answer, fields, frozenset(_keywords(request)))
+    return {each for each in capabilities if _uses(request, each)} | {SCHEMA + keyword for keyword in keywords}
 
 
-class CapableModel:
-    """A Model that continues without the fields that its endpoint refuses: it says so once, retries at once, and remembers.
+def mentioned_in(answer: str, request: Request, fields: Mapping[str, Wording]) -> set[str]:
+    """Return the capabilities that this request uses and a refusal mentions; images are parts, which `parts` finds."""
+    return {each for each in mentioned(answer, fields) if each != "images" and _uses(request, each)}
 
-    `fields` holds the wire format's names of capabilities, for `named`.
-    """
 
-    def __init__(
-        self,
-        model: Model,
-        fields: Mapping[str, str],
-        memory: EndpointMemory,
-        url: str = "",
-        key: str | None = None,
-        explained: Callable[[ModelError], ModelError] = lambda error: error,
-    ) -> None:
-        """Wrap a model; `url` and `key` belong to a server of the user's own, which may state the window, else empty.
-
-        `explained` turns the error of a refused key into one that names the key.
-        """
-        self._explained = explained
-        self._model, self._fields, self._memory, self._url, self._key = model, fields, memory, url, key
-        learnt = memory.known(model.spec.name, url)
-        self._lacking: Set[str] = learnt.lacking
-        self._window = learnt.window
-        self._uncounted = self._asked = self._loaded = False
-
-    @property
-    def spec(self) -> ModelSpec:
-        """Spec of the wrapped model, with the window that the server states if ours is a guess or larger."""
-        spec, window = self._model.spec, self._window
-        if spec.context_editing and "context_editing" in self._lacking:
-            spec = replace(spec, context_editing=False)
-        if spec.compacts_from and "compaction" in self._lacking:
-            spec = replace(spec, compacts_from=0)
-        if not window or (spec.known and window >= spec.window):
-            return spec
-        return replace(spec, window=window, max_output=min(spec.max_output, window // 2), window_stated=True)
-
-    async def prepare(self) -> None:
-        """Ask a server of the user's own, once, for the window of a model that is in no table."""
-        if self._asked or self._window or not self._url or self._model.spec.known:
-            return
-        import asyncio
-
-        self._asked = True
-        window = await asyncio.to_thread(stated_window, self._url, self._model.spec.id, self._key, WINDOW_SECONDS)
-        self._learn_window(window)
-
-    async def _ask_loaded(self) -> None:
-        """Ask a server of the user's own, once, for the window of the loaded model: it may be smaller than the model's own."""
-        if self._loaded or not self._url or self._model.spec.known:
-            return
-        import asyncio
-
-        self._loaded = True
-        window = await asyncio.to_thread(loaded_window, self._url, self._model.spec.id, self._key, WINDOW_SECONDS)
-        if window != self._window:
-            self._learn_window(window)
-
-    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Stream a reply as `Model.stream`. If a refusal names a field, send the same request without it."""
-        suspected = {"counting"} if self._uncounted else set()
-        while True:
-            started = counted = False
-            sent = reduced(request, self._lacking | suspected)
-            try:
-                async with closing(self._model.stream(sent)) as steps:
-                    async for step in steps:
-                        if not started:
-                            for notice in self._learn(suspected):
-                                yield notice
-                        started, counted = True, counted or (isinstance(step, UsageSeen) and step.usage.total > 0)
-                        if isinstance(step, Stopped) and not counted:
-                            for notice in self._learn({"usage"}):
-                                yield notice
-                        yield step
-                await self._ask_loaded()
-                return
-            except ModelError as error:
-                if error.cause == "auth":
-                    raise self._explained(error) from error
-                if error.cause == "too_long" and (window := window_in(error.answer)) < self.spec.window:
-                    self._learn_window(window)
-                refused = set() if started or error.cause != "bad_request" else named(error.answer, sent, self._fields)
-                if not refused:
-                    raise
-                suspected |= refused
-
-    async def count(self, request: Request) -> int | None:
-        """Count tokens as `Model.count`. An endpoint without counting is not asked again."""
-        if "counting" in self._lacking or self._uncounted:
-            return None
-        try:
-            return await self._model.count(reduced(request, self._lacking))
-        except ModelError:
-            self._uncounted = True
-            return None
-
-    async def close(self) -> None:
-        """Close the wrapped model, if it has anything open."""
-        close = getattr(self._model, "close", None)
-        if close is not None:
-            await close()
-
-    def _learn_window(self, window: int) -> None:
-        if window:
-            self._window = window
-            self._memory.learn(self.spec.name, self._url, window=window)
-
-    def _learn(self, capabilities: Iterable[str]) -> Iterator[Noticed]:
-        """Remember missing capabilities; yield a notice for each new one."""
-        for capability in sorted(set(capabilities) - self._lacking):
-            self._lacking = self._lacking | {capability}
-            self._memory.learn(self.spec.name, self._url, lacking=[capability])
-            how = TITLES[capability][1] if capability in TITLES else "tools are described without it"
-            days = f"{self._memory.days:g} days"
-            verb = "reports no" if capability == "usage" else "has no" if capability == "counting" else "does not take"
-            yield Noticed(f"{self.spec.name} {verb} {title(capability)}: {how}. Remembered for {days}.")
+def _uses(request: Request, capability: str) -> bool:
+    return _without(request, capability) != request
 
 
 def _without(request: Request, capability: str) -> Request:
@@ -341,10 +219,3 @@ def _stripped(schema: Mapping[str, Any], keyword: str) -> dict[str, Any]:
                 return value
 
     return {key: inner(key, value) for key, value in schema.items() if key != keyword}
-
-
-def _in_words(keyword: str) -> str:
-    word = re.escape(keyword)
-    if keyword in _COMMON_WORDS:
-        return rf"""["'`./\[]{word}\b|\b{word}["'`\]]|keyword:? {word}\b"""
-    return rf"(?<![\w-]){word}(?![\w-])"

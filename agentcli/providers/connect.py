@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from agentcli.core.errors import ConfigError, CredentialsError, InputError, ModelError
 from agentcli.core.model import Model, ModelSpec
-from agentcli.providers.capabilities import CapableModel
+from agentcli.providers.capable import CapableModel, WireModel
 from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.errors import key_refused
 from agentcli.providers.platforms import PLATFORMS
@@ -34,7 +34,7 @@ from agentcli.system.installing import install_extra
 __all__ = ["connect", "embed", "warm"]
 
 Make = Callable[[ModelSpec], Model]
-Adapter = Callable[[ModelSpec, ProviderSettings, str | None, str], Model]
+Adapter = Callable[[ModelSpec, ProviderSettings, str | None, str], WireModel]
 _NO_MODELS: Mapping[str, Make] = MappingProxyType({})
 
 
@@ -50,13 +50,15 @@ def connect(
     gates: Path | None = None,
     attended: bool = False,
     passes_on: Callable[[ModelError], bool] = lambda _: False,
+    minimal: bool = False,
 ) -> Model:
     """Make a Model for `spec` that retries, and continues without the capabilities that its endpoint lacks, kept in `memory`.
 
     No SDK is imported before the first request. `settings` None means the built-in provider of that name. `built_in`
     makes models without a server, by id; `stored` are the variables of `env` that hold stored keys; `attended` says
     that a person may start a local server. If the provider refuses requests, all processes with the same
-    folder `gates` space theirs. Errors that `passes_on` are not retried: another account takes over.
+    folder `gates` space theirs. Errors that `passes_on` are not retried: another account takes over. `minimal` says that
+    its requests hold nothing but what every server takes.
 
     Raises CredentialsError if a required key is missing, InputError for a provider or script that does not exist,
     ConfigError for an invalid base URL.
@@ -74,7 +76,7 @@ def connect(
     if not provider.takes_key:
         return RetryingModel(model, retry)
     explained = partial(key_refused, settings=settings, env=env, stored=stored)
-    capable = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key, explained)
+    capable = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key, explained, minimal=minimal)
     return RetryingModel(
         capable, retry, gate=gate_for(gates, settings.name, url, key), attended=attended, passes_on=passes_on
     )

@@ -51,6 +51,7 @@ class EndpointMemory:
         self.days = days
         self._path, self._clock = path, clock
         self._own: dict[str, Learnt] = {}
+        self._seen: tuple[int, dict[str, Learnt]] = (-1, {})
 
     def known(self, model: str, url: str = "") -> Learnt:
         """Return the findings about the model `provider/id` at this address; none from another address."""
@@ -69,6 +70,10 @@ class EndpointMemory:
         known, gone = self.known(model, url), set(capabilities)
         since = {name: at for name, at in known.since.items() if name not in gone}
         self._keep(model, Learnt(url, since, known.window, known.window_since))
+
+    def forget_all(self, model: str) -> None:
+        """Forget everything about a model."""
+        self._keep(model, Learnt())
 
     def all(self) -> Mapping[str, Learnt]:
         """Return all findings that still count, by model."""
@@ -90,9 +95,15 @@ class EndpointMemory:
                 replace_file(self._path, json.dumps(values, indent=1, sort_keys=True), mode=0o600)
 
     def _read(self) -> dict[str, Learnt]:
+        """Return the findings in the file, which other processes write as well; it is parsed again once it has changed."""
+        if self._path is None:
+            return {}
         try:
-            values = json.loads(self._path.read_bytes()) if self._path else {}
-            return {str(model): _from_json(value) for model, value in values.items()}
+            changed = self._path.stat().st_mtime_ns
+            if changed != self._seen[0]:
+                values = json.loads(self._path.read_bytes())
+                self._seen = changed, {str(model): _from_json(value) for model, value in values.items()}
+            return self._seen[1]
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return dict(self._own)
 

@@ -16,8 +16,10 @@ from agentcli.providers.openai import capabilities as openai_capabilities
 from agentcli.providers.openai import models as openai_models
 from agentcli.providers.openai.presets import PRESETS as OPENAI_PRESETS
 from agentcli.providers.preset import Preset
+from agentcli.providers.refusals import Wording
 
 _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
+_NO_FIELDS: Mapping[str, Wording] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +30,8 @@ class Provider:
     """The vendor's name for people."""
     adapter: str
     """`module:name` of the factory: spec, settings, key and base URL to a Model."""
-    fields: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
-    """The wire format's names of the capabilities that an endpoint may lack, for `capabilities.named`."""
+    fields: Mapping[str, Wording] = field(default_factory=lambda: _NO_FIELDS)
+    """The wire format's names of the capabilities that an endpoint may lack, for `capabilities.stated_in`."""
     sdk: tuple[str, ...] = ()
     """Modules to import early: the SDK, and modules that it would import at its first request."""
     sdk_unused: tuple[str, ...] = ()

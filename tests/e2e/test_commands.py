@@ -246,7 +246,9 @@ def test_a_preset_goes_before_environment_and_config_and_behind_what_the_run_ask
 
 def test_doctor_and_models_list_what_an_endpoint_lacks(program: Program) -> None:
     with Loopback(
-        lambda asked: Refuse(400, message="thinking: no") if "thinking" in asked.json else say("Hi.")
+        lambda asked: (
+            Refuse(400, message="thinking: Extra inputs are not permitted") if "thinking" in asked.json else say("Hi.")
+        )
     ) as server:
         program.more = server.env
         ran = program.run("-p", "hello", "-m", "anthropic/claude-sonnet-5")
@@ -256,6 +258,11 @@ def test_doctor_and_models_list_what_an_endpoint_lacks(program: Program) -> None
         assert f"limits of anthropic/claude-sonnet-5: {missing}" in program.run("doctor").out
         assert f"anthropic/claude-sonnet-5 {missing}" in program.run("models").out
         assert len(server.requests) == 2
+        assert "counts until 20" in program.run("doctor").out
+        forgotten = program.run("models", "--forget", "claude-sonnet-5")
+        assert forgotten.out.startswith("Forgotten: the limits of anthropic/claude-sonnet-5.")
+        assert missing not in program.run("doctor").out
+        assert program.run("models", "--forget", "claude-sonnet-5").code == 42
 
 
 def test_the_doctor_sends_nothing_real_unless_somebody_agrees(program: Program) -> None:

@@ -16,6 +16,7 @@ from tests.loopback.deferred import check_deferred, expanded, loaded_at_once
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals, bare
+from tests.loopback.unreadable import kind_of, schema_fault, unreadable
 
 TOP = {
     "model", "max_tokens", "messages", "system", "tools", "tool_choice", "stream", "stop_sequences", "metadata", "thinking",
@@ -34,6 +35,7 @@ FIELDS = {
     **web_search.BLOCKS,
 }
 MOST_BYTES = 32 * 1024 * 1024
+MOST_IMAGE = 10 * 1024 * 1024
 IMAGE_KINDS = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
@@ -194,6 +196,11 @@ def _tools(body: dict[str, Any]) -> None:
             raise Refused(f"{where}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,64}}$'")
         if tool.get("input_schema", {}).get("type") != "object":
             raise Refused(f"{where}.input_schema.type: Input should be 'object'")
+        if schema_fault(tool["input_schema"]):
+            raise Refused(
+                f"{where}.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
+                "(https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use."
+            )
         if set(tool) - {"name", "description", "input_schema", "cache_control", "defer_loading"}:
             raise Refused(f"{where}: Extra inputs are not permitted")
         if tool["name"] in names:
@@ -271,10 +278,22 @@ def _image(block: dict[str, Any], where: str) -> None:
     source = block["source"]
     if source.get("media_type") not in IMAGE_KINDS:
         raise Refused(f"{where}.image.source.base64.media_type: Input should be {', '.join(map(repr, IMAGE_KINDS))}")
+    if not source["data"]:
+        raise Refused(f"{where}.image.source.base64: image cannot be empty")
     try:
-        base64.b64decode(source["data"], validate=True)
+        data = base64.b64decode(source["data"], validate=True)
     except binascii.Error:
         raise Refused(f"{where}.image.source.base64.data: Invalid base64 data") from None
+    if len(source["data"]) > MOST_IMAGE:
+        raise Refused(
+            f"{where}.image.source.base64: image exceeds 10 MB maximum: {len(source['data'])} bytes > {MOST_IMAGE} bytes"
+        )
+    if kind_of(data) not in ("", source["media_type"]):
+        raise Refused(
+            f"{where}.image.source.base64.data: Image does not match the provided media type {source['media_type']}"
+        )
+    if unreadable(source["data"]):
+        raise Refused("Could not process image")
 
 
 def _pairing(messages: list[dict[str, Any]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.loopback.openai_rules import EFFORTS, check_head, check_tool, sized, spec_of, too_long
+from tests.loopback.openai_rules import EFFORTS, check_head, check_image, check_tool, sized, spec_of, too_long
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals
@@ -108,6 +108,9 @@ def _messages(messages: list[dict[str, Any]]) -> None:
                 f"Invalid 'messages[{number}]'. Image URLs are only allowed for messages with role 'user', but this message with role "
                 f"'{role}' contains an image URL."
             )
+        for block in content if isinstance(content, list) else ():
+            if block["type"] == "image_url":
+                check_image(block["image_url"]["url"])
         for index, call in enumerate(message.get("tool_calls") or []):
             if len(call["id"]) > LONGEST_ID:
                 raise too_long(f"messages[{number}].tool_calls[{index}].id", call["id"], LONGEST_ID)

@@ -13,6 +13,7 @@ from agentcli.providers.scripted.model import tokens_of
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals
+from tests.loopback.unreadable import schema_fault, unreadable
 
 TOP = {"contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent"}
 TOP |= {"model"}  # the field that the path fills: gateways send it as well
@@ -116,6 +117,10 @@ def _tools(body: dict[str, Any]) -> None:
                 raise Refused(
                     f"* GenerateContentRequest.{where}.parameters.properties: should be non-empty for OBJECT type"
                 )
+            if fault := schema_fault(
+                declared.get("parametersJsonSchema") or declared.get("parameters_json_schema") or {}
+            ):
+                raise Refused(f"Invalid value at '{where}.parameters_json_schema' ({fault})")
 
 
 def _searches_alone(body: dict[str, Any]) -> None:
@@ -142,6 +147,13 @@ def _contents(contents: list[dict[str, Any]]) -> None:
                     f"* GenerateContentRequest.contents[{index}].parts[{number}].data: required oneof field 'data' must have one "
                     "initialized field"
                 )
+            response = part.get("functionResponse", {})
+            for each in (part, *(response.get("parts") or ())):
+                if "inlineData" in each and unreadable(each["inlineData"]["data"]):
+                    raise Refused(
+                        "Unable to process input image. Please retry or report in "
+                        "https://developers.generativeai.google/guide/troubleshooting"
+                    )
     if contents[-1]["role"] != "user":
         raise Refused("Please ensure that multiturn requests end with a user role.")
 

@@ -14,6 +14,7 @@ from agentcli.providers.scripted.model import tokens_of
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals
+from tests.loopback.unreadable import schema_fault, unreadable
 
 TOP = {
     "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "store", "stream", "include",
@@ -88,10 +89,22 @@ def check_tool(tool: Mapping[str, Any], where: str) -> None:
             f"Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'.",
             code="invalid_function_parameters",
         )
+    if fault := schema_fault(schema):
+        raise Refused(f"Invalid schema for function '{name}': {fault}.", code="invalid_function_parameters")
     if tool.get("strict") and schema.get("additionalProperties") is not False:
         raise Refused(
             f"Invalid schema for function '{name}': In context=(), 'additionalProperties' is required to be supplied and to be false.",
             code="invalid_function_parameters",
+        )
+
+
+def check_image(url: str) -> None:
+    """A picture as a data URL."""
+    if url.startswith("data:") and unreadable(url.partition(";base64,")[2]):
+        raise Refused(
+            "The image data you provided does not represent a valid image. Please check your input and try again with one of the "
+            "supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
+            code="invalid_value",
         )
 
 
@@ -165,6 +178,10 @@ def _items(items: list[dict[str, Any]]) -> None:
                         f"(input[{number}].content[{index}])",
                         code="invalid_value",
                     )
+        content = item.get("output") if kind.endswith("call_output") else item.get("content")
+        for block in content if isinstance(content, list) else ():
+            if block.get("type") == "input_image":
+                check_image(block["image_url"])
 
 
 def _custom_tool(tool: Mapping[str, Any], where: str, model: str) -> None:

@@ -16,7 +16,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.event import Event, Noticed
 from agentcli.core.message import Image, Text, ToolResult
 from agentcli.core.model import Model, RequestMessage, ToolSchema
-from agentcli.providers.capabilities import SCHEMA, named, reduced
+from agentcli.providers.capabilities import SCHEMA, reduced, stated_in
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
 from agentcli.providers.endpoint_facts import DAY, EndpointMemory
@@ -151,7 +151,9 @@ def test_two_fields_in_one_refusal_are_dropped_together(tmp_path: Path) -> None:
 def test_what_is_remembered_is_neither_sent_nor_said_again(tmp_path: Path) -> None:
     memory = EndpointMemory(tmp_path / "state" / "endpoints.json")
     with Loopback(
-        lambda asked: Refuse(400, message="thinking: no") if "thinking" in asked.json else say("Hi.")
+        lambda asked: (
+            Refuse(400, message="thinking: Extra inputs are not permitted") if "thinking" in asked.json else say("Hi.")
+        )
     ) as server:
         found = spec("sonnet")
         seen = []
@@ -246,7 +248,7 @@ def test_a_keyword_is_dropped_at_every_depth_and_a_property_of_its_name_is_not()
     tool = ToolSchema("t", "x", {"type": "object", "properties": {"list": {"type": "array", "items": inner}}})
     asked = request(spec("sonnet"), "hello", tools=(tool,))
     fields = PROVIDERS["anthropic"].fields
-    assert named("tools.0.input_schema: enum is not supported", asked, fields) == {f"{SCHEMA}enum"}
-    assert named("field required in schema", asked, fields) == set()
+    assert stated_in("tools.0.input_schema: enum is not supported", asked, fields) == {f"{SCHEMA}enum"}
+    assert stated_in("enum: field required in schema", asked, fields) == set()
     [tool] = reduced(asked, [f"{SCHEMA}enum"]).tools
     assert tool.parameters["properties"]["list"]["items"]["properties"] == {"enum": {"type": "string"}}

@@ -16,7 +16,7 @@ import pytest
 from agentcli.core.event import Warned
 from agentcli.core.message import Usage
 from agentcli.core.model import Request
-from agentcli.providers.capabilities import CapableModel
+from agentcli.providers.capable import CapableModel
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
 from agentcli.providers.context_windows import stated_window, window_in

@@ -49,7 +49,7 @@ ANTHROPIC = [
     (Refuse(400, message="Your credit balance is too low to access the Anthropic API."), "billing", 1),
     (Refuse(400, message="prompt is too long: 250000 tokens > 200000 maximum"), "too_long", 54),
     (Refuse(400, message="This model's maximum context length is 8192 tokens"), "too_long", 54),
-    (Refuse(400, message="tools.0.custom.name: String should match"), "bad_request", 1),
+    (Refuse(400, message="tool_choice.name: String should match"), "bad_request", 1),
     (Refuse(418, body=b"{}"), "bad_request", 1),
 ]
 GOOGLE = [

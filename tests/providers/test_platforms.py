@@ -33,7 +33,7 @@ from tests.loopback import Asked, Bytes, Loopback, anthropic_wire
 from tests.loopback.plan import Answer
 from tests.providers.hearing import ONCE, Heard, hear, reply_turn, request
 
-DOT = Image("image/png", b64encode(b"\xff\xfe\xfb a picture").decode())
+DOT = Image("image/png", b64encode(b"\xff\xd8\xff\xfb\xef\xbe a picture\xff\xd9").decode())
 SENT = DOT.data.translate({ord("+"): "-", ord("/"): "_"})
 """The same in the alphabet of base64 that the Gemini SDK writes."""
 BEDROCK = ProviderSettings("aws", "anthropic", platform="bedrock")

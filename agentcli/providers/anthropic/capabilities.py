@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-FIELDS: Mapping[str, str] = MappingProxyType(
+from agentcli.providers.refusals import Wording
+
+FIELDS: Mapping[str, Wording] = MappingProxyType(
     {
-        "deferred_tools": r"\bdefer_loading\b|\btool[_ ]references?\b",
-        "compaction": r"\S*compact_\d+\S*.*|\bcompaction\b.*",
-        "context_editing": r"\S*context[_-]management\S*|\S*clear_(tool_uses|thinking)_\d+\S*.*",
-        "effort": r"output_config\S*|\beffort\b",
-        "thinking": r"\bthinking\b|budget_tokens|interleaved-thinking",
-        "cache": r"cache_control|\bephemeral\b",
-        "system_messages": r"\broles?\b.*\bsystem\b|\bsystem\b.*\broles?\b|system messages?\b|\brole\b.*\buser\b.*\bassistant\b",
-        "result_images": r"tool_result.*\bimages?\b|\bimages?\b.*tool[_ ]results?",
-        "images": r"\bimages?\b.*(support|accept|allow|permitted|unknown|unexpected|expected|vision)"
-        r"|(support|accept|allow|unknown|unexpected|vision).*\bimages?\b",
+        "deferred_tools": Wording(r"defer_loading|tool[_ ]references?"),
+        "compaction": Wording(r"compact[_-][\w-]*\d|compaction"),
+        "context_editing": Wording(
+            r"context[_-]management[\w.-]*|clear_(?:tool_uses|thinking)_\d+",
+            r"[\"'`]?clear_(?:tool_uses|thinking)_\d+[\"'`]? does not match",
+        ),
+        "effort": Wording(r"output_config(?:\.effort)?|effort"),
+        "thinking": Wording(
+            r"(?:(?:adaptive|extended|interleaved) )?thinking(?:\.type)?(?:\.(?:enabled|adaptive))?(?:\.budget_tokens)?"
+            r"|budget_tokens|interleaved-thinking[\w-]*"
+        ),
+        "cache": Wording(r"cache_control|ephemeral"),
+        "system_messages": Wording(
+            r"system messages?|roles?:? ['\"`]?system['\"`]?", r"\brole: input should be 'user' or 'assistant'"
+        ),
+        "result_images": Wording(
+            r"images? in tool[_ ]results?", r"tool_result[\w.]*:? images?(?: blocks?)? (?:is|are) not (?:supported|permitted)"
+        ),
+        "images": Wording(r"(?:image|vision|multimodal)s?(?: (?:inputs?|contents?|urls?))?", r"at most 0 images?\b|is not a multimodal model"),
     }
-)
-"""A pattern of each capability, in lower case; the specific ones first."""
+)  # fmt: skip
+"""The wordings of each capability; the specific ones first."""

@@ -72,6 +72,10 @@ class AnthropicModel:
                 raise  # an endpoint without counting
             return None
 
+    def wire(self, request: Request) -> dict[str, Any]:
+        """Return the body that this request becomes."""
+        return to_wire(request, self._settings)
+
     async def close(self) -> None:
         """Close the connections."""
         if "_client" in self.__dict__:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-FIELDS: Mapping[str, str] = MappingProxyType(
+from agentcli.providers.refusals import Wording
+
+FIELDS: Mapping[str, Wording] = MappingProxyType(
     {
-        "effort": r"thinking[_ ]?level|\beffort\b",
-        "thinking": r"thinking[_ ]?(config|budget)?|include[_ ]?thoughts",
-        "result_images": r"function[_ ]?responses?\b.*\b(parts|inline_?data|images?|multimodal)\b"
-        r"|\b(parts|inline_?data|images?|multimodal)\b.*function[_ ]?responses?",
-        "images": r"\b(images?|inline_?data)\b.*(support|accept|allow|permitted|unknown|unexpected|vision)"
-        r"|(support|accept|allow|unknown|unexpected|vision).*\b(images?|inline_?data)\b",
+        "effort": Wording(r"thinking[_ ]?level|effort"),
+        "thinking": Wording(r"thinking(?:[_ ]?(?:config|budget))?|include[_ ]?thoughts"),
+        "result_images": Wording(
+            r"(?:multimodal|image)s? (?:in )?function[_ ]?responses?",
+            r"unknown name [\"']parts[\"'] at \S*function_?response",
+        ),
+        "images": Wording(r"(?:image|vision|multimodal)s?(?: (?:inputs?|contents?))?|inline_?data"),
     }
 )
-"""A pattern of each capability, in lower case; the specific ones first."""
+"""The wordings of each capability; the specific ones first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentcli.core.errors import ModelError
@@ -13,6 +13,7 @@ from agentcli.core.model import ModelSpec, Request, StreamEvent
 from agentcli.core.streams import closing
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.reply import Reply
+from agentcli.providers.google.request import Former, to_body
 from agentcli.providers.http import connection_error
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.sdk_import import warmed
@@ -68,6 +69,10 @@ class GoogleModel:
                 raise  # an endpoint without counting
             return None
         return counted if isinstance(counted, int) else None
+
+    def wire(self, request: Request) -> dict[str, Any]:
+        """Return the body that this request becomes."""
+        return to_body(request, self._settings, Former())
 
     async def close(self) -> None:
         """Close the connections."""

@@ -5,21 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-FIELDS: Mapping[str, str] = MappingProxyType(
+from agentcli.providers.refusals import Wording
+
+FIELDS: Mapping[str, Wording] = MappingProxyType(
     {
-        "stream_options": r"stream_options\S*|include_usage",
-        "max_tokens": r"'?max_tokens'?.*max_completion_tokens|\bmax_tokens\b.*(unsupported|not supported|unknown|unrecogni[sz]ed)",
-        "call_ids": r"(tool[_ ]?call[_ ]?ids?|call_ids?|tool_calls\S*\.id\b).*(length|alphanumeric|a-z|pattern|too long)",
-        "compaction": r"\bcompaction\b.*",
-        "summaries": r"reasoning[._]summary|reasoning summar(y|ies)",
-        "thoughts": r"reasoning_content|reasoning_details|messages\S*\breasoning\b",
-        "effort": r"reasoning[_.]effort|\beffort\b",
-        "thinking": r"\breasoning\b|\bthinking\b|encrypted[ _]content is not supported",
-        "cache": r"prompt_cache_\w+|cache_control",
-        "result_images": r"(function_call_output|tool (message|result|output)s?|role\W+tool)\b.*\b(input_image|image_url|images?)\b"
-        r"|\b(input_image|image_url|images?)\b.*(function_call_output|tool (message|result|output)s?|role\W+tool)\b",
-        "images": r"\b(images?|image_url|input_image|vision|multimodal)\b.*(support|accept|allow|permitted|unknown|unexpected|expected|enabled|not)"
-        r"|(support|accept|allow|unknown|unexpected|vision|not)\b.*\b(images?|image_url|input_image)\b",
+        "stream_options": Wording(r"stream_options(?:\.include_usage)?|include_usage"),
+        "max_tokens": Wording(r"max_tokens", r"max_tokens\b.{0,80}\buse ['\"`]?max_completion_tokens"),
+        "call_ids": Wording(
+            r"tool[_ ]?call[_ ]?ids?|call_ids?", r"(?:tool[_ ]?call[_ ]?ids?|call_ids?)\b.{0,80}\b(?:length of 9|a-z, a-z, 0-9)"
+        ),
+        "compaction": Wording(r"compaction"),
+        "summaries": Wording(
+            r"reasoning[._]summary|reasoning summar(?:y|ies)", r"must be verified to generate reasoning summar"
+        ),
+        "thoughts": Wording(r"reasoning_content|reasoning_details"),
+        "effort": Wording(r"reasoning[_.]effort|(?:reasoning )?effort"),
+        "thinking": Wording(r"reasoning(?:\.encrypted_content)?|thinking|encrypted[ _]content"),
+        "cache": Wording(r"prompt_cache_\w+|cache_control"),
+        "result_images": Wording(
+            r"images? in tool (?:message|result|output)s?",
+            r"only allowed for messages with role ['\"`]user['\"`], but this message with role ['\"`]tool",
+        ),
+        "images": Wording(
+            r"(?:image|vision|multimodal)s?(?: (?:inputs?|contents?|urls?))?|image_url|input_image",
+            r"at most 0 images?\b|is not a multimodal model|no endpoints found that support image",
+        ),
     }
-)
-"""A pattern of each capability, in lower case; the specific ones first."""
+)  # fmt: skip
+"""The wordings of each capability; the specific ones first."""

@@ -49,7 +49,7 @@ class OpenAIModel:
             for step in await self._compacted(request):
                 yield step
             return
-        wire, reply = self._wire(request), self._reply(request)
+        wire, reply = self.wire(request), self._reply(request)
         with self._translated(reply):
             path = "/responses" if self._responses else "/chat/completions"
             # The raw events cost a fraction of the SDK's typed ones, and keep the fields that servers add.
@@ -82,7 +82,7 @@ class OpenAIModel:
         if not (self._settings.counting and self._responses and _is_vendors(self._base_url)):
             return None
         await warmed(KIND)
-        wire = responses_request.countable(self._wire(request))
+        wire = responses_request.countable(self.wire(request))
         try:
             with self._translated(self._reply(request)):
                 answer = await self._post("/responses/input_tokens", wire)
@@ -97,7 +97,8 @@ class OpenAIModel:
         if "_client" in self.__dict__:
             await self._client.close()
 
-    def _wire(self, request: Request) -> dict[str, Any]:
+    def wire(self, request: Request) -> dict[str, Any]:
+        """Return the body that this request becomes."""
         to_wire = responses_request.to_wire if self._responses else chat_request.to_wire
         return to_wire(request, self._settings)
 
