@@ -120,7 +120,8 @@ class ModelError(AgentError):
 
     `should_retry` is the provider's own advice on a retry, or None; `brief` says in a few words what happened, `answer`
     contains the provider's own words. `begun` is true if the reply had begun: it costs money, and another reply does too.
-    `unstarted` is true if nothing listens at an address of this machine: only starting the server helps.
+    `unstarted` is true if nothing listens at an address of this machine: only starting the server helps; `unresolved` if the
+    name of the host has no address.
     """
 
     def __init__(
@@ -135,10 +136,12 @@ class ModelError(AgentError):
         answer: str = "",
         begun: bool = False,
         unstarted: bool = False,
+        unresolved: bool = False,
     ) -> None:
         super().__init__(message)
         self.begun = begun
         self.unstarted = unstarted
+        self.unresolved = unresolved
         self.brief = brief or message.rstrip(".")
         self.answer = answer
         self.cause: Cause = cause

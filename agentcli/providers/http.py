@@ -223,10 +223,12 @@ def _unreachable(error: httpx2.RequestError, settings: ProviderSettings, host: s
         cure = f"Start the server that should listen there, or correct {origin}." if origin else "Start a server there."
     else:
         cure = f"Check the network, the proxy{f' and {origin}, which sets the address' if origin else ''}."
-    return ModelError(f"{brief}. {cure}", "network", brief=brief, unstarted=unstarted)
+    message = f"{brief}. {cure}"
+    return ModelError(message, "network", brief=brief, unstarted=unstarted, unresolved=why == _NO_HOST)
 
 
 _REFUSED = "connection refused"
+_NO_HOST = "there is no such host"
 
 
 def _why_not(error: BaseException, seconds: float) -> str:
@@ -242,7 +244,7 @@ def _why_not(error: BaseException, seconds: float) -> str:
             case ConnectionRefusedError():
                 return _REFUSED
             case socket.gaierror():
-                return "there is no such host"
+                return _NO_HOST
             case TimeoutError():
                 return f"no answer within {seconds:g} s"
             case OSError(strerror=str(said)) if said:

@@ -19,7 +19,7 @@ BEGUN_ATTEMPTS = 5
 Each is paid for, and the cause (a proxy, a size limit) may recur at the same place.
 """
 UNSTARTED_PATIENCE = 3.0
-"""Seconds for which requests to a local server that does not run are repeated without a person to start it: it may be restarting."""
+"""Seconds for which requests are repeated, without a person, to a local server that does not run or a host that does not exist: both may appear."""
 ASKED_AT_LEAST = 1.0
 """Seconds: a shorter wait that a provider asks for is replaced by our own, which grows."""
 SHORT_PATIENCE = 30.0
@@ -49,7 +49,7 @@ class RetryPolicy:
 
     @property
     def unattended(self) -> RetryPolicy:
-        """The policy for a server that does not run, without a person to start it."""
+        """The policy, without a person, for a server that does not run or whose name has no address."""
         return replace(self, patience=min(self.patience, UNSTARTED_PATIENCE))
 
     def delay(

@@ -74,6 +74,7 @@ class RetryingModel:
         self._sleep = sleep
         self._chance = chance
         self._clock = clock
+        self._reached = False
 
     @property
     def spec(self) -> ModelSpec:
@@ -106,7 +107,7 @@ class RetryingModel:
                     async for step in steps:
                         if not started:
                             self._gate.passed(self._clock() - sent)
-                        started = True
+                        started = self._reached = True
                         usage = step.usage if isinstance(step, UsageSeen) else usage
                         yield step
                 return
@@ -128,7 +129,9 @@ class RetryingModel:
     def _retry(self, error: ModelError, failures: _Failures, sent: float) -> event.Retrying:
         """Return the wait before the next request, and tell the gate of a refusal. Raise the error if none is to follow."""
         elapsed = self._clock() - failures.since
-        policy = self._policy.unattended if error.unstarted and not self._attended else self._policy
+        # A host that was reached in this run exists: the network is down, and waiting helps.
+        absent = error.unstarted or (error.unresolved and not self._reached)
+        policy = self._policy.unattended if absent and not self._attended else self._policy
         delay = policy.delay(failures.count, error, self._chance(), elapsed, len(failures.begun))
         if delay is None or self._passes_on(error):
             raise self._last(error, elapsed, failures) from None

@@ -98,6 +98,15 @@ def test_a_local_server_that_does_not_run_ends_the_run_within_seconds_with_the_c
     assert "Start Ollama: `ollama serve`" in ran.result["error"]
 
 
+def test_a_host_that_does_not_exist_ends_the_run_within_seconds(program: Program) -> None:
+    program.more = {"ANTHROPIC_BASE_URL": "http://nobody.invalid", "ANTHROPIC_API_KEY": KEY}
+    ran = program.ask("-p", "hi", "-m", MODELS["anthropic"])
+    assert (ran.code, ran.result["subtype"]) == (75, "transient")
+    assert len(ran.of("retry")) >= 1
+    assert sum(wait["delay"] for wait in ran.of("retry")) <= 3
+    assert _UNKNOWN in ran.result["error"]
+
+
 def test_a_person_may_start_the_local_server_meanwhile(program: Program) -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))

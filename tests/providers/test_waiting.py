@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from agentcli.core.errors import ModelError
 from agentcli.core.event import ReplyRestarted, Retrying
+from agentcli.core.model import Request, Stopped, StreamEvent
+from agentcli.providers.catalog import spec
 from agentcli.providers.retry_policy import RetryPolicy
+from agentcli.providers.retrying import RetryingModel
 from agentcli.providers.scripted.model import say
 from tests.clock import seconds_of
 from tests.loopback import Cut, Idle, Loopback
@@ -87,3 +93,35 @@ def test_a_reply_that_is_cut_at_the_same_place_every_time_is_asked_for_five_time
     assert heard.error is not None
     assert heard.error.exit_code == 75
     assert "5 replies had begun and broke off: the provider may charge" in str(heard.error)
+
+
+@pytest.mark.parametrize(
+    ("reached", "attended", "patient"), [(False, False, False), (True, False, True), (False, True, True)]
+)
+def test_a_name_without_an_address_is_waited_for_if_it_had_one_or_a_person_is_there(
+    reached: bool, attended: bool, patient: bool
+) -> None:
+    missing = ModelError("Can't reach it.", "network", unresolved=True)
+    waits: list[float] = []
+    replies = [say("Hi.")] if reached else []
+
+    class Nowhere:
+        spec = spec("demo")
+
+        async def stream(self, _: Request) -> AsyncIterator[StreamEvent]:
+            if not replies:
+                raise missing
+            yield Stopped(replies.pop().ending)
+
+    async def wait(delay: float) -> None:
+        waits.append(delay)
+
+    async def run() -> Heard:
+        model = RetryingModel(Nowhere(), attended=attended, sleep=wait, clock=lambda: sum(waits))  # type: ignore[arg-type]
+        for _ in replies[:]:
+            await hear(model, request(model.spec, "hello"))
+        return await hear(model, request(model.spec, "hello"))
+
+    assert asyncio.run(run()).error is not None
+    assert (sum(waits) > 60) is patient
+    assert patient or (1 <= len(waits) and sum(waits) <= 3)
