@@ -43,14 +43,15 @@ def stale(models: Models) -> bool:
 
 
 def refresh(models: Models, seconds: float | None = None) -> Refreshed:
-    """Ask all endpoints for their models and keep what they answer; an endpoint without an answer keeps its former list.
+    """Ask all endpoints and vendors for their models and keep what they answer; one without an answer keeps its former list.
 
-    With `seconds`, return after that time: what comes later is kept as well.
+    With `seconds`, ask no vendor, and return after that time: what comes later is kept as well.
     """
     from agentcli.providers.endpoint_asking import ask_all
 
-    endpoints = models.with_lists
-    models.lists.keep_only(settings.name for settings in endpoints)
+    vendors = models.vendors
+    endpoints = [*models.with_lists, *(vendors if seconds is None else ())]
+    models.lists.keep_only(settings.name for settings in (*models.with_lists, *vendors))
     asked = ask_all(endpoints, models.env)
     if seconds is not None:
         threading.Thread(target=_keep_late, args=(models, asked), daemon=True).start()

@@ -22,7 +22,7 @@ from agentcli.providers.model_figures import Figures
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
 from agentcli.providers.retry_policy import RetryPolicy
-from agentcli.providers.settings import BUILT_IN, ProviderSettings, address, base_url, is_vendor
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, address, base_url, credentials, is_vendor
 
 if TYPE_CHECKING:
     from agentcli.app.accounts import RunAccounts
@@ -216,6 +216,12 @@ class Models:
             if name not in self.providers and preset.key_variable and self.env.get(preset.key_variable, "").strip()
         ]
         return [*configured, *keyed]
+
+    @property
+    def vendors(self) -> Sequence[ProviderSettings]:
+        """The vendors with a key, which are asked for models newer than the table on demand."""
+        own = [BUILT_IN[name] for name in SERVERS if name not in {each.name for each in self.with_lists}]
+        return [each for each in own if credentials(each, self.env)]
 
     @property
     def _overrides(self) -> Mapping[str, Mapping[str, Any]]:

@@ -31,7 +31,7 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
     model = session.model
     yield "version", f"agentcli {__version__} on Python {sys.version.split()[0]}"
     yield "session", _session(session)
-    yield "model", f"{model.name}, window of {model.window:,} tokens" + ("" if model.known else " (in no table)")
+    yield "model", f"{model.name}, window of {model.window:,} tokens{_source(model)}"
     settings = {**BUILT_IN, **program.models.providers}.get(model.provider)
     if settings is not None:
         if endpoint := _endpoint(program, settings):
@@ -50,6 +50,14 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
     config = program.dirs.config_file
     yield "config", str(config) if probe.exists(config) else f"{config} (none: built-in settings)"
     yield from _listed("servers", _servers(program))
+
+
+def _source(model: ModelSpec) -> str:
+    """Return where the figures of a model come from that is in no table."""
+    if model.known:
+        return ""
+    assumed = "" if model.window_stated or not model.assumed else f"; figures of {model.assumed} assumed"
+    return f" (in no table{assumed})"
 
 
 def _session(session: AgentSession) -> str:

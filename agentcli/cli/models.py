@@ -65,7 +65,7 @@ def list_models(json: Json = False, local: Local = False, refresh: Refresh = "",
 
 def _list(program: Program, json: bool) -> None:
     models = program.models
-    lists = [models.listed_by(settings.name) for settings in models.with_lists]
+    lists = [models.listed_by(settings.name) for settings in (*models.with_lists, *models.vendors)]
     known = _known(program, lists, None if json else SHOWN)
     if json:
         lacking = {name: sorted(learnt.lacking) for name, learnt in models.memory.all().items()}

@@ -53,12 +53,12 @@ def defect(data: bytes) -> str:
     """Return why no provider can read an image, in a few words; empty if its format is whole and its size allowed."""
     mime = mime_of(data)
     if not mime:
-        return "it is empty" if not data else "it is none of PNG, JPEG, GIF and WebP"
+        return "it is empty" if not data else "its format is not PNG, JPEG, GIF or WebP"
     if why := _damage(mime, data):
         return why
     size = pixels_of(data)
     if size is None or not all(size):
-        return "its size cannot be read"
+        return "its size is unreadable"
     if max(size) > LONGEST_SIDE:
         return f"it has {size[0]:,} × {size[1]:,} pixels, and {LONGEST_SIDE:,} on a side is the maximum"
     if len(data) > IMAGE_BYTES:
@@ -71,7 +71,7 @@ def defect_of(encoded: str) -> str:
     try:
         return defect(base64.b64decode(encoded, validate=True))
     except (binascii.Error, ValueError):
-        return "its data is no base64"
+        return "its data is not base64"
 
 
 def _damage(mime: str, data: bytes) -> str:

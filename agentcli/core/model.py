@@ -90,6 +90,8 @@ class ModelSpec:
     window_stated: bool = False
     """True if the server itself has stated the window."""
     known: bool = True
+    assumed: str = ""
+    """Id of the model of the same vendor whose figures are taken for one that is in no table; empty for defaults."""
 
     @property
     def name(self) -> str:

@@ -182,10 +182,48 @@ def _unknown(settings: ProviderSettings, model: str) -> ModelSpec:
     provider = PROVIDERS[settings.kind]
     own = provider.owns(model) and settings.name == settings.kind
     summary_model = provider.summary_model if own else ""
-    assumed = provider.assumed(model)
+    assumed = (_relative(provider, model) if own else None) or provider.assumed(model)
     if not assumed.cache_explicit and not own and (claude := _claude_of(model)) is not None:
         assumed = replace(assumed, cache_explicit=True, cache_minimum=claude.cache_minimum)
     return replace(assumed, provider=settings.name, id=model, summary_model=summary_model)
+
+
+_STAGES = ("preview", "latest", "exp")
+"""Words in a model's id that say nothing about its family."""
+
+
+def _relative(vendor: Provider, model: str) -> ModelSpec | None:
+    """Return the spec that a new model of a known line is assumed to have; None for a model of another generation.
+
+    A newer minor version has the figures of the one before it. A new line has the smallest sizes of its generation, and
+    its thinking if all think alike; its prices are unknown.
+    """
+    family, version = _lineage(model)
+    same = [each for each in vendor.models if version and _lineage(each.id)[1][:1] == version[:1]]
+    before = [each for each in same if _lineage(each.id)[0] == family and _lineage(each.id)[1] < version]
+    if before:
+        newest = max(before, key=lambda each: _lineage(each.id)[1])
+        return replace(newest, known=False, assumed=newest.id, retires="", successor="")
+    if not same or any(_lineage(each.id)[0] == family for each in same):
+        return None
+    closest = max(same, key=lambda each: _lineage(each.id)[1])
+    usual, styles = vendor.assumed(model), {each.thinking for each in same}
+    return replace(
+        usual,
+        window=min(each.window for each in same),
+        max_output=min(each.max_output for each in same),
+        cache_minimum=max(each.cache_minimum for each in same),
+        thinking=closest.thinking if len(styles) == 1 else usual.thinking,
+        assumed=closest.id,
+    )
+
+
+def _lineage(model: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the family of an id, and its version: `claude-fable-5-1` is (`claude`, `fable`), (5, 1)."""
+    words = [word for word in undated(model).split("-") if word not in _STAGES]
+    numbers = [word for word in words if re.fullmatch(r"\d+(\.\d+)?", word)]
+    version = tuple(int(part) for word in numbers for part in word.split("."))
+    return tuple(word for word in words if word not in numbers), version
 
 
 def _claude_of(model: str) -> ModelSpec | None:
@@ -210,6 +248,7 @@ def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
         "known",
         "summary_prices",
         "window_stated",
+        "assumed",
         "price_changes",
         "search_price",
     }

@@ -19,7 +19,7 @@ from agentcli.providers.endpoint_lists import MODELS, EndpointList
 from agentcli.providers.listed_models import entries, models
 from agentcli.providers.reachability import NoRedirect, bare
 from agentcli.providers.registry import PROVIDERS
-from agentcli.providers.settings import ProviderSettings, address, credentials
+from agentcli.providers.settings import ProviderSettings, address, credentials, is_vendor
 
 LARGEST = 64_000_000
 """Maximum bytes of a list."""
@@ -79,6 +79,9 @@ class Asking(threading.Thread):
         found, left_out, unusable = models(listed, MODELS)
         if settings.kind == "openai" and not any(found.values()):
             found |= self._of_litellm(root, found)
+        if is_vendor(settings):
+            # The vendor's own list has also models that hold no conversation; those that do state their sizes.
+            found = {name: stated for name, stated in found.items() if "window" in stated}
         return EndpointList(self.provider, url, time.time(), found, left_out, unusable)
 
     def _of_litellm(self, root: str, found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -48,10 +48,11 @@ def test_a_whole_list_is_there_at_once(tmp_path: Path) -> None:
     assert {spec.window for spec in found} == {50_000}
 
 
-def test_configured_endpoints_and_services_with_a_key_are_asked_and_vendors_are_not(tmp_path: Path) -> None:
+def test_configured_endpoints_and_services_with_a_key_are_asked_and_vendors_only_on_demand(tmp_path: Path) -> None:
     env = folders(tmp_path, 1) | {"OPENROUTER_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
     tables = "[providers.anthropic]\nidle_timeout = 9.0\n[providers.aws]\nkind = 'anthropic'\nplatform = 'bedrock'\n"
     with (tmp_path / "config" / "agentcli" / "config.toml").open("a") as file:
         file.write(tables)
     models = Program(Options(cwd=str(tmp_path)), env).models
     assert [settings.name for settings in models.with_lists] == ["own", "openrouter"]
+    assert [settings.name for settings in models.vendors] == ["anthropic"]

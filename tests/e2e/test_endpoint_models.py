@@ -102,6 +102,18 @@ def test_an_endpoint_is_asked_on_request_alone_and_its_windows_and_prices_are_us
     assert "own listed 2 models just now." in shown
 
 
+def test_a_vendor_is_asked_for_models_that_are_newer_than_the_table(program: Program) -> None:
+    ids = {"claude-mythos-5-2": 2_000_000, "claude-fable-5-2": None, "claude-opus-5": 5_000}
+    answer = {"data": [{"id": name, **({"max_input_tokens": size} if size else {})} for name, size in ids.items()]}
+    with endpoint({"/v1/models": answer}) as (url, _):
+        program.more = {"ANTHROPIC_BASE_URL": url.removesuffix("/v1"), "ANTHROPIC_API_KEY": "k"}
+        assert program.run("models", "--refresh").out == "anthropic: 2 models\n"
+        known = {each["name"]: each for each in json.loads(program.run("models", "--json").out)}
+    assert known["anthropic/claude-mythos-5-2"]["window"] == 2_000_000
+    assert known["anthropic/claude-mythos-5-2"]["window_stated"]
+    assert known["anthropic/claude-opus-5"]["window"] == 1_000_000
+
+
 def test_what_the_user_or_the_table_says_wins(program: Program) -> None:
     with endpoint(
         {"/v1/models": {"data": [{"id": "gpt-6-luna", "context_length": 5_000}, {"id": "x", "context_length": 5_000}]}}

@@ -298,3 +298,24 @@ def test_where_only_fresh_input_is_priced_the_cache_is_not_free() -> None:
     told = {"prices": {**prices["prices"], "cache_read": 0.0, "cache_write": 1.0}}
     named = spec("openrouter/anthropic/claude-9", {"openrouter/anthropic/claude-9": told})
     assert (named.cost(read), named.cost(write)) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "assumed", "window", "price"),
+    [
+        ("claude-fable-5-2", "claude-fable-5-1", 1_000_000, 10),
+        ("claude-haiku-5-6-20270101", "claude-haiku-5-5", 1_000_000, 0.1),
+        ("claude-mythos-5-2", "claude-opus-5-5", 1_000_000, None),
+        ("gemini-3.9-flash", "gemini-3.8-flash", 1_048_576, 0.75),
+        ("gemini-4-carbon", "gemini-4-argon", 1_048_576, None),
+        ("gpt-6.3-sol", "gpt-6.2-sol", 1_050_000, 2),
+        ("claude-opus-4-1", "", 200_000, None),
+        ("claude-opus-6", "", 200_000, None),
+    ],
+)
+def test_a_new_model_of_a_known_line_takes_the_figures_of_the_one_before_it(
+    name: str, assumed: str, window: int, price: float | None
+) -> None:
+    found = spec(name)
+    assert (found.known, found.assumed, found.window) == (False, assumed, window)
+    assert (found.prices and found.prices.input) == price
