@@ -47,7 +47,9 @@ BY_STATUS: Mapping[int, Cause] = {
 """Causes by the statuses that all vendors use alike; some add their own."""
 
 LONGEST_ANSWER = 4_000
-"""Maximum characters of a provider's answer that are read."""
+"""Maximum characters of a provider's answer that are kept."""
+READ = 20_000
+"""Maximum characters of one of its texts that are read for a cause: a server may send any amount."""
 
 
 def vendor_name(settings: ProviderSettings) -> str:
@@ -158,6 +160,11 @@ def bad_request_cause(text: str) -> Cause:
         if re.search(wording, lowered, re.DOTALL):
             return cause
     return "bad_request"
+
+
+def text_in(value: object) -> str:
+    """Return what is read of a text in an answer; empty for anything else."""
+    return value[:READ] if isinstance(value, str) else ""
 
 
 def error_name(status: int | None, kind: str) -> str:

@@ -1,4 +1,4 @@
-"""The HTTP client of all wires, also under the SDKs, and the server-sent events that it reads.
+"""The HTTP client of all wires, also under the SDKs.
 
 It has an idle timeout, none for the whole reply, and a connection that is closed once its reader stops.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.core.streams import closing
+from agentcli.providers.http_body import bounded, uncommented
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, base_url_places, base_url_variable
 from agentcli.system.installing import install
@@ -47,12 +47,15 @@ def http_client(
     mending = [_uncomment] if without_comments else []
     hooks: dict[str, list[Callable[..., Any]]] = {
         "request": [be_patient],
-        "response": [partial(_refuse_page, settings), *mending, _remember],
+        "response": [partial(_refuse_page, settings), partial(_bound, settings), *mending, _remember],
     }
     context = tls_context(base_url)
     try:
         # Redirects are not followed: they could take the key to another host.
-        return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks, verify=context)
+        client: httpx2.AsyncClient = _patient_client(2 * settings.idle_timeout)(
+            timeout=limits, follow_redirects=False, event_hooks=hooks, verify=context
+        )
+        return client
     except ImportError:
         raise ModelError(
             f"{_PROXIES} is a SOCKS proxy, for which a package is missing: `{install('socksio')}`, or set an http:// proxy.",
@@ -60,6 +63,30 @@ def http_client(
         ) from None
     except (ValueError, httpx2.InvalidURL):
         raise ModelError(f"{_PROXIES} is not an address such as http://host:port. Correct it.", "bad_request") from None
+
+
+@cache
+def _patient_client(seconds: float) -> Any:
+    """Make the class once: httpx2 is imported with the first client only."""
+    import asyncio
+
+    import httpx2
+
+    class Client(httpx2.AsyncClient):
+        """A client that waits for the head of an answer only so long, whatever drips in."""
+
+        async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+            try:
+                async with asyncio.timeout(seconds):
+                    return await super().send(request, **options)
+            except TimeoutError:
+                raise httpx2.ReadTimeout("the head of the answer is not whole", request=request) from None
+
+    return Client
+
+
+async def _bound(settings: ProviderSettings, response: httpx2.Response) -> None:
+    bounded(response, settings.idle_timeout)
 
 
 async def _refuse_page(settings: ProviderSettings, response: httpx2.Response) -> None:
@@ -114,34 +141,6 @@ def _trusting_nobody() -> ssl.SSLContext:
     import ssl
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def uncommented(stream: Any) -> Any:
-    """Remove the comment lines from a stream of server-sent events. A line is passed on once it is whole."""
-    return _uncommented_streams()(stream)
-
-
-@cache
-def _uncommented_streams() -> Callable[[Any], Any]:
-    """Make the class once: one for each stream would keep that stream, with the request, until garbage is collected."""
-    import httpx2
-
-    class Uncommented(httpx2.AsyncByteStream):
-        def __init__(self, stream: Any) -> None:
-            self._stream = stream
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            rest = b""
-            async with closing(self._stream) as pieces:
-                async for piece in pieces:
-                    *lines, rest = (rest + piece).split(b"\n")
-                    yield b"".join(line + b"\n" for line in lines if not line.startswith(b":"))
-            yield rest
-
-        async def aclose(self) -> None:
-            await self._stream.aclose()
-
-    return Uncommented
 
 
 def connection_error(error: Exception, settings: ProviderSettings, host: str) -> ModelError:
@@ -324,35 +323,3 @@ def scrubbed(text: str, secret: str | None, longest: int = 300) -> str:
         text = text.replace(secret, "…")
     text = " ".join(text.split())
     return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-LONGEST_EVENT = 64_000_000
-"""Maximum bytes of one event; a longer one is no event of a model's reply."""
-
-
-async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Yield the data of each event once its last line is whole.
-
-    Raises ValueError for endless events or text that is not UTF-8.
-    """
-    pending = bytearray()
-    data: list[bytes] = []
-    async with closing(body) as pieces:
-        async for piece in pieces:
-            seen = len(pending)
-            pending += piece
-            if pending.find(b"\n", seen) < 0:
-                if len(pending) > LONGEST_EVENT:
-                    raise ValueError("an event without an end")
-                continue
-            *lines, rest = bytes(pending).split(b"\n")
-            pending = bytearray(rest)
-            for line in lines:
-                line = line.removesuffix(b"\r")
-                if line.startswith(b"data:"):
-                    data.append(line.removeprefix(b"data:").removeprefix(b" "))
-                elif not line and data:
-                    yield b"\n".join(data).decode()
-                    data = []
-    if data:
-        yield b"\n".join(data).decode()

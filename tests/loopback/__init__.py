@@ -1,6 +1,20 @@
 """A server on this machine that speaks both vendors' wire formats, streams for real, and refuses what the real ones refuse."""
 
-from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Searches
+from tests.loopback.plan import (
+    Answer,
+    Asked,
+    Bytes,
+    Cut,
+    Dribble,
+    Endless,
+    Fail,
+    Gone,
+    Idle,
+    Plan,
+    Raw,
+    Refuse,
+    Searches,
+)
 from tests.loopback.server import Loopback
 
 __all__ = [
@@ -9,6 +23,7 @@ __all__ = [
     "Bytes",
     "Cut",
     "Dribble",
+    "Endless",
     "Fail",
     "Gone",
     "Idle",

@@ -93,6 +93,16 @@ class Gone:
 
 
 @dataclass(frozen=True)
+class Endless:
+    """A body that repeats a piece until the client closes the connection, each after a pause of so many seconds."""
+
+    piece: bytes
+    status: int = 200
+    kind: str = "text/event-stream"
+    pause: float = 0.0
+
+
+@dataclass(frozen=True)
 class Searches:
     """A reply that searches the web: the pages found as (URL, title, passage), the answer, and an error code in place of pages.
 
@@ -106,7 +116,7 @@ class Searches:
     paused: bool = False
 
 
-Answer = Searches | Reply | Refuse | Cut | Fail | Idle | Raw | Dribble | Bytes | Gone
+Answer = Searches | Reply | Refuse | Cut | Fail | Idle | Raw | Dribble | Bytes | Endless | Gone
 
 
 @dataclass

@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from agentcli.context.cache_model import PrefixCache
 from agentcli.providers.scripted.model import Reply, say
@@ -28,7 +28,22 @@ from tests.loopback import (
     web_search,
 )
 from tests.loopback.listening import listening
-from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Searches, Wire
+from tests.loopback.plan import (
+    Answer,
+    Asked,
+    Bytes,
+    Cut,
+    Dribble,
+    Endless,
+    Fail,
+    Gone,
+    Idle,
+    Plan,
+    Raw,
+    Refuse,
+    Searches,
+    Wire,
+)
 from tests.loopback.refusal import Refused, body_of, error_of
 from tests.loopback.seals import Seals
 
@@ -251,6 +266,8 @@ class Loopback:
         if isinstance(answer, Gone):
             await _go(writer, answer)
             return None
+        if isinstance(answer, Endless):
+            await _repeat(writer, answer)
         return await self._stream(asked, answer, reader, writer)
 
     def _next(self, asked: Asked) -> Answer:
@@ -344,6 +361,18 @@ def _pace(inner: Any, number: int, size: int) -> float:
         return 0.0
     # An event is about ten times as long as the text in it.
     return (inner.delay if number == 0 else 0.0) + (size / 10 / inner.rate if inner.rate else 0.0)
+
+
+async def _repeat(writer: asyncio.StreamWriter, answer: Endless) -> NoReturn:
+    """Send a body without end: the connection that the client closes raises ConnectionError."""
+    writer.write(
+        b"HTTP/1.1 %d x\r\ncontent-type: %b\r\ntransfer-encoding: chunked\r\n\r\n"
+        % (answer.status, answer.kind.encode())
+    )
+    while True:
+        writer.write(b"%x\r\n%b\r\n" % (len(answer.piece), answer.piece))
+        await writer.drain()
+        await asyncio.sleep(answer.pause)
 
 
 async def _go(writer: asyncio.StreamWriter, answer: Gone) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.providers.http import event_data, uncommented
+from agentcli.providers.http_body import event_data, uncommented
 
 STREAM = b': comment\r\nevent: e\r\ndata: {"a": 1}\r\n\r\ndata: {"b":\ndata: 2}\n\n'
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.errors import BY_STATUS, bad_request_cause, error_name, refusal, retry_after
+from agentcli.providers.errors import BY_STATUS, bad_request_cause, error_name, refusal, retry_after, text_in
 
 _BY_TYPE: Mapping[str, Cause] = {
     "authentication_error": "auth",
@@ -26,7 +26,7 @@ _SPENT = ("contract_spend_limit_reached", "enforced_spend_limit_reached")
 def from_status(error: Any, key: str | None, vendor: str = "The provider") -> ModelError:
     """Make a ModelError from the SDK's APIStatusError."""
     status = int(error.status_code)
-    text = error.api_message if isinstance(error.api_message, str) else ""
+    text = text_in(error.api_message)
     cause = _cause(status, error.type or "", error.error_code or "", text)
     headers = error.response.headers
     return refusal(
@@ -46,7 +46,7 @@ def from_event(event: Mapping[str, Any], key: str | None, vendor: str = "The pro
     """Make a ModelError from an `error` event in the middle of a stream, whose status, 200, means nothing."""
     raw = event.get("error")
     body: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
-    kind, text = str(body.get("type") or ""), str(body.get("message") or "")
+    kind, text = str(body.get("type") or ""), text_in(body.get("message"))
     details = body.get("details")
     code = details.get("error_code") if isinstance(details, Mapping) else ""
     cause = _cause(500, kind, str(code or ""), text)

@@ -18,7 +18,8 @@ from agentcli.providers.anthropic.platform import on_platform, platform_errors, 
 from agentcli.providers.anthropic.reply import Reply
 from agentcli.providers.anthropic.request import Former, to_body, to_wire
 from agentcli.providers.errors import vendor_name
-from agentcli.providers.http import connection_error, event_data, http_client, quiet_sdk
+from agentcli.providers.http import connection_error, http_client, quiet_sdk
+from agentcli.providers.http_body import event_data
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.sdk_import import warmed

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.errors import BY_STATUS, bad_request_cause, error_name, refusal, seconds, vendor_name
+from agentcli.providers.errors import BY_STATUS, bad_request_cause, error_name, refusal, seconds, text_in, vendor_name
 from agentcli.providers.settings import ProviderSettings
 
 _BY_STATUS: Mapping[str, Cause] = {
@@ -35,7 +35,7 @@ def from_answer(
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
     error = _error(answer)
-    status, text = (value if isinstance(value, str) else "" for value in (error.get("status"), error.get("message")))
+    status, text = text_in(error.get("status")), text_in(error.get("message"))
     given = error.get("code")
     code = code or (given if isinstance(given, int) else 0)
     details = [*_details(answer)]

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.errors import BY_STATUS, bad_request_cause, error_name, refusal, retry_after, vendor_name
+from agentcli.providers.errors import (
+    BY_STATUS,
+    bad_request_cause,
+    error_name,
+    refusal,
+    retry_after,
+    text_in,
+    vendor_name,
+)
 from agentcli.providers.settings import ProviderSettings
 
 _BY_CODE: Mapping[str, Cause] = {
@@ -64,7 +72,7 @@ def from_status(error: Any, key: str | None, settings: ProviderSettings) -> Mode
         body = body["error"]
     kind, code, text = _fields(body if isinstance(body, Mapping) else {})
     if not text and isinstance(body, Mapping):
-        text = next((body[name] for name in ("error", "detail", "message") if isinstance(body.get(name), str)), "")
+        text = next((text for name in ("error", "detail", "message") if (text := text_in(body.get(name)))), "")
     return refusal(
         error_name(status, code or kind),
         text,
@@ -93,7 +101,7 @@ def from_event(raw: Any, key: str | None, vendor: str = "The provider") -> Model
 def _fields(error: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return type, code and message. Servers of this wire format put numbers, words or nothing there."""
     kind, code, text = (error.get(name) for name in ("type", "code", "message"))
-    return str(kind or ""), str(code or ""), text if isinstance(text, str) else ""
+    return str(kind or ""), str(code or ""), text_in(text)
 
 
 def _cause(status: int, kind: str, code: str, text: str) -> Cause:

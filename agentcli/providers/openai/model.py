@@ -13,7 +13,8 @@ from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
 from agentcli.core.streams import closing
 from agentcli.providers.errors import vendor_name
-from agentcli.providers.http import connection_error, event_data, http_client, quiet_sdk
+from agentcli.providers.http import connection_error, http_client, quiet_sdk
+from agentcli.providers.http_body import event_data
 from agentcli.providers.openai import chat_reply, chat_request, responses_reply, responses_request
 from agentcli.providers.openai.errors import from_event, from_status
 from agentcli.providers.openai.models import KIND

@@ -1,0 +1,221 @@
+"""Bodies of answers, bounded in bytes and time whatever a server sends, and the server-sent events in them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from agentcli.core.errors import ModelError
+from agentcli.core.streams import closing
+
+LONGEST_EVENT = 64_000_000
+"""Maximum bytes of one event, and of an answer that is not a stream; a longer one is no part of a model's reply."""
+LONGEST_REPLY = 1_000_000_000
+"""Maximum bytes of all events of a reply."""
+REFUSAL = 1_000_000
+"""Bytes of a refusal that are read; the rest is not waited for. Servers that echo the request send hundreds of kilobytes."""
+REFUSAL_SECONDS = 20.0
+"""Seconds that reading a refusal may take."""
+SLOWEST = 200
+"""Bytes per second below which an event that does not end counts as not sent: a large one over a slow line is faster."""
+ALIVE = 6
+"""Idle timeouts for which comments alone keep a reply alive: proxies send them while a model thinks."""
+
+
+def bounded(response: Any, idle: float) -> None:
+    """Replace the stream of a response by a bounded one: a refusal ends early, an event must come within `idle` seconds of the one before."""
+    headers = response.headers
+    packed = headers.get("content-encoding", "identity") != "identity"
+    if not response.is_success:
+        response.stream = _streams()[0](response.stream, REFUSAL // 16 if packed else REFUSAL)
+        return
+    events = "event-stream" in headers.get("content-type", "").lower()
+    pace = Pace(response.request.url.host, idle, events and not packed, LONGEST_REPLY if events else LONGEST_EVENT)
+    response.stream = _streams()[1](response.stream, pace)
+
+
+class Pace:
+    """Judge of a body as it arrives. The idle limit counts whole events, or bytes that come fast enough to be one; of other bodies the bytes."""
+
+    def __init__(
+        self, host: str, idle: float, events: bool, most: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._host, self.idle, self._events, self._most, self._clock = host, idle, events, most, clock
+        self._size = self._since = 0
+        self._event = self._sign = clock()
+        self._first = b""
+        """The first byte of the line that has not ended; empty at the beginning of a line."""
+
+    def take(self, piece: bytes) -> None:
+        """Judge one more piece. Raises ModelError if the body is too large, or too slow."""
+        now = self._clock()
+        self._size += len(piece)
+        self._since += len(piece)
+        if self._size > self._most:
+            raise ModelError(
+                f"{self._host} sent more than {self._most // 1_000_000:,} MB, which is not a model's reply.",
+                "bad_reply",
+            )
+        if self._events:
+            self._see(piece, now)
+        if now - self._sign > self.idle and self._since < SLOWEST * (now - self._sign):
+            raise self.dropped("nothing whole")
+        if now - self._event > ALIVE * self.idle and self._sign > self._event:
+            raise self.dropped("only signs of life", ALIVE)
+
+    def dropped(self, sent: str, times: int = 1) -> ModelError:
+        """Return the error for a reply that does not continue."""
+        brief = f"{self._host} sent {sent} for {times * self.idle:g} s"
+        return ModelError(f"{brief}, so the reply counts as dropped.", "network", brief=brief, begun=True)
+
+    def _see(self, piece: bytes, now: float) -> None:
+        """Note the ends of lines: any is a sign of life, that of a line other than a comment an event."""
+        if b"\n" not in piece:
+            self._first = self._first or piece[:1]
+            return
+        whole, _, rest = piece.rpartition(b"\n")
+        if b"\ndata:" in whole or any(
+            line and line[:1] not in (b":", b"\r") for line in (self._first + whole).split(b"\n")
+        ):
+            self._event = self._sign = now
+            self._since = len(rest)
+        elif whole.strip(b"\r\n") or self._first.strip(b"\r"):
+            self._sign = now
+            self._since = len(rest)
+        self._first = rest[:1]
+
+
+@cache
+def _streams() -> tuple[Any, Any]:
+    """Make the classes once: httpx2 is imported with the first client only."""
+    import httpx2
+
+    class Refusal(httpx2.AsyncByteStream):
+        """The beginning of a refusal."""
+
+        def __init__(self, stream: Any, most: int) -> None:
+            self._stream, self._left = stream, most
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            ends = time.monotonic() + REFUSAL_SECONDS
+            async with closing(aiter(self._stream)) as pieces:
+                with suppress(TimeoutError):
+                    while self._left > 0 and (piece := await _next(pieces, max(0.0, ends - time.monotonic()))):
+                        yield piece[: self._left]
+                        self._left -= len(piece)
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    class Bounded(httpx2.AsyncByteStream):
+        """A body that is judged as it arrives."""
+
+        def __init__(self, stream: Any, pace: Pace) -> None:
+            self._stream, self._pace = stream, pace
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            pace = self._pace
+            async with closing(aiter(self._stream)) as pieces:
+                try:
+                    # The client's own limit is for each read: a server may drip what belongs to no piece.
+                    while piece := await _next(pieces, 2 * pace.idle):
+                        pace.take(piece)
+                        yield piece
+                except TimeoutError:
+                    raise pace.dropped("nothing whole") from None
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    return Refusal, Bounded
+
+
+async def _next(pieces: AsyncIterator[bytes], seconds: float) -> bytes:
+    """Return the next piece, nothing at the end. Raises TimeoutError."""
+    import asyncio  # with an SDK only
+
+    async with asyncio.timeout(seconds):
+        async for piece in pieces:
+            if piece:
+                return piece
+        return b""
+
+
+def uncommented(stream: Any) -> Any:
+    """Remove the comment lines from a stream of server-sent events. A line is passed on once it is whole."""
+    return _uncommented_streams()(stream)
+
+
+@cache
+def _uncommented_streams() -> Callable[[Any], Any]:
+    """Make the class once: one for each stream would keep that stream, with the request, until garbage is collected."""
+    import httpx2
+
+    class Uncommented(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            rest = bytearray()
+            async with closing(self._stream) as pieces:
+                async for piece in pieces:
+                    seen = len(rest)
+                    rest += piece
+                    if len(rest) > LONGEST_EVENT:
+                        raise _endless()
+                    if rest.find(b"\n", seen) < 0:
+                        continue
+                    *lines, last = bytes(rest).split(b"\n")
+                    rest = bytearray(last)
+                    yield b"".join(line + b"\n" for line in lines if not line.startswith(b":"))
+            yield bytes(rest)
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    return Uncommented
+
+
+LONGEST_EVENT = 64_000_000
+"""Maximum bytes of one event; a longer one is no event of a model's reply."""
+
+
+async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Yield the data of each event once its last line is whole.
+
+    Raises ModelError for endless events, UnicodeDecodeError for text that is not UTF-8.
+    """
+    pending = bytearray()
+    data: list[bytes] = []
+    held = total = 0
+    async with closing(body) as pieces:
+        async for piece in pieces:
+            seen = len(pending)
+            pending += piece
+            total += len(piece)
+            if held + len(pending) > LONGEST_EVENT or total > LONGEST_REPLY:
+                raise _endless()
+            if pending.find(b"\n", seen) < 0:
+                continue
+            *lines, rest = bytes(pending).split(b"\n")
+            pending = bytearray(rest)
+            for line in lines:
+                line = line.removesuffix(b"\r")
+                if line.startswith(b"data:"):
+                    data.append(line.removeprefix(b"data:").removeprefix(b" "))
+                    held += len(line)
+                elif not line and data:
+                    yield b"\n".join(data).decode()
+                    data, held = [], 0
+    if data:
+        yield b"\n".join(data).decode()
+
+
+def _endless() -> ModelError:
+    return ModelError(
+        f"The provider sent an event of more than {LONGEST_EVENT // 1_000_000} MB, which is not a part of a model's reply.",
+        "bad_reply",
+    )
