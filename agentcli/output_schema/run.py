@@ -13,7 +13,7 @@ from agentcli.core.errors import SchemaMismatch, UsageError
 from agentcli.core.event import Event, Noticed, Recorded, TurnEnded
 from agentcli.core.message import Message, reminder
 from agentcli.core.streams import closing
-from agentcli.output_schema.schema import AnswerSchema, read_schema
+from agentcli.output_schema.schema import AnswerSchema, TooSlow, read_schema
 
 RULE = (
     "A program reads your answer. Your last reply, with which you end the turn, must be one JSON value that matches this JSON Schema, without any "
@@ -45,14 +45,18 @@ async def held_to(
         pending.remove(rule)
     if outcome.ended.ending == "done" and not outcome.answered:
         raise UsageError("--output-schema applies to the model's answers; agentcli itself answers this prompt.")
-    faults = schema.checked(outcome.ended.text)[1] if outcome.ended.ending == "done" else ()
+    outcome.ended, faults = await _judged(outcome.ended, schema)
     if faults:
         yield Noticed(f"The answer does not match the output schema and is asked for once more. {faults[0]}")
         prompt = Prompt("", (reminder(AGAIN.format(faults=_listed(faults))),), typed=False)
         async with closing(_before_the_end(session.turn(prompt, interrupt, continues=True), outcome)) as events:
             async for event in events:
                 yield event
-    yield _concluded(outcome.ended, schema)
+        outcome.ended, faults = await _judged(outcome.ended, schema)
+    if faults:
+        error = SchemaMismatch(f"The answer does not match the output schema, even if asked again:\n{_listed(faults)}")
+        outcome.ended = TurnEnded("failed", outcome.ended.text, error, outcome.ended.steps)
+    yield outcome.ended
 
 
 @dataclass(slots=True)
@@ -78,15 +82,15 @@ async def _before_the_end(turn: AsyncIterator[Event], outcome: _Outcome) -> Asyn
             yield event
 
 
-def _concluded(ended: TurnEnded, schema: AnswerSchema) -> TurnEnded:
-    """Return the end of a turn with the JSON alone, or with the error."""
+async def _judged(ended: TurnEnded, schema: AnswerSchema) -> tuple[TurnEnded, Sequence[str]]:
+    """Return the end of a turn with the JSON alone, and the faults of its answer; with the error if it could not be checked."""
     if ended.ending != "done":
-        return ended
-    text, faults = schema.checked(ended.text)
-    if not faults:
-        return TurnEnded("done", text, steps=ended.steps)
-    error = SchemaMismatch(f"The answer does not match the output schema, even if asked again:\n{_listed(faults)}")
-    return TurnEnded("failed", ended.text, error, ended.steps)
+        return ended, ()
+    try:
+        text, faults = await asyncio.to_thread(schema.checked, ended.text)
+    except TooSlow as error:
+        return TurnEnded("failed", ended.text, SchemaMismatch(str(error)), ended.steps), ()
+    return (ended, faults) if faults else (TurnEnded("done", text, steps=ended.steps), ())
 
 
 def _listed(faults: Sequence[str]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.truncate import truncate_middle
 from agentcli.system.regular_file import Missing, Unusable, read_regular
+from agentcli.tools.lib.bounded_regex import is_plain
 
 MAX_BYTES = 200_000
 """Bytes of a schema at most: it goes with the prompt."""
@@ -19,14 +22,20 @@ FAULTS = 10
 """Faults of an answer that are named at most."""
 FAULT = 300
 """Characters of one of them."""
+SECONDS = 10.0
+"""Seconds that the patterns of a schema may take with one answer."""
 _FENCED = re.compile(r"```[\w-]*\n(.*)\n```", re.DOTALL)
+
+
+class TooSlow(Exception):
+    """An answer could not be compared with a schema in time; the text says so for people."""
 
 
 class AnswerSchema:
     """A checked schema; `text` is its JSON as the model reads it."""
 
-    def __init__(self, schema: Any) -> None:
-        """Check the schema. Raises InputError if it is not valid."""
+    def __init__(self, schema: Any, seconds: float = SECONDS) -> None:
+        """Check the schema; `seconds` limit how long its patterns may take. Raises InputError if it is not valid."""
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import Draft202012Validator, validator_for
         from referencing import Registry
@@ -44,10 +53,15 @@ class AnswerSchema:
             self.text = json.dumps(schema, ensure_ascii=False)
         except (SchemaError, RecursionError) as error:
             raise InputError(f"The output schema is not valid: {_brief(getattr(error, 'message', error))}") from error
-        self._validator = validator(schema, registry=Registry())
+        self._validator, self._schema = validator(schema, registry=Registry()), schema
+        self._seconds = seconds
+        self._may_hang = not all(map(is_plain, _patterns(schema)))
 
     def checked(self, answer: str) -> tuple[str, Sequence[str]]:
-        """Return the JSON of an answer, without a fence around all of it, and its faults; none if it matches."""
+        """Return the JSON of an answer, without a fence around all of it, and its faults; none if it matches.
+
+        Raises TooSlow if the patterns of the schema take too long with it.
+        """
         text = answer.strip()
         fenced = _FENCED.fullmatch(text)
         text = fenced[1].strip() if fenced else text
@@ -55,9 +69,28 @@ class AnswerSchema:
             value = json.loads(text, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
             return text, [f"It is not JSON: {_brief(error)}"]
-        return text, self._faults(value)
+        return text, self._faults_apart(value) if self._may_hang else self.faults(value)
 
-    def _faults(self, value: Any) -> Sequence[str]:
+    def _faults_apart(self, value: Any) -> Sequence[str]:
+        """Return the faults as a process finds them that can be ended: nothing else ends a search for `^(a+)+$`."""
+        request = json.dumps({"schema": self._schema, "value": value})
+        argv = [sys.executable, "-I", "-m", "agentcli.output_schema.apart"]
+        try:
+            done = subprocess.run(
+                argv, input=request, capture_output=True, text=True, timeout=self._seconds, check=True
+            )
+        except subprocess.TimeoutExpired:
+            raise TooSlow(
+                f"The answer can't be checked: the patterns of the output schema take longer than {self._seconds:g} s with it. Make them simpler: no repetition "
+                "inside another one."
+            ) from None
+        except subprocess.CalledProcessError as error:
+            raise TooSlow(f"The answer can't be checked: {_brief(error.stderr[-FAULT:])}") from None
+        found: Sequence[str] = json.loads(done.stdout)
+        return found
+
+    def faults(self, value: Any) -> Sequence[str]:
+        """Return the faults of a value, however long it takes."""
         from referencing.exceptions import Unresolvable
 
         faults = []
@@ -87,6 +120,22 @@ def read_schema(given: str) -> AnswerSchema:
         return AnswerSchema(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise InputError(f"The output schema is not JSON: {_brief(error)}") from error
+
+
+def _patterns(schema: Any) -> Iterator[str]:
+    waiting = [schema]
+    while waiting:
+        match waiting.pop():
+            case dict() as one:
+                waiting += one.values()
+                if isinstance(pattern := one.get("pattern"), str):
+                    yield pattern
+                if isinstance(named := one.get("patternProperties"), dict):
+                    yield from named
+            case list() as several:
+                waiting += several
+            case _:
+                pass
 
 
 def _references(schema: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.errors import InputError
-from agentcli.output_schema.schema import FAULTS, AnswerSchema, read_schema
+from agentcli.output_schema.schema import FAULTS, AnswerSchema, TooSlow, read_schema
 
 NAMES = {
     "type": "object",
@@ -86,3 +86,20 @@ def test_a_file_that_is_no_schema_is_named(content: bytes | None, tmp_path: Path
         file.write_bytes(content)
     with pytest.raises(InputError, match="schema"):
         read_schema(str(file))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"pattern": "^(a+)+$"}, {"patternProperties": {"^(a+)+$": {}}}, {"items": {"anyOf": [{"pattern": "(a|a)*b"}]}}],
+)
+def test_a_pattern_that_would_take_for_ever_is_ended_and_named(schema: dict[str, Any]) -> None:
+    word = "a" * 60 + "!"
+    answer = json.dumps({word: 1} if "patternProperties" in schema else [word] if "items" in schema else word)
+    with pytest.raises(TooSlow, match=r"take longer than 1\.5 s with it\. Make them simpler"):
+        AnswerSchema(schema, seconds=1.5).checked(answer)
+
+
+def test_patterns_with_repetitions_are_checked_as_any_other() -> None:
+    schema = AnswerSchema({"type": "array", "items": {"pattern": "^([a-z]+-)*[0-9]{4}$"}})
+    assert schema.checked('["a-b-2026"]') == ('["a-b-2026"]', [])
+    assert schema.checked('["a-b"]')[1] == ["$[0]: 'a-b' does not match '^([a-z]+-)*[0-9]{4}$'"]

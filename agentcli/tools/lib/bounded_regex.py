@@ -22,6 +22,11 @@ _STARTING = 10.0
 """Seconds that the process may need in addition to the search."""
 
 
+def is_plain(pattern: str) -> bool:
+    """Return True if searching for the pattern takes no longer than reading the text does."""
+    return _PLAIN.fullmatch(pattern) is not None
+
+
 class BoundedRegex:
     """A regular expression whose search, line by line, takes `seconds` at most.
 
@@ -31,7 +36,7 @@ class BoundedRegex:
 
     def __init__(self, regex: re.Pattern[str], seconds: float) -> None:
         self._regex, self._seconds = regex, seconds
-        self.is_plain = _PLAIN.fullmatch(regex.pattern) is not None
+        self.is_plain = is_plain(regex.pattern)
         """True if the search needs no process, so that batches of texts gain nothing."""
 
     async def lines(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
