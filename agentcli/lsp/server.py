@@ -62,12 +62,16 @@ _CAPABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Maximum seconds for a server's start, for one answer, for the diagnostics of a change, and for which an edit waits for these."""
+    """Maximum seconds for a server's start, for one answer, for the diagnostics of a change, and for which an edit waits for these.
+
+    `question` limits a question with all that precedes its answer: other work with the server, and its start.
+    """
 
     start: float = 30.0
     answer: float = 30.0
     diagnostics: float = 30.0
     edit: float = 1.0
+    question: float = 45.0
 
 
 @dataclass(slots=True)

@@ -154,28 +154,39 @@ class SessionServers:
         server, text = self._needed(path), _text(path)
         if text is None:
             raise ToolError(f"{file_path} is not a text file.")
-        async with server.lock:
-            await server.show(path, text)
         asked: dict[str, Any] = {"textDocument": {"uri": path.as_uri()}}
         if operation != "symbols":
             asked["position"] = _position(text, line, symbol)
-        connection = await server.connected()
+        if operation == "rename":
+            asked["newName"] = new_name
+        elif operation in ("references", "definition"):
+            asked["context"] = {"includeDeclaration": True}
+        try:
+            async with asyncio.timeout(self._patience.question):
+                found = await self._answer(server, path, text, operation, asked)
+        except TimeoutError:
+            raise ToolError(
+                f"The language server {server.defined.name} did not answer within {self._patience.question:g} s. It may still read the project: ask again "
+                "later, or search with grep."
+            ) from None
         match operation:
             case "symbols":
-                found = await connection.request("textDocument/documentSymbol", asked, self._patience.answer)
                 return _output([*_symbols(found or [], "")], "no symbols")
             case "hover":
-                found = await connection.request("textDocument/hover", asked, self._patience.answer)
                 return _output([_hover(found)], "nothing known")
             case "rename":
-                found = await connection.request(
-                    "textDocument/rename", {**asked, "newName": new_name}, self._patience.answer
-                )
                 return await self._rename(call_id, found)
             case "references" | "definition":
-                asked["context"] = {"includeDeclaration": True}
-                found = await connection.request(f"textDocument/{operation}", asked, self._patience.answer)
                 return _output([*self._places(found)], f"no {operation}")
+
+    async def _answer(
+        self, server: Server, path: Path, text: str, operation: Operation, asked: Mapping[str, Any]
+    ) -> Any:
+        async with server.lock:
+            await server.show(path, text)
+        connection = await server.connected()
+        method = "documentSymbol" if operation == "symbols" else operation
+        return await connection.request(f"textDocument/{method}", asked, self._patience.answer)
 
     def _places(self, found: Any) -> Iterator[str]:
         """Yield the places of an answer with their lines; the ones in files that deny rules keep from being read without."""

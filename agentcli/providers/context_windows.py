@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli import __version__
+from agentcli.system.deadline import within
 
 SMALLEST, LARGEST = 1_000, 100_000_000
 """Tokens between which a number counts as a window."""
@@ -110,8 +111,13 @@ def _asked(url: str, key: str | None, seconds: float, body: Mapping[str, Any] | 
     data = json.dumps(body).encode() if body is not None else None
     try:
         request = urllib.request.Request(url, data, headers)
-        with urllib.request.build_opener(NoRedirect).open(request, timeout=seconds) as reply:
-            answer = json.loads(reply.read(_BODY))
-    except (OSError, ValueError):
+        answer = json.loads(within(seconds, lambda: _body(urllib.request.build_opener(NoRedirect), request, seconds)))
+    except (OSError, ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}
+
+
+def _body(opener: Any, request: Any, seconds: float) -> bytes:
+    with opener.open(request, timeout=seconds) as reply:
+        body: bytes = reply.read(_BODY)
+    return body

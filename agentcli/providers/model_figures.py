@@ -17,6 +17,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange
 from agentcli.core.text.ranges import PRICE
 from agentcli.providers.context_windows import LARGEST as WIDEST
+from agentcli.system.deadline import within
 from agentcli.system.paths import replace_file
 
 FILE = "models.json"
@@ -46,15 +47,11 @@ class Figures:
         return {name: _with_changes(values, changes.get(name, ()), self.day) for name, values in self.models.items()}
 
 
-def read(source: str) -> bytes:
-    """Read the list at an address, or in a file. Raises InputError if it cannot be read."""
+def read(source: str, seconds: float = SECONDS) -> bytes:
+    """Read the list in a file, or at an address within so many seconds. Raises InputError if it cannot be read."""
     try:
         if source.startswith(("https://", "http://")):
-            import urllib.request
-
-            request = urllib.request.Request(source, headers={"User-Agent": f"agentcli/{__version__}"})
-            with urllib.request.urlopen(request, timeout=SECONDS) as reply:
-                found: bytes = reply.read(LARGEST + 1)
+            found = within(seconds, lambda: _fetched(source, seconds))
         else:
             with Path(source).expanduser().open("rb") as file:
                 found = file.read(LARGEST + 1)
@@ -64,6 +61,15 @@ def read(source: str) -> bytes:
         raise InputError(f"Can't read {source}: {why}.") from None
     if len(found) > LARGEST:
         raise InputError(f"{source} is larger than {LARGEST:,} bytes, so it is not a list of models.")
+    return found
+
+
+def _fetched(url: str, seconds: float) -> bytes:
+    import urllib.request
+
+    request = urllib.request.Request(url, headers={"User-Agent": f"agentcli/{__version__}"})
+    with urllib.request.urlopen(request, timeout=seconds) as reply:
+        found: bytes = reply.read(LARGEST + 1)
     return found
 
 

@@ -7,10 +7,12 @@ import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from agentcli import __version__
+from agentcli.system.deadline import within
 
 
 def connects(url: str, seconds: float) -> str:
@@ -31,7 +33,7 @@ def answers(url: str, path: str, seconds: float) -> tuple[bool, str]:
     asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
     try:
         request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}"})
-        with urllib.request.urlopen(request, timeout=seconds) as reply:
+        with within(seconds, lambda: urllib.request.urlopen(request, timeout=seconds)) as reply:
             return True, f"answers ({reply.status})"
     except urllib.error.HTTPError as error:
         with error:
@@ -45,12 +47,15 @@ def accepts(url: str, path: str, headers: Mapping[str, str], seconds: float) -> 
     asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
     try:
         request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}", **headers})
-        with urllib.request.build_opener(NoRedirect).open(request, timeout=seconds) as reply:
+        opener = urllib.request.build_opener(NoRedirect)
+        with within(seconds, lambda: opener.open(request, timeout=seconds)) as reply:
             return True, f"{reply.status}"
     except urllib.error.HTTPError as error:
         with error:
             # Google answers 400 to an unknown key.
-            refused = error.code in (401, 403) or (error.code == 400 and b"API_KEY_INVALID" in error.read(_BODY))
+            refused = error.code in (401, 403) or (
+                error.code == 400 and b"API_KEY_INVALID" in within(seconds, partial(error.read, _BODY))
+            )
             return (False if refused else None), f"{error.code}"
     except (OSError, ValueError) as error:
         return None, _reason(error)

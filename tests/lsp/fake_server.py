@@ -16,6 +16,11 @@ LOADED: list[int] = []
 
 def send(message: dict[str, Any]) -> None:
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    if HOW == "drips":
+        for byte in b"Content-Length: %d\r\n\r\n" % len(body) + body:
+            sys.stdout.buffer.write(bytes([byte]))
+            sys.stdout.buffer.flush()
+            time.sleep(0.2)
     sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
     sys.stdout.buffer.flush()
 

@@ -16,6 +16,7 @@ import pytest
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.config import load
+from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.tool import ToolOutput
@@ -285,6 +286,28 @@ def test_a_server_that_misbehaves_is_named_once_and_the_edits_stand(tmp_path: Pa
     assert all("\n\n" not in result.output for result in results(session))
     assert (tmp_path / "a.txt").read_text() == "4"
     session.close()
+
+
+def test_a_question_to_a_server_that_drips_ends_in_time_whatever_waits_before_it(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("total = 1\n")
+    session = opened(tmp_path, "drips", patience=Patience(start=30, question=0.5))
+    servers: Any = session.core.ctx.service(LanguageServers)
+    began = time.monotonic()
+    with pytest.raises(ToolError, match=r"The language server fake did not answer within 0\.5 s\."):
+        asked_after_reading(servers, tmp_path)
+    assert time.monotonic() - began < 10
+    session.close()
+
+
+def asked_after_reading(servers: Any, folder: Path) -> ToolOutput:
+    async def run() -> ToolOutput:
+        servers.shown(folder / "b.txt")  # it has the server's lock until the server has started
+        await asyncio.sleep(0)
+        output: ToolOutput = await servers.ask("c1", "hover", str(folder / "a.txt"), 1, "total", "")
+        return output
+
+    return RUNNERS[0].run(run())
 
 
 def test_a_server_that_is_not_there_is_named_once(tmp_path: Path) -> None:

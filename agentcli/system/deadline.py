@@ -1,0 +1,31 @@
+"""A limit of time on work that limits each of its waits only, such as urllib's: a server that drips stays within those for ever."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """Return what `work` returns, or raise what it raises. Raises TimeoutError after so many seconds: its thread then ends with the process."""
+    outcome: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not outcome:
+        raise TimeoutError(errno.ETIMEDOUT, f"it took longer than {seconds:g} s")
+    return outcome[0]
