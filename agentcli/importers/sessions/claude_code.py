@@ -77,17 +77,32 @@ def read(lines: Iterable[str]) -> Imported:
 
 def _current(main: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
     """Return the entries of the prompts that the newest entry descends from; answers to parallel calls branch off that line."""
-    up = {str(entry["uuid"]): entry for _, entry in main}
+    up = _parents([entry for _, entry in main])
     line: set[str] = set()
     at = str(main[-1][1]["uuid"]) if main else ""
     while at in up and at not in line:
         line.add(at)
-        at = _parent(up[at])
+        at = up[at]
     prompt: dict[str, str] = {}
     for _, entry in main:
         own = str(entry["uuid"])
-        prompt[own] = own if _is_prompt(entry) else prompt.get(_parent(entry), "")
+        prompt[own] = own if _is_prompt(entry) else prompt.get(up[own], "")
     return [pair for pair in main if (asked := prompt[str(pair[1]["uuid"])]) in line or not asked]
+
+
+def _parents(main: Sequence[Json]) -> dict[str, str]:
+    """Return the entry above each one; where the file lacks it, as after a compaction, the last one before.
+
+    The first entry of a file, and the first of another beginning within it, have none.
+    """
+    known = {str(entry["uuid"]) for entry in main}
+    up: dict[str, str] = {}
+    before = ""
+    for entry in main:
+        named, compacted = _parent(entry), entry.get("subtype") == "compact_boundary" or entry.get("isCompactSummary")
+        up[str(entry["uuid"])] = named if named in known else before if named or compacted else ""
+        before = str(entry["uuid"])
+    return up
 
 
 def _parent(entry: Json) -> str:

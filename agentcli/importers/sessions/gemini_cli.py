@@ -14,7 +14,7 @@ from agentcli.core.aliases import GEMINI_CLI
 from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Status, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
-from agentcli.importers.sessions.gemini_log import CONTEXTS, Entry, Log, folders, message_text, parts
+from agentcli.importers.sessions.gemini_log import CONTEXTS, Entry, Log, call_name, folders, message_text, parts
 from agentcli.importers.sessions.jsonl import Json, objects, reading, seconds, utc
 from agentcli.importers.sessions.normalise import settle
 from agentcli.importers.sessions.tools import ours
@@ -119,7 +119,7 @@ def _asked(raw: Json, time: str) -> Iterable[Content]:
     """Yield results with their images, or a prompt or the program's text in its place."""
     content = list(parts(raw["content"]))
     answers = _answers(content)
-    for call_id, answer in answers.items():
+    for call_id, answer in answers:
         yield _bare_result(call_id, answer, time)
     texts = [part for part in content if part.get("text")] if answers else content
     prompt = tuple(_prompt(texts))
@@ -164,8 +164,9 @@ def _calls(raw: Json, content: Iterable[Json]) -> Iterable[Json]:
     for told in ([part["functionCall"] for part in content if "functionCall" in part], raw.get("toolCalls") or ()):
         seen: Counter[str] = Counter()
         for call in told:
-            calls[str(call["id"]), seen[str(call["id"])]] = call
-            seen[str(call["id"])] += 1
+            name = call_name(call)
+            calls[name, seen[name]] = call
+            seen[name] += 1
     return calls.values()
 
 
@@ -184,12 +185,13 @@ def _usage(raw: Json | None) -> Usage | None:
 
 def _call(raw: Json) -> ToolCall:
     name, arguments = ours(GEMINI_CLI, raw["name"], raw.get("args") or {})
-    return ToolCall(raw["id"], name, arguments)
+    return ToolCall(call_name(raw), name, arguments)
 
 
 def _result(call: Json, time: str) -> ToolResult:
     answers = _answers(list(parts(call.get("result"))))
-    answer = answers.get(call["id"]) or [part for those in answers.values() for part in those]
+    own = [answer for name, answer in answers if name == call_name(call)]
+    answer = [part for those in own or [answer for _, answer in answers] for part in those]
     display = call.get("resultDisplay")
     metadata = _metadata(display if isinstance(display, dict) else {})
     moment = seconds(call.get("timestamp") or time)
@@ -200,7 +202,7 @@ def _result(call: Json, time: str) -> ToolResult:
         failed, ending = _ended(output, display)
         metadata |= ending
         status = "error" if failed else status
-    return ToolResult(call["id"], name, status, output, ended=moment, metadata=metadata, images=_images(answer))
+    return ToolResult(call_name(call), name, status, output, ended=moment, metadata=metadata, images=_images(answer))
 
 
 def _bare_result(call_id: str, answer: Sequence[Json], time: str) -> ToolResult:
@@ -212,16 +214,14 @@ def _bare_result(call_id: str, answer: Sequence[Json], time: str) -> ToolResult:
     return ToolResult(call_id, name, status, output, ended=seconds(time), metadata=metadata, images=_images(answer))
 
 
-def _answers(content: Sequence[Json]) -> dict[str, list[Json]]:
-    """Return the parts of results by call: each function response, and the images after it."""
-    answers: dict[str, list[Json]] = {}
-    current: list[Json] | None = None
+def _answers(content: Sequence[Json]) -> list[tuple[str, list[Json]]]:
+    """Return each result, after the name of its call: a function response, and the images after it."""
+    answers: list[tuple[str, list[Json]]] = []
     for part in content:
         if "functionResponse" in part:
-            current = answers.setdefault(str(part["functionResponse"].get("id") or ""), [])
-            current.append(part)
-        elif current is not None and "inlineData" in part:
-            current.append(part)
+            answers.append((call_name(part["functionResponse"]), [part]))
+        elif answers and "inlineData" in part:
+            answers[-1][1].append(part)
     return answers
 
 

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from json import dumps
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
@@ -215,11 +216,19 @@ def units(raw: Json) -> frozenset[tuple[str, str]]:
     if any("functionResponse" in part for part in content):
         return frozenset()
     asked = [part["functionCall"] for part in content if "functionCall" in part]
-    calls = {str(call.get("id")) for call in (*asked, *(raw.get("toolCalls") or ()))}
+    calls = {
+        call_name(call) + ("" if call.get("id") else dumps(call.get("args")))
+        for call in (*asked, *(raw.get("toolCalls") or ()))
+    }
     if calls:
         return frozenset(("call", call) for call in calls)
     texts = (_UNSEEN.sub("", str(part["text"])).strip() for part in content if part.get("text"))
     return frozenset((kind, text) for text in texts if text)
+
+
+def call_name(raw: Json) -> str:
+    """Return the id of a call or of its answer; without one, as the API leaves it out, the name of its tool: the order tells them apart."""
+    return str(raw.get("id") or raw["name"])
 
 
 def _is_summary(raw: Json, after: Json) -> bool:

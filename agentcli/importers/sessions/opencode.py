@@ -35,6 +35,17 @@ _UNTITLED = re.compile(r"(?:New|Child) session - \d{4}-")
 
 _KEPT = re.compile(r"tool_\w+")
 """The name of a file with a whole output."""
+_NOTICE = 1_000
+"""Characters at each end of an output that a notice of opencode may take."""
+_CUT = re.compile(
+    r"^\.\.\.\d+ \w+ truncated\.\.\.$"  # the rest was written to a file
+    r"|^\([^()\n]*\btruncated\b[^()\n]*\)\s*\Z"  # a search that found too much
+    r"|^<\w+_metadata>[^<]*\btruncated\b",  # a command, before there were files
+    re.MULTILINE,
+)
+_SAVED = re.compile(
+    r"^The tool call succeeded but the output was truncated\. Full output saved to: (\S+)$", re.MULTILINE
+)
 LARGEST = 50_000_000
 """Bytes of a whole output that is taken over."""
 
@@ -139,7 +150,9 @@ class _Reader:
 
     def _whole_output(self, part: Json) -> str:
         """Take over the whole of an output that was cut, which opencode keeps in a file for a week; return its new place."""
-        path = Path(str((part["state"].get("metadata") or {}).get("outputPath") or ""))
+        saved = _SAVED.search(_ends(part["state"].get("output")))
+        named = (part["state"].get("metadata") or {}).get("outputPath") or (saved and saved[1])
+        path = Path(str(named or ""))
         # The imported file may name any other: read only opencode's own files.
         if path.parent != whole_outputs() or not _KEPT.fullmatch(path.name):
             return ""
@@ -209,7 +222,7 @@ def _result(call: ToolCall, part: Json, whole: str) -> Iterable[Item]:
         call.name,
         _status(state, metadata),
         state["output"] if state["status"] == "completed" else state["error"],
-        truncated=bool(metadata.get("truncated")),
+        truncated=bool(metadata.get("truncated") or _CUT.search(_ends(state.get("output")))),
         output_file=whole,
         title=state.get("title") or "",
         started=(time.get("start") or 0) / 1000,
@@ -218,6 +231,12 @@ def _result(call: ToolCall, part: Json, whole: str) -> Iterable[Item]:
         images=tuple(images),
     )
     yield Item(utc(time.get("end")), result)
+
+
+def _ends(output: Any) -> str:
+    """Return the first and the last characters of an output, where opencode says that it was cut."""
+    text = str(output or "")
+    return text if len(text) <= 2 * _NOTICE else f"{text[:_NOTICE]}\n{text[-_NOTICE:]}"
 
 
 def _status(state: Json, metadata: Json) -> Status:

@@ -284,6 +284,22 @@ def test_calls_that_were_repeated_under_the_same_id_each_have_their_own_result(t
     ]
 
 
+@pytest.mark.parametrize("name", [{"id": "x"}, {}])
+def test_identical_calls_of_one_reply_each_have_their_own_result(name: dict[str, str], tmp_path: Path):
+    call = {"functionCall": {**name, "name": "run_shell_command", "args": {"command": "seq 1 900"}}}
+    answers = [
+        {"functionResponse": {**name, "name": "run_shell_command", "response": {"output": f"Output: {output}"}}}
+        for output in ("one", "two")
+    ]
+    lines = [user("u", "Go"), {"id": "g", "type": "gemini", "content": [call, call]}, user("r", "")]
+    session = session_of(tmp_path, {"$set": {"messages": [*lines[:2], {**lines[2], "content": answers}]}})
+    asked = [call.call_id for message in of(session, Message) for call in message.calls]
+    assert [(result.call_id, result.output) for result in of(session, ToolResult)] == [
+        *zip(asked, ["Output: one", "Output: two"], strict=True)
+    ]
+    assert len(set(asked)) == 2
+
+
 def test_a_message_of_the_wrong_shape_is_left_out_and_named(tmp_path: Path):
     session = session_of(tmp_path, user("a", "Hello"), {"id": "b", "type": "gemini", "content": 7}, user("c", "There"))
     assert prompts(session) == ["Hello", "There"]

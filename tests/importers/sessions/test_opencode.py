@@ -322,3 +322,27 @@ def test_another_database_is_refused(tmp_path: Path):
     other.write_bytes(b"SQLite format 3\0" + b"x" * 5000)
     with pytest.raises(InputError, match="can't read the database"):
         read(other)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "\n\n...1041 bytes truncated...\n\nThe tool call succeeded but the output was truncated. Full output saved to: /x/tool_1\nUse Grep.",
+        "\n\n(Results are truncated: showing first 100 results. Consider a narrower pattern.)",
+        "\n\n<bash_metadata>\nbash tool truncated output as it exceeded 30000 char limit\n</bash_metadata>",
+    ],
+)
+def test_a_result_that_ends_in_a_notice_of_its_truncation_is_not_whole(end: str):
+    def result(output: str) -> ToolResult:
+        state = {
+            "status": "completed",
+            "input": {"command": "x"},
+            "output": output,
+            "metadata": {},
+            "time": {"start": 1, "end": 2},
+        }
+        [found] = of(session_of((USER, [text("Go")]), (REPLY, [tool("bash", state)])), ToolResult)
+        return found
+
+    assert result("line\n" * 9_000 + end).truncated
+    assert not result("a log says that it was (truncated)\n" + "line\n" * 9_000).truncated
