@@ -25,6 +25,7 @@ from prompt_toolkit.renderer import Renderer
 
 from agentcli.core.tasks import log_failure
 from agentcli.ui.input.attachments import Pastes
+from agentcli.ui.input.clusters import ClusterBuffer
 from agentcli.ui.input.completion import Menu
 from agentcli.ui.input.handler import InputHandler, KeyAction
 from agentcli.ui.input.keyboard import Keyboard
@@ -53,8 +54,8 @@ class Editor:
         self.typed_at = float("-inf")
         self.failure: BaseException | None = None
         """The unexpected error that ended `run`."""
-        self.draft = Buffer(multiline=True, on_text_changed=self._draft_changed)
-        self.line = Buffer(multiline=False, on_text_changed=self._line_changed)
+        self.draft: Buffer = ClusterBuffer(multiline=True, on_text_changed=self._draft_changed)
+        self.line: Buffer = ClusterBuffer(multiline=False, on_text_changed=self._line_changed)
         self.keyboard = Keyboard(stdin)
         self.application: Application[int] = Application(
             layout=Layout(HSplit([Window(BufferControl(self.draft)), Window(BufferControl(self.line))])),
