@@ -15,10 +15,10 @@ from agentcli.agent.tool_context import SessionToolContext
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
+from agentcli.core.text.encodings import Encoding, decode, newline_style, with_newlines
 from agentcli.core.tool import CallScope, Tool
 from agentcli.tools.lib.files import load_if_there
 from agentcli.tools.lib.paths import locate, open_parent
-from agentcli.tools.lib.text import Encoding, decode, newline_style, with_newlines
 
 _UTF8 = "utf-8"
 

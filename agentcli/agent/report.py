@@ -24,6 +24,7 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, FeatureState, Prune, Record, Retry, Settings, Title
 from agentcli.core.subagent_result import purpose, spent
 from agentcli.core.text.plural import plural
+from agentcli.core.text.terminal import console_text
 from agentcli.providers.catalog import short_name
 from agentcli.sessions.checkpoints.undo import batches, results_in_force
 from agentcli.sessions.info import local_day, local_minute
@@ -254,7 +255,7 @@ def _job(job: Job, now: float) -> str:
     seconds = (now - job.started) if job.ended is None else job.ended.seconds
     minutes, rest = divmod(int(seconds), 60)
     took = f"{minutes} m {rest:02} s" if minutes else f"{rest} s"
-    last = bytes(job.fresh).decode("utf-8", "replace").rstrip("\n").rpartition("\n")[2]
+    last = console_text(bytes(job.fresh)).rstrip("\n").rpartition("\n")[2]
     return f"{job.id}  {job.state}, {took}  $ {job.command}" + (f"\n       {last}" if last else "")
 
 

@@ -15,8 +15,8 @@ from typing import Any, Literal, overload
 from agentcli.api.signature import built, parameters, slots_of
 from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.model import ToolSchema
+from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
-from agentcli.tools.lib.text import clip
 from agentcli.tools.lib.truncate import whole_or_cut
 
 Effect = Literal["none", "read", "write", "run", "network"]

@@ -23,6 +23,7 @@ from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Event, Noticed, TurnEnded
 from agentcli.core.streams import closing
+from agentcli.core.text.terminal import console_text
 from agentcli.system.tracebacks import error_text
 from agentcli.ui.headless import Headless
 from agentcli.ui.reading import reading, reports_on
@@ -194,7 +195,7 @@ def _stdin(needed: bool) -> str:
         raise InputError(
             f"There are more than {MOST_STDIN // 1_000_000} MB on stdin. Save them in a file and name it in the prompt."
         )
-    return piped.decode("utf-8", errors="replace")
+    return console_text(piped)
 
 
 @contextlib.contextmanager

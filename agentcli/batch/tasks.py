@@ -14,6 +14,7 @@ from agentcli.batch.mirrors import is_url
 from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.text.encodings import readable
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.system import probe
 
@@ -103,7 +104,7 @@ def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Ta
 def text_of(path: Path) -> str:
     """Read a file that the user named. Raise InputError if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return readable(path.read_bytes())
     except (OSError, ValueError) as error:
         raise InputError(f"Can't read {path}: {in_words(error)}.") from error
 

@@ -11,6 +11,7 @@ from agentcli.agent.unreadable import shared_sandbox
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.tasks import start_task, watch_task
+from agentcli.core.text.terminal import console_text
 from agentcli.core.tool import Boxed
 from agentcli.system.process import Command, Ended, LimitedSink, run_until
 from agentcli.system.programs import find_program
@@ -57,7 +58,7 @@ async def run_check(core: SessionCore, line: str, deadline: float) -> Ran:
         return Ran(trouble=f"was stopped after {SECONDS:g} s, the longest that an edit waits for its checks")
     if (failure := task.exception()) is not None:
         return Ran(trouble=f"could not run: {failure}")
-    return Ran(bytes(sink.data).decode("utf-8", "replace"), task.result().exit_code)
+    return Ran(console_text(bytes(sink.data)), task.result().exit_code)
 
 
 def _command(core: SessionCore, line: str) -> Command:

@@ -18,6 +18,7 @@ from typing import Any
 from agentcli import __version__
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import harmful
+from agentcli.core.text.encodings import readable
 from agentcli.system import probe
 from agentcli.system.paths import app_dirs, replace_file
 
@@ -180,7 +181,7 @@ def _own_aliases(env: Mapping[str, str]) -> Sequence[str]:
     import tomllib
 
     try:
-        return [*tomllib.loads(app_dirs(env).config_file.read_text(encoding="utf-8"))["models"]["aliases"]]
+        return [*tomllib.loads(readable(app_dirs(env).config_file.read_bytes()))["models"]["aliases"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ()
 

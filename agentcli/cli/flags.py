@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from agentcli.app.options import Flag, Place, flags
 from agentcli.core.annotation import fields_of, hints_of
 from agentcli.core.causes import in_words
 from agentcli.core.errors import UsageError
+from agentcli.core.text.encodings import readable
 
 Parameters = Callable[[], Sequence[inspect.Parameter]]
 
@@ -118,9 +120,8 @@ def _by_field(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
+        return readable(Path(path).read_bytes())
+    except OSError as error:
         raise UsageError(f"Can't read {path}: {in_words(error)}.") from error
 
 

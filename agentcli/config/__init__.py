@@ -24,6 +24,7 @@ from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.setting import ADDED, ENTRIES_ADDED, NEVER, Access, access
+from agentcli.core.text.encodings import is_binary, readable
 from agentcli.core.tool import ToolLimits
 from agentcli.hooks.settings import HookSettings
 from agentcli.mcp.settings import McpSettings
@@ -251,13 +252,14 @@ def _file_layer(path: Path | None) -> Iterator[Layer]:
     if path is None:
         return
     try:
-        text = path.read_text(encoding="utf-8")
+        data = path.read_bytes()
     except FileNotFoundError:
         return
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"Can't read {path}: {in_words(error)}. Make it a readable UTF-8 file or remove it."
-        ) from error
+    except OSError as error:
+        raise ConfigError(f"Can't read {path}: {in_words(error)}. Make it a readable file or remove it.") from error
+    if is_binary(data):
+        raise ConfigError(f"{path} is not text. Make it a text file in TOML or remove it.")
+    text = readable(data)
     try:
         tables = tomllib.loads(text)
     except RecursionError:

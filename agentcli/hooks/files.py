@@ -15,7 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.project.definition import Definition
-from agentcli.system.regular_file import Missing, Unusable, read_regular
+from agentcli.system.regular_file import Missing, Unusable, read_text
 
 if TYPE_CHECKING:
     from agentcli.project.plugin_parts import PluginHooks
@@ -187,13 +187,11 @@ def read_hooks(
     """
     source = safe_line(source)
     try:
-        raw = json.loads(read_regular(path, MAX_BYTES).decode("utf-8-sig"))
+        raw = json.loads(read_text(path, MAX_BYTES))
     except Missing:
         return HookFile()
     except Unusable as why:
         return _broken(source, str(why))
-    except UnicodeDecodeError:
-        return _broken(source, "it is not UTF-8 text")
     except json.JSONDecodeError as error:
         return HookFile(notes=(f"{source} line {error.lineno}: {error.msg} — nothing in it takes effect.",))
     except (ValueError, RecursionError):

@@ -17,6 +17,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import start_task, watch_task
 from agentcli.core.text.secrets import holds_secret
+from agentcli.core.text.terminal import console_text
 from agentcli.hooks.configured import PRE_COMPRESS
 from agentcli.hooks.files import Hook
 from agentcli.hooks.verdict import is_asynchronous, verdict
@@ -190,7 +191,7 @@ class Beginning:
     @property
     def text(self) -> str:
         """The collected output."""
-        return self._bytes.decode("utf-8", "replace").strip()
+        return console_text(self._bytes).strip()
 
 
 def _expanded(word: str, env: Mapping[str, str]) -> str:

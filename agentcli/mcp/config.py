@@ -24,7 +24,7 @@ from agentcli.mcp.names import SERVER_NAME
 from agentcli.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport, reaching
 from agentcli.project.files import project_files
 from agentcli.system import probe
-from agentcli.system.regular_file import Missing, Unusable, read_regular, version
+from agentcli.system.regular_file import Missing, Unusable, read_text, version
 
 if TYPE_CHECKING:
     from agentcli.project.plugin_parts import PluginServers
@@ -325,7 +325,7 @@ def _read(path: Path, source: str, scope: Scope) -> Definitions:
 def _parsed(path: Path, source: str, scope: Scope, _: tuple[int, ...]) -> Definitions:
     """Return the servers of one version of a file."""
     try:
-        text = read_regular(path, FILE_BYTES).decode("utf-8", errors="replace")
+        text = read_text(path, FILE_BYTES)
     except Missing:
         return Definitions()
     except Unusable as why:

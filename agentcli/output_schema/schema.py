@@ -13,7 +13,7 @@ from typing import Any
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.truncate import truncate_middle
-from agentcli.system.regular_file import Missing, Unusable, read_regular
+from agentcli.system.regular_file import Missing, Unusable, read_text
 from agentcli.tools.lib.bounded_regex import is_plain
 
 MAX_BYTES = 200_000
@@ -109,13 +109,11 @@ def read_schema(given: str) -> AnswerSchema:
     text = given
     if not given.lstrip().startswith("{"):
         try:
-            text = read_regular(Path(given).expanduser(), MAX_BYTES).decode("utf-8-sig")
+            text = read_text(Path(given).expanduser(), MAX_BYTES)
         except Missing as error:
             raise InputError(f"There is no file {given} for --output-schema.") from error
         except Unusable as error:
             raise InputError(f"Can't read the output schema {given}: {error}.") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"The output schema {given} is not UTF-8.") from error
     try:
         return AnswerSchema(json.loads(text))
     except (ValueError, RecursionError) as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.encodings import is_binary, readable
 from agentcli.system import probe
 
 DEPTH = 5
@@ -112,7 +113,10 @@ class Imports:
             self._note(file, name, f"imports may have {TOTAL_BYTES:,} bytes together")
             return None
         self._left -= len(data)
-        return data.decode("utf-8", errors="ignore").strip()
+        if is_binary(data):
+            self._note(file, name, "it is not text")
+            return None
+        return readable(data).strip()
 
     def _note(self, file: Path, name: str, why: str) -> None:
         self.notes.append(safe_line(f"{file}: @{name} is not imported: {why}."))

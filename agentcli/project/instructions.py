@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import replace_surrogates, safe_line
+from agentcli.core.text.encodings import decode_beginning
 from agentcli.project.instruction_imports import Imports
 from agentcli.project.places import folders
 from agentcli.system import probe
@@ -147,7 +148,8 @@ def _first(folder: Path, limit: int, names: Sequence[str], within: Path | None) 
                 data = file.read(limit + 1)
         except OSError:
             continue
-        text = data[:limit].decode("utf-8", errors="ignore").strip()
+        decoded = decode_beginning(data[:limit])
+        text = "" if decoded is None else replace_surrogates(decoded[0]).strip()
         if text:
             return Instructions(path, text, cut=len(data) > limit)
     return None

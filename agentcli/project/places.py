@@ -11,8 +11,8 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import display_path
-from agentcli.system import probe
-from agentcli.system.regular_file import Unusable, read_regular, version
+from agentcli.system import probe, regular_file
+from agentcli.system.regular_file import version
 
 Scope = Literal["project", "user", "plugin"]
 Kind = Literal["skills", "commands", "agents"]
@@ -123,10 +123,7 @@ def programs(kind: Kind) -> Sequence[str]:
 
 def read_text(path: Path, within: Path | None = None) -> str:
     """Return the text of a file. Raise Unusable if it is binary, or if `read_regular` refuses it."""
-    data = read_regular(path, FILE_BYTES, within)
-    if b"\0" in data:
-        raise Unusable("it is not text")
-    return data.decode("utf-8", errors="replace")
+    return regular_file.read_text(path, FILE_BYTES, within)
 
 
 class Form(Generic[T]):

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from agentcli.core.errors import StoreError
+from agentcli.core.errors import StoreError, ToolError
+from agentcli.core.text.encodings import Encoding, decode, encode
 from agentcli.system.disk import DISK, Disk, make_folder, reason, write_file
 
 _PAUSE = 0.005
@@ -115,17 +116,17 @@ def update(
     path = Path(os.path.realpath(path))
     with _holding(path, disk, patience, lock):
         try:
-            before = _text(path)
+            before, encoding = _text(path)
             after = change(before)
             if after != before:
                 mode = path.stat().st_mode if path.exists() else None
-                write_file(disk, path, after.encode("utf-8"))
+                write_file(disk, path, encode(after, encoding, str(path)))
                 if mode is not None:
                     os.chmod(path, mode & 0o777)
         except OSError as error:
             raise StoreError(f"Can't change {path}: {reason(error)}. It was left as it was.") from error
-        except UnicodeDecodeError as error:
-            raise StoreError(f"{path} is not UTF-8 text, so it was left as it was.") from error
+        except ToolError as error:
+            raise StoreError(str(error)) from error
     return after
 
 
@@ -174,11 +175,15 @@ def _holding(path: Path, disk: Disk, patience: float, lock: Path | None = None) 
         yield
 
 
-def _text(path: Path) -> str:
+def _text(path: Path) -> tuple[str, Encoding]:
+    """Return the text of a file and its encoding. Raises StoreError for a binary file."""
     try:
-        return path.read_bytes().decode("utf-8")
+        decoded = decode(path.read_bytes())
     except FileNotFoundError:
-        return ""
+        return "", Encoding()
+    if decoded is None:
+        raise StoreError(f"{path} is not text, so it was left as it was.")
+    return decoded
 
 
 def _append(path: Path, line: bytes) -> None:

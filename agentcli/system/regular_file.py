@@ -7,6 +7,8 @@ import stat
 import time
 from pathlib import Path
 
+from agentcli.core.text.encodings import is_binary, readable
+
 _FRESH = 50_000_000
 """Time in nanoseconds after a change within which another change may have the same timestamp."""
 
@@ -31,6 +33,14 @@ def version(path: Path) -> tuple[int, ...]:
     fresh = time.time_ns() - max(about.st_mtime_ns, about.st_ctime_ns) < _FRESH
     now = (time.monotonic_ns(),) if fresh else ()
     return (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns, *now)
+
+
+def read_text(path: Path, most: int, within: Path | None = None) -> str:
+    """Return the text of a regular file of any encoding. Raise Unusable if it is binary, or if `read_regular` refuses it."""
+    data = read_regular(path, most, within)
+    if is_binary(data):
+        raise Unusable("it is not text")
+    return readable(data)
 
 
 def read_regular(path: Path, most: int, within: Path | None = None) -> bytes:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from unicodedata import normalize
 
 MANUAL = "manual:"
 MANUAL_FOLDER = Path(os.path.realpath(__file__)).parent.parent / "manual"
@@ -21,7 +22,21 @@ def spelled(cwd: Path, path: str) -> str:
     """
     if path.startswith(MANUAL):
         return str(MANUAL_FOLDER / path.removeprefix(MANUAL))
-    return os.path.join(cwd, os.path.expanduser(path))
+    whole = os.path.join(cwd, os.path.expanduser(path))
+    return whole if whole.isascii() or "\0" in whole or os.path.lexists(whole) else _as_it_is_there(whole)
+
+
+def _as_it_is_there(path: str) -> str:
+    """Return a path with the names of existing files and folders as they are written there: with composed letters, or with marks."""
+    folder, name = os.path.split(path)
+    if not name or folder == path:
+        return path
+    folder = folder if folder.isascii() or os.path.lexists(folder) else _as_it_is_there(folder)
+    if not name.isascii():
+        with suppress(OSError):
+            same = normalize("NFC", name)
+            name = next((each for each in os.listdir(folder) if normalize("NFC", each) == same), name)
+    return os.path.join(folder, name)
 
 
 def unwrapped(cwd: Path, path: str) -> str:

@@ -14,6 +14,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.subagent_result import FILES
+from agentcli.core.text.encodings import Encoding, decode, encode
 from agentcli.core.text.patch import FileChange, PatchError, parse, touched
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
@@ -23,7 +24,6 @@ from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.patching import Patched, patched
 from agentcli.tools.lib.paths import FileHandle, locate, missing
 from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge
-from agentcli.tools.lib.text import Encoding, decode, encode
 
 _NAMED = 3
 """Files that a title names."""

@@ -14,7 +14,9 @@ from typing import Annotated, Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
+from agentcli.core.text.encodings import Encoding, decode, encode
 from agentcli.core.text.plural import plural
+from agentcli.core.text.truncate import clip
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
 from agentcli.tools.lib.diff import Diff, changed_ranges, unified
@@ -32,7 +34,6 @@ from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import FileHandle, locate, missing
 from agentcli.tools.lib.replacement import replacement
 from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge
-from agentcli.tools.lib.text import Encoding, clip, decode, encode
 
 _EXCERPT, _WIDTH = 30, 200
 """Maximum lines shown after an edit whose outcome the model cannot know, and characters of each."""

@@ -15,13 +15,13 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
 from agentcli.core.text.plural import plural
+from agentcli.core.text.truncate import clip
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
 from agentcli.tools.glob import inside, is_hidden, left_out, prefix
 from agentcli.tools.lib.openat import DirHandle, beside, top
 from agentcli.tools.lib.paths import ResolvedPath, locate
 from agentcli.tools.lib.search import Line, Wanted, basic_readings, files, lines, ripgrep
-from agentcli.tools.lib.text import clip
 from agentcli.tools.lib.truncate import truncated
 
 Mode = Literal["content", "files_with_matches", "count"]

@@ -13,6 +13,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import Unlisted
 from agentcli.core.tasks import run_beside
+from agentcli.core.text.terminal import console_text
 from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.system.process import Command, Ended, run
@@ -209,7 +210,7 @@ async def bash_output(
         wake(job, wake_on, ctx.limits.pattern_seconds)
     if job.task is not None and (seconds := waiting_time(wait, ctx.limits)):
         await asyncio.wait([job.task], timeout=seconds)
-    text = bytes(job.fresh).decode("utf-8", "replace")
+    text = console_text(bytes(job.fresh))
     missed = f"[{job.missed:,} bytes before this are left out{job.capture.where()}]\n" if job.missed else ""
     job.fresh.clear()
     job.missed = 0

@@ -15,6 +15,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
 from agentcli.core.sanitise import replace_surrogates
+from agentcli.core.text.encodings import decode, decode_beginning
 from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import head_of
 from agentcli.core.tool import ToolContext, ToolOutput
@@ -22,7 +23,6 @@ from agentcli.system import probe
 from agentcli.system.resolve import spelled
 from agentcli.tools.lib.files import remember
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
-from agentcli.tools.lib.text import decode, is_binary
 from agentcli.tools.lib.truncate import fitting
 from agentcli.tools.list import entries_of
 
@@ -68,6 +68,8 @@ async def read(
     return await asyncio.to_thread(_read, ctx, file_path, offset, limit)
 
 
+_HEAD = 64_000
+"""Bytes of a file too large for memory that decide about its encoding."""
 AT_ONCE = 64_000
 """Maximum bytes of a file that is read without a thread, which would take longer than the reading."""
 
@@ -152,12 +154,13 @@ def _page(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Range) -> 
 
 
 def _page_of_huge(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: _Range) -> _Page:
-    """Return only the wanted lines of a file too large for memory, in UTF-8 or Latin-1; the file counts as not seen."""
-    if is_binary(file.read(8_000)):
+    """Return only the wanted lines of a file too large for memory, whose bytes for newlines are those of ASCII; the file counts as not seen."""
+    decoded = decode_beginning(file.read(_HEAD))
+    if decoded is None:
         raise _binary(handle, os.fstat(file.fileno()).st_size)
-    file.seek(0)
+    file.seek(len(decoded[1].bom))
     lines = []
-    for n, line in enumerate(_bounded_lines(file, 4 * ctx.limits.line_characters), 1):
+    for n, line in enumerate(_bounded_lines(file, 4 * ctx.limits.line_characters, decoded[1].name), 1):
         if n >= wanted.first:
             lines.append(line)
         if len(lines) > wanted.count:
@@ -168,14 +171,14 @@ def _page_of_huge(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: 
     return _paged(ctx, lines[: wanted.count], wanted, known)
 
 
-def _bounded_lines(file: BinaryIO, size: int) -> Iterator[str]:
+def _bounded_lines(file: BinaryIO, size: int, encoding: str) -> Iterator[str]:
     while line := file.readline(size):
         rest = 0
         ended = line.endswith(b"\n")
         while not ended and (more := file.readline(1 << 20)):
             rest += len(more)
             ended = more.endswith(b"\n")
-        text = replace_surrogates((head_of(line, size - 4) if rest else line).decode("utf-8", "surrogateescape"))
+        text = (head_of(line, size - 4) if rest else line).decode(encoding, "replace")
         yield text.rstrip("\n") + (f" [… about {rest:,} more bytes]" if rest else "")
 
 

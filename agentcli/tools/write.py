@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.sanitise import replace_surrogates
+from agentcli.core.text.encodings import Encoding, decode, encode, with_newlines
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
@@ -15,7 +16,6 @@ from agentcli.tools.lib.diff import unified
 from agentcli.tools.lib.files import changing, load_if_there, remember, replace, require_seen
 from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import locate
-from agentcli.tools.lib.text import Encoding, decode, encode, with_newlines
 
 
 async def write(ctx: ToolContext, call_id: str, file_path: str, content: str) -> ToolOutput:

@@ -10,6 +10,7 @@ from agentcli.context.inject import wrap
 from agentcli.core.errors import ToolError
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.plural import plural
+from agentcli.core.text.terminal import console_text
 from agentcli.tools.lib.bounded_regex import BoundedRegex
 
 TOGETHER = 0.2
@@ -106,7 +107,7 @@ class Watch:
             await asyncio.sleep(TOGETHER)
             whole, _, rest = bytes(self._pending).rpartition(b"\n")
             self._pending[:] = rest
-            lines = [line[:LINE] for line in whole.decode("utf-8", "replace").replace("\r", "").split("\n")]
+            lines = [line[:LINE] for line in console_text(whole).split("\n")]
             try:
                 [found] = await self._regex.lines(["\n".join(lines)])
             except ToolError as error:

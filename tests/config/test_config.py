@@ -56,6 +56,15 @@ def test_a_word_that_is_none_of_the_few_is_answered_with_them(tmp_path: Path) ->
         load(path, env={})
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+def test_a_file_in_another_encoding_is_read_and_keeps_it_when_it_is_changed(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes("# Größe für alle\n[agent]\nmax_steps = 7\n".encode(encoding))
+    assert load(file, env={}).agent.max_steps == 7
+    set_key(file, "agent.max_steps", 9)
+    assert file.read_bytes() == "# Größe für alle\n[agent]\nmax_steps = 9\n".encode(encoding)
+
+
 def test_a_file_that_cannot_be_read_is_named_once_with_the_cause(tmp_path: Path) -> None:
     file = written(tmp_path / "file", "") / "config.toml"
     with pytest.raises(ConfigError) as refused:

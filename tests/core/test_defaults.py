@@ -11,6 +11,10 @@ from typing import Any
 
 PACKAGES = ("agentcli.core", "agentcli.context", "agentcli.permissions", "agentcli.sessions.storage")
 MORE_THAN_NOTHING = {
+    "core.text.encodings.Encoding.name": "utf-8",
+    "core.text.encodings.Encoding.errors": "strict",
+    "core.text.older_encodings._Form.least": 0.75,
+    "core.text.older_encodings._Form.own_script": True,
     "core.event.UsageReported.kind": "reply",
     "core.families.Family.line_numbers": "ranges",
     "core.mcp_servers.ElicitedField.kind": "string",

@@ -28,6 +28,11 @@ def test_piped_text_comes_before_the_prompt(program: Program) -> None:
     assert program.run("-p", "-", "-m", "script:echo", stdin="all of it").out == "all of it\n"
 
 
+def test_piped_output_is_what_a_terminal_would_show_of_it(program: Program) -> None:
+    bar = "".join(f"\r\x1b[32m{n:3}% compiled\x1b[0m" for n in range(101)) + "\n1 error\n"
+    assert program.run("-p", "fix", "-m", "script:echo", stdin=bar).out == "100% compiled\n1 error\n\nfix\n"
+
+
 def test_json_is_one_object_with_the_fields_of_the_contract(program: Program) -> None:
     ran = program.run("-p", "hi", "-m", "script:echo", "-o", "json")
     [result] = ran.lines

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.errors import ConfigError
+from agentcli.core.errors import ConfigError, StoreError
 from agentcli.project.approvals import Approvals, not_started
 from agentcli.project.definition import Definition
 from agentcli.project.trust import not_read, what_it_would_load
@@ -79,7 +79,7 @@ def test_a_damaged_file_approves_nothing_and_is_never_overwritten(project: Path,
     approvals.decide([(GIT, True)])
     file.write_text(damage)
     assert not approvals.allows(GIT)
-    with pytest.raises(ConfigError):
+    with pytest.raises((ConfigError, StoreError)):
         approvals.decide([(GIT, True)])
     assert file.read_text() == damage
 

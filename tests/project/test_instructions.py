@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agentcli.project.instructions import instruction_set, instructions
 
 
@@ -35,6 +37,18 @@ def test_a_long_file_is_cut_between_characters_and_says_so(tmp_path: Path) -> No
     [found] = instructions(tmp_path, tmp_path / "none", limit=31)
     assert found.cut
     assert found.text == "ä" * 15
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+def test_a_file_in_another_encoding_is_read_as_text(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "AGENTS.md").write_bytes("Prüfe die Größe.\nSchließe Lücken.\n".encode(encoding))
+    [found] = instructions(tmp_path, tmp_path / "none")
+    assert found.text == "Prüfe die Größe.\nSchließe Lücken."
+
+
+def test_a_binary_file_is_no_instruction(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_bytes(bytes(range(256)))
+    assert list(instructions(tmp_path, tmp_path / "none")) == []
 
 
 def test_a_link_out_of_the_repository_is_passed_over_but_the_users_own_is_followed(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.errors import ConfigError
+from agentcli.core.errors import ConfigError, StoreError
 from agentcli.project.trust import is_trusted, trust, what_it_would_load
 
 
@@ -84,7 +84,7 @@ def test_a_damaged_file_trusts_nothing_and_is_never_overwritten(project: Path, f
     trust(project, file)
     file.write_text(damage)
     assert not is_trusted(project, file)
-    with pytest.raises(ConfigError):
+    with pytest.raises((ConfigError, StoreError)):
         trust(project, file)
     assert file.read_text() == damage
 

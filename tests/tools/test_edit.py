@@ -13,10 +13,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from agentcli.core.text.encodings import decode, encode
 from agentcli.core.tool import ToolOutput
 from agentcli.tools.lib.matching import find
 from agentcli.tools.lib.replacement import replacement
-from agentcli.tools.lib.text import decode, encode
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench

@@ -10,6 +10,7 @@ from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Message, Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Record
+from agentcli.core.text.terminal import shown
 
 PassageRole = Literal["user", "assistant", "input", "output", "summary"]
 """The speaker, the input or output of a call, or the summary of a compaction."""
@@ -79,7 +80,7 @@ def passages(entry: Entry, whole: Callable[[str], str]) -> Iterator[Passage]:
                 if isinstance(part, ToolCall):
                     yield Passage(seq, turn, "input", input_text(part.input), part.call_id, part.name)
         case ToolResult() as result:
-            text = (whole(result.output_file) if result.output_file else "") or result.output
+            text = (shown(whole(result.output_file)) if result.output_file else "") or result.output
             numbers = "lines" in result.metadata and _NUMBERED.match(text) is not None
             yield Passage(seq, turn, "output", text, result.call_id, result.name, result.title, result.status, numbers)
         case Compaction(status="compressed", snapshot=snapshot) if snapshot:

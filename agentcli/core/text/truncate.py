@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
+from agentcli.core.text.encodings import readable
 
 
 def truncate_middle(text: str, longest: int, why: str = "") -> str:
@@ -14,6 +14,13 @@ def truncate_middle(text: str, longest: int, why: str = "") -> str:
     return f"{text[:half]}\n{notice}\n{text[-half:] if half else ''}"
 
 
+def clip(line: str, characters: int) -> str:
+    """Cut a line to `characters`, adding the number of those left out."""
+    if len(line) <= characters:
+        return line
+    return f"{line[:characters]} [… {len(line) - characters} more characters]"
+
+
 def truncate_bytes(text: str, size: int, notice: str) -> str:
     """Return the text, or `size` bytes of its UTF-8, half from each end, with the notice between them."""
     data = text.encode("utf-8", "replace")
@@ -23,12 +30,8 @@ def truncate_bytes(text: str, size: int, notice: str) -> str:
 
 
 def around(head: bytes, tail: bytes, notice: str) -> str:
-    """Return the text of a beginning and of an end with the notice between them.
-
-    A character that is cut in two is left out; other bytes that are not UTF-8 become U+FFFD.
-    """
-    first = codecs.getincrementaldecoder("utf-8")("replace").decode(head)
-    return f"{first}\n\n[{notice}]\n\n{tail[_split(tail) :].decode('utf-8', 'replace')}"
+    """Return the text of a beginning and of an end with the notice between them. A character that is cut in two is left out."""
+    return f"{readable(head[: len(head) - _begun(head)])}\n\n[{notice}]\n\n{readable(tail[_split(tail) :])}"
 
 
 def head_of(data: bytes, size: int) -> bytes:
@@ -39,6 +42,17 @@ def head_of(data: bytes, size: int) -> bytes:
     while end > max(0, size - 3) and data[end] & 0xC0 == 0x80:
         end -= 1
     return data[:end]
+
+
+def _begun(head: bytes) -> int:
+    """Return the number of bytes at the end that belong to a character of UTF-8 that goes on."""
+    for count, byte in enumerate(reversed(head[-3:]), 1):
+        if 0xC2 <= byte <= 0xF4:
+            size = 2 + (byte >= 0xE0) + (byte >= 0xF0)
+            return count if count < size else 0
+        if byte < 0x80:
+            return 0
+    return 0
 
 
 def _split(tail: bytes) -> int:

@@ -16,7 +16,8 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.text.json_comments import without_comments
 from agentcli.core.text.secrets import SECRET, holds_secret, mask
 from agentcli.project.places import FILE_BYTES
-from agentcli.system.regular_file import Missing, Unusable, read_regular
+from agentcli.system import regular_file
+from agentcli.system.regular_file import Missing, Unusable
 
 Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
 NEVER_ASKS = "a mode that never asks is not imported; choose one with --mode"
@@ -85,8 +86,8 @@ class Found:
 
 
 def read_text(path: Path, most: int = FILE_BYTES) -> str:
-    """Return the text of a file. Raise Unusable or UnicodeDecodeError if it is not text."""
-    return read_regular(path, most).decode("utf-8-sig")
+    """Return the text of a file. Raise Unusable if it is not text."""
+    return regular_file.read_text(path, most)
 
 
 def read_json(path: Path, found: Found, *, comments: bool = False) -> Mapping[str, Any]:

@@ -24,6 +24,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Part
 from agentcli.core.record import SCHEMA, Record
+from agentcli.core.text.encodings import readable
 from agentcli.sessions.storage.records import RecordFolder, file_name
 from agentcli.system.disk import Disk, make_folder, put_file, reason, sync_folder, write_file
 from agentcli.system.locked_file import FileLock, is_held
@@ -127,7 +128,7 @@ class Outputs:
                 data = (self._folder / name).read_bytes()
             except OSError:
                 return ""
-        return data.decode("utf-8", "replace")
+        return readable(data)
 
 
 def output_name(call_id: str) -> str:

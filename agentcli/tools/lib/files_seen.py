@@ -7,10 +7,10 @@ import re
 from dataclasses import replace
 
 from agentcli.core.errors import ToolError
+from agentcli.core.text.encodings import decode
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.files import load, remember
 from agentcli.tools.lib.paths import open_parent
-from agentcli.tools.lib.text import decode
 
 
 def with_files_seen(ctx: ToolContext, command: str, result: ToolOutput) -> ToolOutput:

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import accumulate
+from unicodedata import is_normalized, normalize
 
 from agentcli.core.dataclass import dataclass
 
@@ -148,12 +149,42 @@ def _other_punctuation(text: str, old: str) -> Iterator[Match]:
             return
 
 
+def _other_composition(text: str, old: str) -> Iterator[Match]:
+    """Yield matches in which a letter with an accent is one character here, and a letter and its mark there."""
+    if is_normalized("NFC", text) and is_normalized("NFC", old):
+        return
+    composed, places = _composed(text)
+    old = normalize("NFC", old)
+    for search in (_exact, _other_line_endings, _other_trailing_blanks, _other_indentation, _other_punctuation):
+        matches = list(search(composed, old))
+        if matches:
+            yield from (Match(places[match.start], places[match.end], match.indent) for match in matches)
+            return
+
+
+def _composed(text: str) -> tuple[str, list[int]]:
+    """Return a text with composed letters, and the place in the text of each of its characters and of its end."""
+    pieces, places = list[str](), list[int]()
+    for cluster in _CLUSTER.finditer(text):
+        piece = cluster[0] if cluster[0].isascii() else normalize("NFC", cluster[0])
+        pieces.append(piece)
+        place = cluster.start()
+        for letter in piece:
+            places.append(place)
+            place += 1 if text[place : place + 1] == letter else len(normalize("NFD", letter))
+    return "".join(pieces), [*places, len(text)]
+
+
+_CLUSTER = re.compile(r"[\x00-\x7f]+(?![^\x00-\x7f])|.[^\x00-\x7f]*", re.DOTALL)
+"""Characters that may compose with each other: one, and those outside ASCII that follow it."""
+
 _LADDER: tuple[tuple[str, Callable[[str, str], Iterator[Match]]], ...] = (
     ("exact", _exact),
     ("line endings", _other_line_endings),
     ("trailing blanks", _other_trailing_blanks),
     ("indentation", _other_indentation),
     ("punctuation", _other_punctuation),
+    ("composition", _other_composition),
 )
 
 

@@ -1,10 +1,13 @@
-"""Buffer for an output of any size in little memory: its beginning and end for the model, the whole in a file."""
+"""Buffer for an output of any size in little memory: its beginning and end, as a terminal shows them, for the model; every byte in a file."""
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable
 
+from agentcli.core.text.encodings import is_wide, readable
+from agentcli.core.text.terminal import Screen
 from agentcli.core.text.truncate import around
 from agentcli.core.tool import ToolLimits
 from agentcli.tools.lib.truncate import whereabouts
@@ -12,12 +15,16 @@ from agentcli.tools.lib.truncate import whereabouts
 _IN_MEMORY = 5_000_000
 """Maximum bytes of the whole output that are kept without a file: the session is not stored, or its disk is full."""
 
+_MARKED = 8_000
+"""Bytes of the first piece that show if the output is in UTF-16."""
+
 
 class OutputBuffer:
     """An output, piece by piece.
 
     `keep` saves a text as the call's whole output and returns its path; it is used only if the output is too long to
-    show. `call_id` is named in the notice of the cut if `recall` can find the whole by it.
+    show, or if parts of it were overwritten, such as the frames of a progress bar. `call_id` is named in the notice of the
+    cut if `recall` can find the whole by it.
     """
 
     def __init__(self, limits: ToolLimits, keep: Callable[[str], str], call_id: str = "") -> None:
@@ -26,8 +33,13 @@ class OutputBuffer:
         self._limits = limits
         self._keep = keep
         self._call_id = call_id
+        self._screen = Screen()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._wide = False
+        self._shown = 0
         self._head = b""
         self._tail = b""
+        self._raw = bytearray()
         self._fd = -1
         self._memory = bytearray()
         self._saved = 0
@@ -36,42 +48,46 @@ class OutputBuffer:
     @property
     def enough(self) -> int:
         """Number of the last bytes that are still wanted once there is no room for the whole; 0 before that."""
-        return self._half if self.cut and self._room <= 0 else 0
+        return self._half if self._shown > 2 * self._half and self._room <= 0 else 0
 
     @property
     def cut(self) -> bool:
         """True if the middle is left out."""
-        return self.size > 2 * self._half
+        return self._shown + len(self._rest()) > 2 * self._half
 
     def add(self, piece: bytes | memoryview, skipped: int = 0) -> None:
         """Add the next piece; `skipped` unwanted bytes before it were discarded."""
-        self.size += skipped
-        if self.size + len(piece) > 2 * self._half:
-            self._spill(piece)
-        self.size += len(piece)
-        missing = self._half - len(self._head)
-        if missing > 0:
-            self._head += piece[:missing]
-            piece = piece[missing:]
-        if len(piece) >= self._half:
-            self._tail = bytes(piece[-self._half :])
-        elif piece:
-            self._tail = (self._tail + piece)[-self._half :]
+        if not self.size:
+            self._wide = is_wide(bytes(piece[:_MARKED]))
+        self.size += skipped + len(piece)
+        self._spill(piece)
+        self._shown += skipped
+        if self._wide:
+            self._show(piece)
+        else:
+            self._show(_bytes(self._screen.feed(self._decoder.decode(piece))))
 
     def close(self) -> None:
         """End the output: close its file, or save the bytes in memory."""
+        if self._screen.overwritten and self._raw:
+            self._put_aside_all()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
         elif self._memory:
-            self.file = self._keep(self._memory.decode("utf-8", "replace"))
+            self.file = self._keep(readable(bytes(self._memory)))
             self._memory.clear()
 
     def text(self) -> str:
-        """Return the text for the model. Bytes that are not UTF-8 become U+FFFD."""
-        if not self.cut:
-            return (self._head + self._tail).decode("utf-8", "replace")
-        return around(self._head, self._tail, self._notice(self.size - 2 * self._half))
+        """Return the text for the model."""
+        rest = self._rest()
+        size = self._shown + len(rest)
+        if size <= 2 * self._half:
+            return readable(self._head + self._tail + rest)
+        missing = self._half - len(self._head)
+        head, tail = self._head + rest[:missing], (self._tail + rest[missing:])[-self._half :]
+        notice = f"{size - 2 * self._half:,} of {size:,} bytes left out here{self.where()}"
+        return around(head, tail, notice)
 
     def where(self) -> str:
         """Return the place of the whole output, for a notice; empty if there is none."""
@@ -82,15 +98,35 @@ class OutputBuffer:
     def _half(self) -> int:
         return self._limits.bash_output // 2
 
-    def _notice(self, left_out: int) -> str:
-        return f"{left_out:,} of {self.size:,} bytes left out here{self.where()}"
+    def _rest(self) -> bytes:
+        """Return what a terminal shows and can still change."""
+        return _bytes(self._screen.rest)
+
+    def _show(self, data: bytes | memoryview) -> None:
+        """Add bytes that are final to the beginning or the end."""
+        self._shown += len(data)
+        missing = self._half - len(self._head)
+        if missing > 0:
+            self._head += data[:missing]
+            data = data[missing:]
+        if len(data) >= self._half:
+            self._tail = bytes(data[-self._half :])
+        elif data:
+            self._tail = (self._tail + data)[-self._half :]
 
     def _spill(self, piece: bytes | memoryview) -> None:
-        """Save a piece of the whole output; the first time, everything before it as well."""
-        if not self.cut:
-            self._begin()
-            self._put_aside(self._head + self._tail)
+        """Save a piece of the whole output; the first time that it is too long, everything before it as well."""
+        if self.size <= 2 * self._half:
+            self._raw += piece
+            return
+        if self._raw or not self._saved:
+            self._put_aside_all()
         self._put_aside(piece)
+
+    def _put_aside_all(self) -> None:
+        self._begin()
+        self._put_aside(bytes(self._raw))
+        self._raw.clear()
 
     def _begin(self) -> None:
         path = self._keep("")
@@ -114,3 +150,7 @@ class OutputBuffer:
     def _hold(self, piece: bytes | memoryview) -> int:
         self._memory += piece
         return len(piece)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

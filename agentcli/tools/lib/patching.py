@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.text.encodings import newline_style, with_newlines
 from agentcli.core.text.patch import Hunk
 from agentcli.tools.lib.matching import Match, find
 from agentcli.tools.lib.nearest import already_there, nearest
 from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.replacement import replacement
-from agentcli.tools.lib.text import newline_style, with_newlines
 
 _BLANK_END = ("\n\n", "\r\n\r\n")
 """A blank line at the end of a file, which the format takes for the end of the line before."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from unicodedata import is_normalized, normalize
 
+from agentcli.core.text.encodings import newline_style
 from agentcli.tools.lib.matching import FOLD, NEWLINE, Match
-from agentcli.tools.lib.text import newline_style
 
 _COMPARED = 2_000
 """Maximum characters of a line that is compared sign by sign: the cost grows with their square."""
@@ -21,6 +22,8 @@ def replacement(text: str, match: Match, old: str, new: str) -> str:
     """
     found = text[match.start : match.end]
     ending = _ending_around(text, match)
+    if not is_normalized("NFC", found) and is_normalized("NFD", found):
+        old, new = normalize("NFD", old), normalize("NFD", new)
     if match.unended:
         old, new = re.sub(f"{NEWLINE}\\Z", "", old), re.sub(f"{NEWLINE}\\Z", "", new)
     if match.exact:

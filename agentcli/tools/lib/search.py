@@ -7,18 +7,20 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import pairwise, zip_longest
+from dataclasses import replace
+from itertools import groupby, pairwise, zip_longest
 from pathlib import Path
 from typing import IO
+from unicodedata import normalize
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
+from agentcli.core.text.encodings import decode, decode_beginning, is_binary
 from agentcli.core.text.secrets import is_secret_file
 from agentcli.system.programs import find_program
 from agentcli.tools.lib import gitignore
 from agentcli.tools.lib.openat import DirHandle
-from agentcli.tools.lib.text import is_binary
 
 _BATCH = 60_000
 """Maximum bytes of file names for one run of ripgrep: well below the limit of every system."""
@@ -39,6 +41,10 @@ _SEARCHING = [
     "--crlf",
     "--color=never",
 ]
+_FOREIGN = r"(?-u:\x00|[\xc0-\xff](?:[\x00-\x7f\xc0-\xff]|$)|(?:^|[\x00-\x7f])[\x80-\xbf])"
+"""Bytes that no text in UTF-8 has; ripgrep decodes UTF-16 with a mark itself."""
+_WHOLE = 16_000_000
+"""Bytes of a file of another encoding than UTF-8 that are searched as a whole; a larger one is searched line by line."""
 _BASIC_OPERATOR = r"\\[|(){}]"
 """An operator of basic regular expressions, which is text in all others."""
 
@@ -85,9 +91,10 @@ def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") ->
     """
     if "\0" in wanted.pattern or wanted.pattern != replace_surrogates(wanted.pattern):
         raise ToolError("The pattern has a character in it that no text has.")
+    wanted = replace(wanted, pattern=_in_both_forms(wanted.pattern))
     regex = compiled(wanted)
     if rg and regex_is_plain(rg, wanted):
-        yield from _lines_of_ripgrep(top, names, wanted, rg)
+        yield from _lines_of_ripgrep(top, names, wanted, regex, rg)
         return
     if regex is None:
         raise ToolError(f"{wanted.pattern!r} is not a regular expression that can be searched for here.")
@@ -236,17 +243,34 @@ def _case(wanted: Wanted) -> list[str]:
     return ["--ignore-case" if wanted.ignore_case else "--case-sensitive"]
 
 
-def _lines_of_ripgrep(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str) -> Iterator[Line]:
+def _in_both_forms(pattern: str) -> str:
+    """Return a pattern that matches its letters with accents both as one character and as a letter with its marks."""
+    if pattern.isascii():
+        return pattern
+    flags, rest = re.match(r"((?:\(\?[a-zA-Z]+\))?)(.*)", pattern, re.DOTALL).groups()  # type: ignore[union-attr]
+    forms = dict.fromkeys((rest, normalize("NFC", rest), normalize("NFD", rest)))
+    return flags + "|".join(f"(?:{form})" for form in forms) if len(forms) > 1 else pattern
+
+
+def _lines_of_ripgrep(
+    top: DirHandle, names: Sequence[str], wanted: Wanted, regex: re.Pattern[str] | None, rg: str
+) -> Iterator[Line]:
     options = [*_SEARCHING, *_case(wanted), "-e", wanted.pattern]
     around = [f"-B{wanted.before}", f"-A{wanted.after}", "--line-number", "--with-filename"]
     for part in _batches(names):
         # Names only tell ripgrep where to look; the lines come from descriptors that were opened beneath the folder.
-        command = [rg, *options, "--files-with-matches", "--", *part]
+        foreign = ["-e", _FOREIGN] if regex is not None else []
+        command = [rg, *options, *foreign, "--files-with-matches", "--", *part]
         done = subprocess.run(command, cwd=top.path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         hits = [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
         for start in range(0, len(hits), _HELD):
             with _opened(top, hits[start : start + _HELD]) as held:
-                yield from _printed([rg, *options, *around], held)
+                for is_foreign, group in groupby(held, _is_foreign):
+                    if is_foreign and regex is not None:
+                        for fd in group:
+                            yield from _matching(held[fd], _lines_in(fd), regex, wanted)
+                    else:
+                        yield from _printed([rg, *options, *around], {fd: held[fd] for fd in group})
 
 
 @contextmanager
@@ -301,10 +325,31 @@ def bounded_lines(stream: IO[bytes]) -> Iterator[bytes]:
         yield line.removesuffix(b"\n")
 
 
+def _is_foreign(fd: int) -> bool:
+    """Return True if an open file of a size that fits into memory is not in UTF-8, and ripgrep does not decode it."""
+    data = os.pread(fd, _WHOLE + 1, 0)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or len(data) > _WHOLE:
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return b"\0" in data[:_HEAD]
+
+
 def _lines_of_python(top: DirHandle, name: str, regex: re.Pattern[str], wanted: Wanted) -> Iterator[Line]:
+    with suppress(OSError):  # gone or unreadable meanwhile: as with ripgrep, it has no matches
+        fd = top.open(name)
+        try:
+            yield from _matching(name, _lines_in(fd), regex, wanted)
+        finally:
+            os.close(fd)
+
+
+def _matching(name: str, texts: Iterable[str], regex: re.Pattern[str], wanted: Wanted) -> Iterator[Line]:
     waiting: list[Line] = []
     after = 0
-    for number, text in enumerate(_text_lines(top, name), 1):
+    for number, text in enumerate(texts, 1):
         if regex.search(text):
             yield from waiting
             waiting.clear()
@@ -317,20 +362,17 @@ def _lines_of_python(top: DirHandle, name: str, regex: re.Pattern[str], wanted: 
             waiting = [*waiting, Line(name, number, text, False)][-wanted.before :]
 
 
-def _text_lines(top: DirHandle, name: str) -> Iterator[str]:
-    try:
-        with os.fdopen(top.open(name), "rb") as stream:
-            head = stream.read(_HEAD)
-            if is_binary(head):
-                return
-            stream.seek(0)
-            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-                text = stream.read().decode("utf-16", "replace")
-                yield from (line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
-                return
-            if head.startswith(b"\xef\xbb\xbf"):
-                stream.seek(3)
-            for line in bounded_lines(stream):
-                yield line.decode("utf-8", "replace").removesuffix("\r")
-    except OSError:
-        return  # gone or unreadable meanwhile: as with ripgrep, it has no matches
+def _lines_in(fd: int) -> Iterator[str]:
+    """Yield the lines of an open text file, as the read tool decodes them, none of a binary file."""
+    with open(fd, "rb", closefd=False) as stream:
+        data = stream.read(_WHOLE + 1)
+        decoded = decode(data) if len(data) <= _WHOLE else decode_beginning(data[:_HEAD])
+        if decoded is None:
+            return
+        text, encoding = decoded
+        if len(data) <= _WHOLE:
+            rows = iter(replace_surrogates(text).removesuffix("\n").split("\n") if text else ())
+        else:
+            stream.seek(len(encoding.bom))
+            rows = (line.decode(encoding.name, "replace") for line in bounded_lines(stream))
+        yield from (line[:_LONGEST].removesuffix("\r") for line in rows)

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.text.truncate import truncate_bytes
+from agentcli.core.text.truncate import clip, truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
-from agentcli.tools.lib.text import clip
 
 RESULT_BYTES = 51_200
 """Maximum bytes of a result of a search, of a page and of a tool of another program; for files and earlier results, `tools.read_bytes` applies."""

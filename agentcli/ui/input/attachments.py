@@ -134,7 +134,7 @@ def _text(path: Path, data: bytes, size: int) -> File:
     from hashlib import sha256  # imported late: the editor loads this module before the agent
 
     from agentcli.core.sanitise import replace_surrogates
-    from agentcli.tools.lib.text import decode, decode_beginning
+    from agentcli.core.text.encodings import decode, decode_beginning
 
     decoded = decode(data) if len(data) <= FILE_BYTES else decode_beginning(data[:FILE_BYTES])
     if decoded is None:
@@ -148,7 +148,7 @@ def _text(path: Path, data: bytes, size: int) -> File:
 
 def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
     """Return lines of a file, or of the buffer in its place, as the `read` tool counts them. The excerpt is not marked as a whole file: edits cannot rely on it."""
-    from agentcli.tools.lib.text import decode_beginning
+    from agentcli.core.text.encodings import decode_beginning
 
     try:
         with path.open("rb") if buffer is None else io.BytesIO(buffer) as stream:

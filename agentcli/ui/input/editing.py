@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from agentcli.core.text.encodings import readable
+
 _OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys(("code", "code-insiders", "codium", "cursor", "windsurf"), ("-g", "{file}:{line}")),
@@ -36,7 +38,7 @@ class ExternalEditor:
             code = await self._run(str(file))
             with contextlib.suppress(OSError):
                 if code == 0:
-                    return file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+                    return readable(file.read_bytes()).rstrip("\n")
         why = f"ended with exit code {code}" if code else "left no text behind"
         self._warn(f"{editor()} {why}, so nothing was changed. Set VISUAL or EDITOR to an editor that works.")
         return text

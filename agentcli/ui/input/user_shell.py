@@ -11,6 +11,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import Text
+from agentcli.core.text.terminal import Screen
 from agentcli.core.tool import Boxed
 from agentcli.system.process import Command, run_until
 from agentcli.system.programs import find_program, search_path
@@ -85,7 +86,7 @@ class _TruncatedText:
 
 
 class _OutputSink:
-    """Output sink: decodes, shows and stores the output."""
+    """Output sink: decodes and shows the output, and stores what a terminal shows of it at the end."""
 
     enough = 0
 
@@ -93,6 +94,7 @@ class _OutputSink:
         self.output = _TruncatedText()
         self._show = show
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._screen = Screen()
 
     def add(self, piece: memoryview, skipped: int) -> None:
         """Add a chunk, which may end within a character."""
@@ -101,8 +103,9 @@ class _OutputSink:
     def close(self) -> None:
         """Decode the rest at the end of the output."""
         self._write(self._decoder.decode(b"", final=True))
+        self.output.add(self._screen.end())
 
     def _write(self, text: str) -> None:
         if text:
-            self.output.add(text)
+            self.output.add(self._screen.feed(text))
             self._show(text)

@@ -13,6 +13,7 @@ from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.subagent_result import calls_of
+from agentcli.core.text.terminal import shown
 from agentcli.ui.render.attached import attached
 from agentcli.ui.render.calls import called
 from agentcli.ui.render.cells import expand, wrap
@@ -68,7 +69,7 @@ class Transcript:
     def _result(self, result: ToolResult) -> Sequence[Piece]:
         call = self._calls.pop(result.call_id, None)
         if result.output_file:
-            result = replace(result, output=self._journal.output(result.output_file) or result.output)
+            result = replace(result, output=shown(self._journal.output(result.output_file)) or result.output)
         title = safe_line(result.title) or (call_title(call) if call else result.name)
         given = [str(call.input[name]) for name in _SHOWN_INPUTS if name in call.input] if call else []
         hidden = [safe(text) for text in given if "\n" in text.strip() or text.strip() not in title]

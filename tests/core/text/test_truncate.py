@@ -37,7 +37,7 @@ def test_bytes_are_counted_and_no_character_is_split(text: str, size: int) -> No
 
 def test_a_character_that_is_cut_in_two_is_left_out_and_a_wrong_byte_is_marked() -> None:
     assert around("aé".encode()[:-1], "é€b".encode()[1:], "…") == "a\n\n[…]\n\n€b"
-    assert around(b"a\xffb", "😀c".encode()[1:], "…") == "a\ufffdb\n\n[…]\n\nc"
+    assert around("é€b".encode() + b"\xff", "😀c".encode()[1:], "…") == "é€b\ufffd\n\n[…]\n\nc"
 
 
 @pytest.mark.parametrize(

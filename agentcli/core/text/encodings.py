@@ -1,4 +1,8 @@
-"""Text encodings: bytes to text and back without loss."""
+"""Text of any origin: the bytes of a file or a program become text, and text becomes the same bytes again.
+
+Everything that is read passes here: files, searches, outputs of commands, instructions, settings, piped input. UTF-8, UTF-16 and UTF-32 are
+known by their form or their mark, older encodings by the letters that they would give.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from collections import Counter
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.sanitise import replace_surrogates
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -16,6 +21,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_MARKS = tuple(bom for bom, _ in _BOMS)
 _SNIFFED = 8_000
 """Number of bytes that decide if a file is binary; the one that git uses."""
 
@@ -38,6 +44,28 @@ def decode(data: bytes) -> tuple[str, Encoding] | None:
         return data[len(encoding.bom) :].decode(encoding.name, encoding.errors), encoding
     except UnicodeDecodeError:  # a byte order mark that is wrong
         return data.decode("latin-1"), Encoding("latin-1")
+
+
+def readable(data: bytes) -> str:
+    """Return the text of a file or a program's output as it is shown: without its mark, U+FFFD in place of bytes that are no text.
+
+    An output may mix encodings: the lines that are UTF-8 stay, and the others are read in the encoding that they have together.
+    """
+    if not data.startswith(_MARKS) and b"\0" not in data[:_SNIFFED]:
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+    encoding = _encoding(data)
+    if encoding is None:
+        return data.decode("utf-8", "replace")
+    if encoding.bom or encoding.name.startswith("utf-16"):
+        return replace_surrogates(data[len(encoding.bom) :].decode(encoding.name, "replace"))
+    lines = data.split(b"\n")
+    foreign = b"\n".join(line for line in lines if not _is_utf8(line))
+    other = _encoding(foreign) or Encoding(errors="replace")
+    name = "utf-8" if other.errors != "strict" else other.name
+    return "\n".join(line.decode("utf-8" if _is_utf8(line) else name, "replace") for line in lines)
 
 
 def decode_beginning(data: bytes) -> tuple[str, Encoding] | None:
@@ -66,7 +94,16 @@ def encode(text: str, encoding: Encoding, label: str) -> bytes:
 
 def is_binary(head: bytes) -> bool:
     """Return True if a file that begins like this is not text."""
-    return _encoding(head) is None
+    if head.startswith(_MARKS):
+        return False
+    if b"\0" in head[:_SNIFFED]:
+        return _wide(head[:_SNIFFED]) is None
+    return _mostly_controls(head) and not _is_utf8(head)
+
+
+def is_wide(data: bytes) -> bool:
+    """Return True for text in UTF-16 or UTF-32, in which control sequences have other bytes."""
+    return (b"\0" in data[:_SNIFFED] and _encoding(data) is not None) or data.startswith(_MARKS[1:])
 
 
 def newline_style(text: str) -> str:
@@ -78,13 +115,6 @@ def newline_style(text: str) -> str:
 def with_newlines(text: str, ending: str) -> str:
     """Replace every line ending of the text."""
     return re.sub(r"\r\n|\n|\r", ending, text)
-
-
-def clip(line: str, characters: int) -> str:
-    """Cut a line to `characters`, adding the number of those left out."""
-    if len(line) <= characters:
-        return line
-    return f"{line[:characters]} [… {len(line) - characters} more characters]"
 
 
 def _encoding(data: bytes) -> Encoding | None:
@@ -99,8 +129,21 @@ def _encoding(data: bytes) -> Encoding | None:
     except UnicodeDecodeError as error:
         if error.end >= len(data) and error.reason == "unexpected end of data":
             return Encoding(errors="surrogateescape")
-        return _eight_bit(data)
+        return _older(data)
     return Encoding()
+
+
+def _mostly_controls(data: bytes) -> bool:
+    head = data[:_SNIFFED]
+    return sum(head.count(byte) for byte in (*range(1, 8), *range(14, 27), *range(28, 32))) > len(head) / 20
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _wide(head: bytes) -> Encoding | None:
@@ -115,13 +158,15 @@ def _wide(head: bytes) -> Encoding | None:
     return None
 
 
-def _eight_bit(data: bytes) -> Encoding | None:
-    """Detect UTF-8 with a few damaged bytes, or Latin-1; None if it is mostly control characters."""
-    head = data[:_SNIFFED]
-    controls = sum(head.count(byte) for byte in (*range(1, 8), *range(14, 27), *range(28, 32)))
-    if controls > len(head) / 20:
+def _older(data: bytes) -> Encoding | None:
+    """Detect UTF-8 with a few damaged bytes, or an encoding of one language; None if it is mostly control characters."""
+    if _mostly_controls(data):
         return None
     text = data.decode("utf-8", "surrogateescape")
     damaged = sum("\udc80" <= character <= "\udcff" for character in text)
     whole = sum(character > "\x7f" for character in text) - damaged
-    return Encoding(errors="surrogateescape") if whole > damaged else Encoding("latin-1")
+    if whole > damaged:
+        return Encoding(errors="surrogateescape")
+    from agentcli.core.text.older_encodings import older_encoding  # few texts need it
+
+    return Encoding(older_encoding(data))
