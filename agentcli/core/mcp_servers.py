@@ -60,6 +60,8 @@ class ServerState:
     tools: int = 0
     instructions: str = ""
     origin: str = ""
+    odd: tuple[str, ...] = ()
+    """What was left out or mended in its answers, with the tool, prompt or resource."""
 
     @property
     def settled(self) -> bool:

@@ -1,4 +1,4 @@
-"""Open connection to one server through the official SDK, watched: its end is reported, and content unknown to the SDK replaced."""
+"""Open connection to one server through the official SDK, watched: its end is reported, and its answers are mended before the SDK checks them."""
 
 from __future__ import annotations
 
@@ -30,16 +30,13 @@ from agentcli.core.mcp_servers import Content, Elicitation, Progress, ServerAnsw
 from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
+from agentcli.mcp.answers import mended
 from agentcli.mcp.config import CALL_SECONDS, START_SECONDS, ServerDefinition
 from agentcli.mcp.listing import Listing, listed
 from agentcli.mcp.logs import ServerLogs
 from agentcli.mcp.transport import Kind
 from agentcli.mcp.values import answer_of, content_of, fields_of, progress_text, resource_of
 
-_KNOWN = ("text", "image", "audio", "resource_link", "resource")
-"""Kinds of content blocks in the result of a tool."""
-_KIND_CHARACTERS = 80
-"""Length of the name of an unknown kind in a message, in characters."""
 _ID = re.compile(r'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 _ENDS = 500
 """Number of characters at both ends of a message to search for its id if it is nested too deep to read."""
@@ -47,21 +44,18 @@ _ENDS = 500
 
 @asynccontextmanager
 async def watched(
-    transport: AbstractAsyncContextManager[Any], ended: asyncio.Event, unreadable: Callable[[Exception], Any]
+    transport: AbstractAsyncContextManager[Any], ended: asyncio.Event, note: Callable[[str], None]
 ) -> AsyncIterator[Any]:
-    """Open the transport; set `ended` when the server has closed its end.
-
-    `unreadable` turns an unreadable message into its replacement.
-    """
+    """Open the transport; set `ended` when the server has closed its end. `note` takes lines about what was odd in its answers."""
     async with transport as (reading, writing):
-        yield _Watched(reading, ended, unreadable), writing
+        yield _Watched(reading, ended, note), writing
 
 
 class _Watched:
-    """Reading end of a transport that reports when it has ended."""
+    """Reading end of a transport that mends what it reads, and reports when it has ended."""
 
-    def __init__(self, stream: Any, ended: asyncio.Event, unreadable: Callable[[Exception], Any]) -> None:
-        self._stream, self._ended, self._unreadable = stream, ended, unreadable
+    def __init__(self, stream: Any, ended: asyncio.Event, note: Callable[[str], None]) -> None:
+        self._stream, self._ended, self._note = stream, ended, note
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -84,10 +78,10 @@ class _Watched:
             self._ended.set()
             raise
         if isinstance(received, Exception):
-            return self._unreadable(received)
-        result = getattr(getattr(received, "message", None), "result", None)
-        if isinstance(result, dict):
-            _replace_unknown(result)
+            return _read_again(received, self._note)
+        message = getattr(received, "message", None)
+        if isinstance(message, types.JSONRPCResponse):
+            message.result = mended(message.result, self._note)
         return received
 
 
@@ -104,40 +98,44 @@ def answered_request(line: str) -> int | str | None:
     return answered if isinstance(answered, int | str) else None
 
 
-def _replace_unknown(result: dict[str, Any]) -> None:
-    """Replace each content block of an unknown kind by a line of text: the SDK would refuse the whole result."""
-    blocks = result.get("content")
-    if not isinstance(blocks, list):
-        return
-    for index, block in enumerate(blocks):
-        kind = block.get("type") if isinstance(block, dict) else None
-        if isinstance(kind, str) and kind not in _KNOWN:
-            text = f"[{safe_line(kind[:_KIND_CHARACTERS])}: left out, since this kind of content is not known]"
-            blocks[index] = {"type": "text", "text": text}
-
-
 T = TypeVar("T")
 _log = logging.getLogger("mcp")
 NO_LOGIN = 401
 """HTTP status of a server that requires a login."""
 _NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
 """Errors of a server that supports only the newest revision of the protocol."""
+UNREADABLE = "The call has run, but the server's answer does not have the form of the protocol. Look at what it did before you repeat it."
+ODD = 100
+"""Most lines about what was odd in a server's answers."""
 CHANGE_SECONDS = 0.5
 """Time in seconds in which notices of changed lists are collected before the lists are read again."""
 
 
-def _as_failure(error: Exception) -> Any:
-    """Turn an unreadable message into the failure of the request that it answers, so that the request does not wait in vain."""
+def _read_again(error: Exception, note: Callable[[str], None]) -> Any:
+    """Return the message that the SDK cannot read, mended, or the failure of the request that it answers, which must not wait in vain."""
     if not isinstance(error, ValidationError):
         return error
-    first = error.errors(include_url=False)[0]
-    given = first["input"]
+    given = error.errors(include_url=False)[0]["input"]
     line = given if isinstance(given, str) else json.dumps(given, default=str) if isinstance(given, dict) else ""
     answered = answered_request(line)
     if answered is None:
         return error
-    data = types.ErrorData(code=types.PARSE_ERROR, message=f"can't read its answer ({first['msg']})")
+    found = _whole(line)
+    if "result" in found:
+        result = found["result"] if isinstance(found["result"], dict) else {"content": found["result"]}
+        return SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=answered, result=mended(result, note)))
+    said = found.get("error")
+    why = safe_line(said) if isinstance(said, str) else "its answer does not have the form of the protocol"
+    data = types.ErrorData(code=types.PARSE_ERROR, message=why)
     return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=answered, error=data))
+
+
+def _whole(line: str) -> dict[str, Any]:
+    """Return the message in a line; empty if it is nested too deeply to read."""
+    try:
+        return dict(json.loads(line))
+    except (ValueError, RecursionError):
+        return {}
 
 
 _Streams = AbstractAsyncContextManager[Any]
@@ -175,6 +173,8 @@ class Connection:
     """HTTP status with which the server refused a request before it was connected, or NO_LOGIN at any time; 0 if it did not."""
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
+    odd: list[str] = field(default_factory=list)
+    """What was mended or left out in the server's answers, once each."""
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _client: Client | None = None
@@ -184,7 +184,7 @@ class Connection:
         try:
             async with contextlib.AsyncExitStack() as stack:
                 client = self._client = await self._entered(stack)
-                self.listing = await listed(client, self.server)
+                self.listing = await listed(client, self.server, self.odd)
                 self.ready.set()
                 await self._work(client)
         finally:
@@ -213,6 +213,8 @@ class Connection:
         calling = client.call_tool(tool, dict(arguments), most + self.server.timeout, report)
         try:
             return answer_of(await self._awaited(calling, lambda: min(heard[0] + self.server.timeout, end)))
+        except ValidationError:
+            return ServerAnswer((Content("text", UNREADABLE),), failed=True)
         except TimeoutError:
             raise TimeoutError(f"did not end within {most:g} s" if loop.time() >= end else "") from None
 
@@ -236,6 +238,10 @@ class Connection:
             client = self._connected()
             if client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
                 await client.session.send_notification(types.RootsListChangedNotification())
+
+    def _note(self, line: str) -> None:
+        if line not in self.odd and len(self.odd) < ODD:
+            self.odd.append(line)
 
     def _connected(self) -> Client:
         if self._client is None or self.closed.is_set():
@@ -270,14 +276,17 @@ class Connection:
         listening = start_task(self._listen(client))
         try:
             while not (await self._before_the_end(self._changes())).cancelled():
-                relisting = await self._before_the_end(listed(client, self.server))
+                relisting = await self._before_the_end(listed(client, self.server, self.odd))
                 if relisting.cancelled():
                     return
                 if (error := relisting.exception()) is not None:  # an invalid answer raises many kinds of errors
                     _log.warning("server %s: can't read its lists again: %r", self.server.name, error)
                     continue
-                self.listing = relisting.result()
-                self.host.changed(self.listing)
+                fresh = relisting.result()
+                if fresh.odd != self.listing.odd and not fresh.tools:
+                    continue  # nothing in the new list can be used
+                self.listing = fresh
+                self.host.changed(fresh)
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
@@ -332,7 +341,7 @@ class Connection:
         async with contextlib.AsyncExitStack() as stack:
             transport = await _OPENED_BY[self.server.transport.name](self, stack)
             client = Client(
-                watched(transport, self.closed, _as_failure),
+                watched(transport, self.closed, self._note),
                 mode=mode,
                 read_timeout_seconds=max(self.server.timeout, self.server.startup_timeout, START_SECONDS),
                 list_roots_callback=self._roots,

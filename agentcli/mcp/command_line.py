@@ -178,6 +178,8 @@ def try_server(name: Name, json: Json = False, cwd: InFolder = "", trust: Trust 
         say(safe(f"{name}: {state}"))
         for tool in tools:
             say(safe_line(f"  {tool.name}  {_first_line(tool.description)}"))
+        for line in state.odd:
+            say(safe_line(f"  {line}"))
     return 0 if state.status == "connected" else 1
 
 

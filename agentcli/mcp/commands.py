@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.mcp.schema import mends
 from agentcli.mcp.session import MENTION
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
@@ -16,7 +17,7 @@ from agentcli.ui.render.frame import Item
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.core.mcp_servers import ServerState
+    from agentcli.core.mcp_servers import ServerState, ServerTool
 
 _ACTIONS = {
     "reconnect": "reconnect it",
@@ -65,9 +66,17 @@ async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
             yield Said(servers.log(name).splitlines()[-LOG_LINES:] or ["It has written nothing to stderr."])
         case "tools":
             own = [tool for tool in servers.tools() if tool.server == name]
-            yield Said([f"{tool.name}  {tool.description.strip().partition(chr(10))[0]}" for tool in own] or ["None."])
+            odd = next(state.odd for state in states if state.name == name)
+            yield Said([*map(_described, own), *odd] or ["None."])
         case _:
             yield Said([(await servers.restart(name)).sentence])
+
+
+def _described(tool: ServerTool) -> str:
+    """Return the line about a tool, with the keywords that are left out of its schema, as no provider would take them."""
+    left = mends(tool.parameters)
+    mended = f"  (left out of its schema: {safe_line(', '.join(left))})" if left else ""
+    return f"{tool.name}  {tool.description.strip().partition(chr(10))[0]}{mended}"
 
 
 def _listed(states: Sequence[ServerState]) -> Sequence[str]:

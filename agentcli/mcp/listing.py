@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import mcp_types as types
@@ -11,6 +11,7 @@ from mcp import Client, MCPError
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.mcp_servers import ServerPrompt, ServerResource, ServerTool
+from agentcli.mcp.answers import WRITTEN_SCHEMA
 from agentcli.mcp.config import ServerDefinition
 from agentcli.mcp.names import tool_name
 
@@ -33,10 +34,12 @@ class Listing:
     """True if the server lists resources, or templates that name them."""
     resourceful: bool = False
     """True if the server declares resources, as many do that list none."""
+    odd: tuple[str, ...] = ()
+    """What was left out or mended in the server's answers."""
 
 
-async def listed(client: Client, server: ServerDefinition) -> Listing:
-    """Return all pages of all lists of a server. Raise any error of the SDK about an invalid answer."""
+async def listed(client: Client, server: ServerDefinition, odd: Sequence[str] = ()) -> Listing:
+    """Return all pages of all lists of a server; `odd` grows meanwhile. Raise any error of the SDK about an invalid answer."""
     offered = client.server_capabilities
     # An older server does not have to declare its lists.
     tools = await _all(client.list_tools, "tools") if offered.tools else []
@@ -45,9 +48,8 @@ async def listed(client: Client, server: ServerDefinition) -> Listing:
     templates = []
     if offered.resources and not resources:
         templates = await _perhaps(client.list_resource_templates, "resource_templates")
-    mine = [_tool(server, tool) for tool in tools[:TOOLS] if server.offers(tool.name)]
     return Listing(
-        tuple(sorted(mine, key=lambda tool: tool.name)),
+        tools_of(server, tools[:TOOLS]),
         tuple(sorted((_prompt(server, each) for each in prompts), key=lambda prompt: prompt.name)),
         tuple(
             ServerResource(server.name, str(found.uri), found.name, found.description or "")
@@ -56,6 +58,14 @@ async def listed(client: Client, server: ServerDefinition) -> Listing:
         client.instructions or "",
         bool(resources or templates),
         offered.resources is not None,
+        tuple(odd),
+    )
+
+
+def tools_of(server: ServerDefinition, tools: Sequence[types.Tool]) -> tuple[ServerTool, ...]:
+    """Return the tools of a list that the definition includes, by name."""
+    return tuple(
+        sorted((_tool(server, tool) for tool in tools if server.offers(tool.name)), key=lambda tool: tool.name)
     )
 
 
@@ -66,7 +76,7 @@ def _tool(server: ServerDefinition, tool: types.Tool) -> ServerTool:
         server.name,
         tool.name,
         tool.description or "",
-        tool.input_schema,
+        (tool.meta or {}).get(WRITTEN_SCHEMA, tool.input_schema),
         reads=bool(trusted and hints and hints.read_only_hint),
         interacts=bool((tool.meta or {}).get(INTERACTION)),
         always=server.always_load,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -12,7 +13,9 @@ DEPTH = 20
 """Largest depth of references to follow; a deeper recursive schema accepts anything."""
 BYTES = 8_192
 """Largest size of a schema sent with every request, in bytes."""
-_DROPPED = frozenset({"$schema", "$id", "$defs", "definitions", "$comment", "title"})
+_DROPPED = frozenset({"definitions", "title"})
+_ROOTLESS = frozenset({"enum", "const", "not", "if", "then", "else", "items", "prefixItems"})
+"""Keywords that OpenAI refuses at the root of a schema, or that say nothing about an object."""
 _PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _COMBINED = frozenset({"allOf", "anyOf", "oneOf"})
 _PER_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
@@ -45,22 +48,37 @@ def _is_type(value: Any) -> bool:
     return bool(names) and _are_names(names) and _TYPES.issuperset(names)
 
 
+def _are_dependencies(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_is_schema(one) or _are_names(one) for one in value.values())
+
+
+def _is_pattern(value: Any) -> bool:
+    """Return True for a regular expression that Python compiles: what it refuses is no pattern for most providers either."""
+    try:
+        return isinstance(value, str) and bool(re.compile(value))
+    except (re.error, RecursionError, OverflowError):
+        return False
+
+
 _FORMS: Mapping[str, Callable[[Any], bool]] = {
     "type": _is_type,
     "enum": lambda value: isinstance(value, list) and bool(value),
     "required": _are_names,
     "items": lambda value: _is_schema(value) or _are_schemas(value),
     **dict.fromkeys(("examples",), lambda value: isinstance(value, list)),
-    **dict.fromkeys((*_PER_NAME, "dependentRequired"), lambda value: isinstance(value, Mapping)),
+    **dict.fromkeys(_PER_NAME, lambda value: isinstance(value, Mapping)),
+    "dependentRequired": lambda value: isinstance(value, Mapping) and all(map(_are_names, value.values())),
     **dict.fromkeys((*_COMBINED, "prefixItems"), _are_schemas),
     **dict.fromkeys(
         ("additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"), _is_schema
     ),
     **dict.fromkeys(("not", "if", "then", "else", "contains", "propertyNames", "contentSchema"), _is_schema),
     **dict.fromkeys(
-        ("description", "format", "pattern", "contentEncoding", "contentMediaType"),
+        ("description", "format", "contentEncoding", "contentMediaType"),
         lambda value: isinstance(value, str),
     ),
+    "pattern": _is_pattern,
+    "dependencies": _are_dependencies,
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
     "multipleOf": lambda value: _is_number(value) and value > 0,
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count),
@@ -78,7 +96,8 @@ def upfront(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     Its keys are sorted: a server may send them in another order each time, and a cache compares bytes.
     """
     try:
-        text = json.dumps(_object(_Resolver(parameters).resolved(parameters)), sort_keys=True, allow_nan=False)
+        whole = _accepted(_object(_Resolver(parameters).resolved(parameters)))
+        text = json.dumps(whole, sort_keys=True, allow_nan=False)
         found: dict[str, Any] = json.loads(text)
     except (TypeError, ValueError, RecursionError, AttributeError):
         return None
@@ -88,20 +107,33 @@ def upfront(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     return found
 
 
+def mends(parameters: Mapping[str, Any]) -> Sequence[str]:
+    """Return the keywords that `upfront` leaves out of a schema because their values have no meaning, each once."""
+    resolver = _Resolver(parameters)
+    with contextlib.suppress(TypeError, ValueError, RecursionError, AttributeError):
+        resolver.resolved(parameters)
+    return sorted(resolver.refused)
+
+
 def _object(root: dict[str, Any]) -> dict[str, Any]:
     """Return the schema with an object at its root: `allOf`, `anyOf` and `oneOf` merged, with each branch's requirements in words."""
     root = _flat(root)
-    if root.get("type", "object") != "object":
+    kinds = root.get("type", "object")
+    if "object" not in (kinds if isinstance(kinds, list) else [kinds]):
         raise ValueError("the root is not an object")
-    return {**root, "type": "object", "properties": root.get("properties", {})}
+    kept = {key: value for key, value in root.items() if key not in _ROOTLESS}
+    return {**kept, "type": "object", "properties": root.get("properties", {})}
 
 
-def _flat(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema without its own `allOf`, `anyOf` and `oneOf`, which may be nested."""
+def _flat(schema: Any) -> dict[str, Any]:
+    """Return the schema without its own `allOf`, `anyOf` and `oneOf`, which may be nested; a boolean one says nothing."""
+    if not isinstance(schema, Mapping):
+        return {}
     root = {key: value for key, value in schema.items() if key not in _COMBINED}
     for part in schema.get("allOf", ()):
         _merge(root, _flat(part))
     branches = [_flat(branch) for key in ("anyOf", "oneOf") for branch in schema.get(key, ())]
+    branches = [branch for branch in branches if branch.get("type") != "null"]
     wanted = [branch["required"] for branch in branches if branch.get("required")]
     for branch in branches:
         _merge(root, {key: value for key, value in branch.items() if key != "required"})
@@ -109,6 +141,36 @@ def _flat(schema: Mapping[str, Any]) -> dict[str, Any]:
         groups = " or ".join(", ".join(map(str, names)) for names in wanted)
         root["description"] = f"{root.get('description', '')} Required: {groups}.".strip()
     return root
+
+
+def _accepted(schema: Any) -> Any:
+    """Return a schema in the form that every provider takes.
+
+    An array says what its items are (OpenAI), a list of schemas for its places becomes a choice of them (JSON Schema 2020-12
+    has no list there), and only properties that are described are required (Gemini).
+    """
+    if not isinstance(schema, Mapping):
+        return schema
+    made = {key: _accepted_in(key, value) for key, value in schema.items()}
+    places = [one for key in ("items", "prefixItems") if isinstance(made.get(key), list) for one in made.pop(key)]
+    kinds = made.get("type", ())
+    if places:
+        made.pop("additionalItems", None)
+        made.setdefault("items", {"anyOf": places} if len(places) > 1 else places[0])
+    elif "array" in (kinds if isinstance(kinds, list) else [kinds]) and "items" not in made:
+        made["items"] = {}
+    if isinstance(known := made.get("properties"), Mapping) and "required" in made:
+        made["required"] = [name for name in made["required"] if name in known]
+    return made
+
+
+def _accepted_in(key: str, value: Any) -> Any:
+    """Return the value of a keyword with the schemas in it accepted."""
+    if key in (*_VALUES, "dependentRequired", "dependencies"):
+        return value
+    if key in _PER_NAME and isinstance(value, Mapping):
+        return {name: _accepted(inner) for name, inner in value.items()}
+    return [_accepted(inner) for inner in value] if isinstance(value, list) else _accepted(value)
 
 
 def _merge(root: dict[str, Any], part: Mapping[str, Any]) -> None:
@@ -130,6 +192,8 @@ class _Resolver:
     def __init__(self, whole: Mapping[str, Any]) -> None:
         self._whole = whole
         self._left, self._characters = BYTES, 10 * BYTES
+        self.refused: set[str] = set()
+        """Keywords that were left out since their values have no meaning."""
 
     def resolved(self, value: Any, inside: tuple[str, ...] = ()) -> Any:
         """Return the value with references replaced; it lies inside the targets of the references in `inside`."""
@@ -144,14 +208,16 @@ class _Resolver:
                 return {}
             rest = {key: inner for key, inner in value.items() if key != "$ref"}
             return self.resolved({**_target(reference, self._whole), **rest}, (*inside, reference))
-        kept = {key: inner for key, inner in value.items() if key not in _DROPPED and _says_something(key, inner)}
+        told = {key: inner for key, inner in value.items() if key not in _DROPPED and not key.startswith("$")}
+        kept = {key: inner for key, inner in told.items() if _says_something(key, inner)}
+        self.refused |= told.keys() - kept.keys()
         return {key: self._inner(key, inner, inside) for key, inner in kept.items()}
 
     def _inner(self, key: str, value: Any, inside: tuple[str, ...]) -> Any:
         if key in _PER_NAME and isinstance(value, Mapping):
             # The keys here are names of the server's: one may be called title.
             return {name: self.resolved(schema if _is_schema(schema) else {}, inside) for name, schema in value.items()}
-        if key in _VALUES:
+        if key in (*_VALUES, "dependentRequired"):
             self._count(len(json.dumps(value)))
             return value
         return self.resolved(value, inside)

@@ -166,11 +166,15 @@ class ServerTools:
         return fresh
 
     def warnings(self) -> Iterator[Event]:
-        """Yield a line for the person about each server that does not work, once."""
+        """Yield a line for the person about each server that does not work, or of which a part cannot be used, once."""
         for state in self._servers.states() if self._servers is not None else ():
             if state.status in _TROUBLE and state.name not in self._warned:
                 self._warned.add(state.name)
                 yield Warned(state.sentence)
+            if state.odd and state.odd[0] not in self._warned:
+                self._warned.add(state.odd[0])
+                more = f" (and {len(state.odd) - 1} more: `/mcp tools {state.name}`)" if len(state.odd) > 1 else ""
+                yield Warned(f"Server {state.name}, {state.odd[0]}{more}.")
 
     def _known(self, name: str) -> ServerTool | None:
         tools = self._servers.tools() if self._servers is not None else ()

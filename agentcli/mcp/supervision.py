@@ -362,7 +362,7 @@ class ServerLife:
             sorted((*listing.tools, *(tool for tool in extra if tool.tool not in own)), key=lambda tool: tool.name)
         )
         self.prompts, self.resources = listing.prompts, listing.resources
-        self.state = replace(self.state, instructions=listing.instructions)
+        self.state = replace(self.state, instructions=listing.instructions, odd=listing.odd)
 
     def _set(self, status: Status, detail: str = "", *, quiet: bool = False) -> None:
         tools = len([tool for tool in self.tools if not tool.aside]) if status == "connected" else 0

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import mcp_types as types
+from pydantic import ValidationError
 
 from agentcli.core.causes import in_words, innermost
 from agentcli.core.mcp_servers import Content, ElicitedField, ServerAnswer
@@ -101,6 +102,8 @@ def reason(error: BaseException) -> str:
             return error.strerror
         case TimeoutError():
             return "it did not answer in time"
+        case ValidationError():
+            return "its answer does not have the form of the protocol"
         case _:
             return " ".join(str(error).split())[:REASON_CHARACTERS] or type(error).__name__
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from agentcli.providers import catalog
 from agentcli.providers.scripted.model import tokens_of
-from tests.loopback import anthropic_compaction, anthropic_edits, web_search
+from tests.loopback import anthropic_compaction, anthropic_edits, tool_schemas, web_search
 from tests.loopback.anthropic_edits import Edited, edited, spec_of
 from tests.loopback.deferred import check_deferred, expanded, loaded_at_once
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals, bare
-from tests.loopback.unreadable import kind_of, schema_fault, unreadable
+from tests.loopback.unreadable import kind_of, unreadable
 
 TOP = {
     "model", "max_tokens", "messages", "system", "tools", "tool_choice", "stream", "stop_sequences", "metadata", "thinking",
@@ -194,13 +194,8 @@ def _tools(body: dict[str, Any]) -> None:
         where = f"tools.{index}.custom"
         if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.get("name", "")):
             raise Refused(f"{where}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,64}}$'")
-        if tool.get("input_schema", {}).get("type") != "object":
-            raise Refused(f"{where}.input_schema.type: Input should be 'object'")
-        if schema_fault(tool["input_schema"]):
-            raise Refused(
-                f"{where}.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
-                "(https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use."
-            )
+        if why := tool_schemas.anthropic(tool.get("input_schema")):
+            raise Refused(f"{where}.input_schema: {why}")
         if set(tool) - {"name", "description", "input_schema", "cache_control", "defer_loading"}:
             raise Refused(f"{where}: Extra inputs are not permitted")
         if tool["name"] in names:

@@ -10,10 +10,11 @@ from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.scripted.model import tokens_of
+from tests.loopback import tool_schemas
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals
-from tests.loopback.unreadable import schema_fault, unreadable
+from tests.loopback.unreadable import unreadable
 
 TOP = {"contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent"}
 TOP |= {"model"}  # the field that the path fills: gateways send it as well
@@ -108,6 +109,9 @@ def _tools(body: dict[str, Any]) -> None:
                 raise Refused(
                     f"* GenerateContentRequest.{where}: only one of parameters and parameters_json_schema may be set"
                 )
+            for key in ("parameters", "parametersJsonSchema", "parameters_json_schema"):
+                if key in declared and (why := tool_schemas.gemini(declared[key])):
+                    raise Refused(f"* GenerateContentRequest.{where}.{why}")
             if not declared.get("name"):
                 raise Refused(f"* GenerateContentRequest.{where}.name: [REQUIRED_FIELD_MISSING]")
             if (
@@ -117,10 +121,6 @@ def _tools(body: dict[str, Any]) -> None:
                 raise Refused(
                     f"* GenerateContentRequest.{where}.parameters.properties: should be non-empty for OBJECT type"
                 )
-            if fault := schema_fault(
-                declared.get("parametersJsonSchema") or declared.get("parameters_json_schema") or {}
-            ):
-                raise Refused(f"Invalid value at '{where}.parameters_json_schema' ({fault})")
 
 
 def _searches_alone(body: dict[str, Any]) -> None:

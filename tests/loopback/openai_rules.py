@@ -11,10 +11,11 @@ from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.scripted.model import tokens_of
+from tests.loopback import tool_schemas
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals
-from tests.loopback.unreadable import schema_fault, unreadable
+from tests.loopback.unreadable import unreadable
 
 TOP = {
     "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "store", "stream", "include",
@@ -84,13 +85,8 @@ def check_tool(tool: Mapping[str, Any], where: str) -> None:
             code="invalid_value",
         )
     schema = tool.get("parameters") or {}
-    if schema.get("type") != "object":
-        raise Refused(
-            f"Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'.",
-            code="invalid_function_parameters",
-        )
-    if fault := schema_fault(schema):
-        raise Refused(f"Invalid schema for function '{name}': {fault}.", code="invalid_function_parameters")
+    if why := tool_schemas.openai(schema):
+        raise Refused(f"Invalid schema for function '{name}': {why}", code="invalid_function_parameters")
     if tool.get("strict") and schema.get("additionalProperties") is not False:
         raise Refused(
             f"Invalid schema for function '{name}': In context=(), 'additionalProperties' is required to be supplied and to be false.",

@@ -1,13 +1,9 @@
-"""What the vendors say of images that they cannot read, and of schemas that are none."""
+"""What the vendors say of images that they cannot read."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
-from typing import Any
-
-import jsonschema
 
 BEGINNINGS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 ENDS = {"image/png": b"IEND\xaeB`\x82", "image/jpeg": b"\xff\xd9", "image/gif": b"\x3b", "image/webp": b""}
@@ -26,12 +22,3 @@ def unreadable(encoded: str) -> bool:
         return True
     kind = kind_of(data)
     return not kind or not data.endswith(ENDS[kind])
-
-
-def schema_fault(schema: Mapping[str, Any]) -> str:
-    """What is wrong with a schema by the newest draft; empty if it is one."""
-    try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        return str(error.message)
-    return ""

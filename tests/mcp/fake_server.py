@@ -71,6 +71,9 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
         case "unreadable":
             send({"id": number, "result": 5})
             return
+        case "empty":
+            send({"id": number, "result": {}})
+            return
         case "hang":
             return
         case "crawl":

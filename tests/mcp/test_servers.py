@@ -187,16 +187,14 @@ def test_what_a_server_wrote_before_its_last_answer_is_no_cause_of_its_end(tmp_p
             call(made, "mcp__fake__die")
 
 
-def test_an_answer_that_cannot_be_read_is_told_as_such_and_at_once(tmp_path: Path) -> None:
+def test_an_answer_that_the_sdk_cannot_read_is_read_all_the_same(tmp_path: Path) -> None:
     offers(tmp_path, "echo", "unreadable")
     given = {"deep": fake("deep", startupTimeout=500), "fake": fake(timeout=500)}
     with servers(tmp_path, given) as made:
         deep, _ = settled(made)
-        assert deep.status == "failed"
-        assert "can't read its answer" in deep.detail
-        assert "recursion limit" in deep.detail
-        with pytest.raises(ToolError, match="can't read its answer"):
-            call(made, "mcp__fake__unreadable")
+        assert deep.status == "connected"
+        assert deep.odd == ("tool deep: its schema is nested too deeply, so it takes any arguments",)
+        assert text(call(made, "mcp__fake__unreadable")) == "[block 1 does not have the form of the protocol] 5"
         assert text(call(made, "mcp__fake__echo", text="on")) == "on"
 
 
@@ -373,8 +371,8 @@ def test_a_content_block_of_an_unknown_kind_is_named_and_the_others_are_kept(tmp
             "[hologram\\x1b: left out, since this kind of content is not known]",
             "after",
         ]
-        with pytest.raises(ToolError):
-            call(made, "mcp__fake__blocks", blocks=[{"type": "image"}])
+        odd = text(call(made, "mcp__fake__blocks", blocks=[{"type": "image"}]))
+        assert odd == '[block 1 does not have the form of the protocol] {"type": "image"}'
 
 
 def test_include_and_exclude_choose_among_the_tools(tmp_path: Path) -> None:
