@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 
 from acp.schema import AvailableCommand, AvailableCommandInput, UnstructuredCommandInput
 
 from agentcli.agent.session import AgentSession
-from agentcli.core.event import Event
+from agentcli.core.event import Emit, TurnEnded
 from agentcli.core.sanitise import safe
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.commands.extensions import items
@@ -46,13 +45,13 @@ def command_in(text: str, commands: SlashCommands) -> tuple[Command, str] | None
     return command, found[2] or ""
 
 
-def events_of(
-    command: Command, argument: str, session: AgentSession, host: Reports, interrupt: asyncio.Event
-) -> AsyncIterator[Event]:
-    """Run a command: yield its events, the answer in the TurnEnded."""
+async def run_command(
+    command: Command, argument: str, session: AgentSession, host: Reports, interrupt: asyncio.Event, emit: Emit
+) -> TurnEnded:
+    """Run a command: emit its events, and return its end with the answer."""
     assert command.yields is not None
     outputs = command.yields(Context(session, host), argument)
-    return as_turn(outputs, session, interrupt, _text, notices=False)
+    return await as_turn(outputs, session, interrupt, emit, _text, notices=False)
 
 
 def _text(answer: Answer) -> str:

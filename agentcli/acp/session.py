@@ -21,7 +21,7 @@ from acp.schema import (
 
 from agentcli.acp import options
 from agentcli.acp.buffers import ClientBuffers, Offers
-from agentcli.acp.commands import available, command_in, events_of
+from agentcli.acp.commands import available, command_in, run_command
 from agentcli.acp.dialogs import Dialogs
 from agentcli.acp.endings import stop_reason
 from agentcli.acp.errors import BUSY, INVALID_REQUEST, answered
@@ -37,7 +37,6 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
 from agentcli.core.message import ToolResult
 from agentcli.core.message import Usage as Tokens
-from agentcli.core.streams import closing
 from agentcli.ui.commands.unknown import no_command, unknown_command
 
 Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[Project, AgentSession]]
@@ -123,17 +122,12 @@ class EditorSession:
         command = command_in(text, self.project.commands)
         await self._send_notes()
         if command is not None:
-            events = events_of(*command, self.session, self.project, interrupt)
+            ended = await run_command(*command, self.session, self.project, interrupt, self._show)
         else:
             self._refuse_unknown(text)
             self._buffers.begin()
             prompt = await prompt_of(blocks, self.session.cwd, self.session.buffers)
-            events = self.session.turn(prompt, interrupt)
-        ended = TurnEnded("failed")
-        async with closing(events) as stream:
-            async for event in stream:
-                await self._show(event)
-                ended = event if isinstance(event, TurnEnded) else ended
+            ended = await self.session.run(prompt, interrupt, self._show)
         if ended.ending == "blocked" and ended.error is not None:
             await self._send(message_chunk(str(ended.error)))
         if command is not None and ended.text and not ended.steps:  # the answer of a model was sent as it came

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
+from agentcli.core.event import Emit, TurnEnded
 from agentcli.core.message import Part, ToolCall
 from agentcli.core.tool import Question
 from agentcli.permissions.rules import Rules
 from agentcli.project.extensions import Extensions, Skill, Template
 from agentcli.tools.mcp import KeepFile
+
+Interruptible = Callable[[asyncio.Event, Emit], Awaitable[object]]
+"""Long work that has not begun: called with the event that interrupts it, and the reader of its events."""
+
+RunTurn = Callable[[asyncio.Event, Emit], Awaitable[TurnEnded]]
+"""A turn that has not begun. Its end is its last event, and the only TurnEnded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from agentcli.app.feature import wraps
-from agentcli.app.print_commands import events_of
+from agentcli.app.print_commands import turn_of
 from agentcli.core.errors import INTERRUPTED, AgentError
-from agentcli.core.event import TurnEnded
-from agentcli.core.streams import closing
+from agentcli.core.event import Event
 from agentcli.core.tasks import start_task
 from agentcli.ui.run_events import AnyEvent, InitEvent, Result, WarningEvent
 from agentcli.ui.run_results import ResultBuilder, conclusion, run_events
@@ -88,16 +87,9 @@ class Turn:
     async def _result(self) -> Result:
         seconds = self._program.options.max_time
         late = None if seconds is None else self._loop.call_later(seconds, self._interrupt.set)
-        ended = TurnEnded("failed")
         try:
-            around = wraps(self._program)
-            stream = events_of(self._program, self._agent, self._text, self._interrupt, around=around)
-            async with closing(stream) as events:
-                async for event in events:
-                    ended = event if isinstance(event, TurnEnded) else ended
-                    self._builder.note(event)
-                    for each in run_events(event):
-                        await self._put(each)
+            turn = turn_of(self._program, self._agent, self._text, around=wraps(self._program))
+            ended = await turn(self._interrupt, self._show)
         except AgentError as error:
             return self._builder.result(error)
         finally:
@@ -105,6 +97,11 @@ class Turn:
                 late.cancel()
         how = conclusion(ended, seconds, self._stopped_by)
         return self._builder.result(how.error, how.subtype, how.exit_code)
+
+    async def _show(self, event: Event) -> None:
+        self._builder.note(event)
+        for each in run_events(event):
+            await self._put(each)
 
 
 async def settled(task: asyncio.Task[Any]) -> None:

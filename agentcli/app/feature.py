@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     import asyncio
     from pathlib import Path
 
+    from agentcli.agent.ports import RunTurn
     from agentcli.agent.session import AgentSession
     from agentcli.agent.settings import AgentSettings
     from agentcli.app.options import Options
     from agentcli.config import Config
-    from agentcli.core.event import Event
+    from agentcli.core.event import Emit, TurnEnded
     from agentcli.mcp.run_servers import RunServers
     from agentcli.project.definition import Definition
     from agentcli.project.extensions import Extensions
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from agentcli.ui.commands.registry import SlashCommands
     from agentcli.ui.terminal.console import Console
 
-    WrapTurn = Callable[[AsyncIterator[Event], AgentSession, asyncio.Event], AsyncIterator[Event]]
+    WrapTurn = Callable[[RunTurn, AgentSession, asyncio.Event, Emit], Awaitable[TurnEnded]]
 
 Row = tuple[str, bool, str]
 """The result of a check: its subject, whether all is well, and the detail with a cure."""

@@ -4,59 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.feature import slash_commands
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.event import Event
 from agentcli.core.sanitise import safe
 from agentcli.core.text.slash import name_and_argument
 from agentcli.ui.commands.unknown import no_command, unknown_command
 from agentcli.ui.input.attachments import with_attachments
-from agentcli.ui.input.missing_files import with_warnings
+from agentcli.ui.turns import typed
 
 if TYPE_CHECKING:
+    from agentcli.agent.ports import RunTurn
     from agentcli.app.feature import WrapTurn
     from agentcli.app.program import Program
+    from agentcli.core.event import Emit, TurnEnded
     from agentcli.ui.commands.definition import Command, Yields
     from agentcli.ui.commands.outputs import Answer
 
 
-def events_of(
+def turn_of(
     project: Program,
     session: AgentSession,
     text: str,
-    interrupt: asyncio.Event,
     own: str | None = None,
     around: Iterable[WrapTurn] = (),
-) -> AsyncIterator[Event]:
-    """Return the events of a prompt, or of the slash command that it is. They end with a TurnEnded. Raises InputError as `print_command`.
+) -> RunTurn:
+    """Return the turn of a prompt, or of the slash command that it is. Raises InputError as `print_command`.
 
     `own` is the part of it that was not piped in, None for all. `around` wraps the turn.
     """
     if (found := print_command(text, project, own)) is not None:
-        turn = _carried_out(*found, project, session, interrupt)
+        turn: RunTurn = partial(_carried_out, *found, project, session)
     else:
-        prompt = replace(with_attachments(text, session.cwd), own=own)
-        turn = session.turn(prompt, interrupt)
-        if "@" in text:
-            turn = with_warnings(turn, text, session.cwd, session.servers)
+        turn = typed(session, replace(with_attachments(text, session.cwd), own=own), text)
     for wrap in around:
-        turn = wrap(turn, session, interrupt)
+        turn = partial(wrap, turn, session)
     return turn
 
 
-def _carried_out(
-    yields: Yields, argument: str, project: Program, session: AgentSession, interrupt: asyncio.Event
-) -> AsyncIterator[Event]:
+async def _carried_out(
+    yields: Yields, argument: str, project: Program, session: AgentSession, interrupt: asyncio.Event, emit: Emit
+) -> TurnEnded:
     from agentcli.app.reports import ProgramReports
     from agentcli.ui.commands.outputs import Context, as_turn
 
     outputs = yields(Context(session, ProgramReports(project)), argument)
-    return as_turn(outputs, session, interrupt, _text)
+    return await as_turn(outputs, session, interrupt, emit, _text)
 
 
 def _text(answer: Answer) -> str:

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 from agentcli.agent.session import AgentSession
 from agentcli.app.feature import wraps
 from agentcli.app.options import Options
-from agentcli.app.print_commands import events_of, print_command
+from agentcli.app.print_commands import print_command, turn_of
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
-from agentcli.core.event import Event, Noticed, TurnEnded
-from agentcli.core.streams import closing
+from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.text.terminal import console_text
 from agentcli.system.tracebacks import error_text
 from agentcli.ui.headless import Headless
@@ -107,11 +106,7 @@ async def _handed_off(
     program: Program, session: AgentSession, following: str, interrupt: asyncio.Event, front: Headless
 ) -> AgentSession:
     """Return a new session that continues this one, or this one if the handoff was interrupted."""
-
-    async def show(event: Event) -> None:
-        front.show(event)
-
-    await session.compactor.hand_off(interrupt, show, following)
+    await session.compactor.hand_off(interrupt, front.heard, following)
     if session.compactor.handoff is None:
         return session
     fresh = program.sessions.hand_off(session, session.compactor.handoff)
@@ -133,11 +128,7 @@ async def _say(
     ended = TurnEnded("failed")
     for number, text in enumerate(texts, 1):
         own, wrapping = _own(program.options, text), around if number == len(texts) else ()
-        async with closing(events_of(program, session, text, interrupt, own, wrapping)) as events:
-            async for event in events:
-                front.show(event)
-                if isinstance(event, TurnEnded):
-                    ended = event
+        ended = await turn_of(program, session, text, own, wrapping)(interrupt, front.heard)
         if ended.ending != "done":
             break
     return ended

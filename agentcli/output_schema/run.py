@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from agentcli.agent.ports import Prompt
+from agentcli.agent.ports import Prompt, RunTurn
 from agentcli.agent.session import AgentSession
-from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import SchemaMismatch, UsageError
-from agentcli.core.event import Event, Noticed, Recorded, TurnEnded
+from agentcli.core.event import Emit, Event, Noticed, Recorded, TurnEnded
 from agentcli.core.message import Message, reminder
-from agentcli.core.streams import closing
 from agentcli.output_schema.schema import AnswerSchema, TooSlow, read_schema
 
 RULE = (
@@ -22,64 +20,49 @@ RULE = (
 AGAIN = "Your answer does not match the JSON Schema:\n{faults}\n\nReply with the corrected JSON value alone."
 
 
-def holding_to(given: str) -> Callable[..., AsyncIterator[Event]]:
+def holding_to(given: str) -> Callable[..., Awaitable[TurnEnded]]:
     """Return what holds a turn to the schema in a file, or in a text that is JSON itself. Raises InputError."""
     return partial(held_to, read_schema(given))
 
 
 async def held_to(
-    schema: AnswerSchema, turn: AsyncIterator[Event], session: AgentSession, interrupt: asyncio.Event
-) -> AsyncIterator[Event]:
-    """Yield the events of a turn that has not begun, whose answer must match: the TurnEnded has the JSON alone, or the error.
+    schema: AnswerSchema, turn: RunTurn, session: AgentSession, interrupt: asyncio.Event, emit: Emit
+) -> TurnEnded:
+    """Run a turn whose answer must match, and return its end with the JSON alone, or with the error.
 
     Raises UsageError if no model answers, as after a slash command that reports.
     """
     pending = session.conversation.pending
     rule = reminder(RULE.format(schema=schema.text))
     pending.append(rule)
-    outcome = _Outcome()
-    async with closing(_before_the_end(turn, outcome)) as events:
-        async for event in events:
-            yield event
+    answered = False
+
+    async def before_the_end(event: Event) -> None:
+        nonlocal answered
+        match event:
+            case TurnEnded():
+                return
+            case Recorded(record) if isinstance(record.body, Message) and record.body.role == "assistant":
+                answered = True
+            case _:
+                pass
+        await emit(event)
+
+    ended = await turn(interrupt, before_the_end)
     if rule in pending:
         pending.remove(rule)
-    if outcome.ended.ending == "done" and not outcome.answered:
+    if ended.ending == "done" and not answered:
         raise UsageError("--output-schema applies to the model's answers; agentcli itself answers this prompt.")
-    outcome.ended, faults = await _judged(outcome.ended, schema)
+    ended, faults = await _judged(ended, schema)
     if faults:
-        yield Noticed(f"The answer does not match the output schema and is asked for once more. {faults[0]}")
+        await emit(Noticed(f"The answer does not match the output schema and is asked for once more. {faults[0]}"))
         prompt = Prompt("", (reminder(AGAIN.format(faults=_listed(faults))),), typed=False)
-        async with closing(_before_the_end(session.turn(prompt, interrupt, continues=True), outcome)) as events:
-            async for event in events:
-                yield event
-        outcome.ended, faults = await _judged(outcome.ended, schema)
+        ended, faults = await _judged(await session.run(prompt, interrupt, before_the_end, continues=True), schema)
     if faults:
         error = SchemaMismatch(f"The answer does not match the output schema, even if asked again:\n{_listed(faults)}")
-        outcome.ended = TurnEnded("failed", outcome.ended.text, error, outcome.ended.steps)
-    yield outcome.ended
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """The end of a turn, and if the model has answered in it."""
-
-    ended: TurnEnded = TurnEnded("failed")
-    answered: bool = False
-
-
-async def _before_the_end(turn: AsyncIterator[Event], outcome: _Outcome) -> AsyncIterator[Event]:
-    """Yield the events of a turn but its end, which is kept in `outcome`."""
-    async with closing(turn) as events:
-        async for event in events:
-            match event:
-                case TurnEnded():
-                    outcome.ended = event
-                    continue
-                case Recorded(record) if isinstance(record.body, Message) and record.body.role == "assistant":
-                    outcome.answered = True
-                case _:
-                    pass
-            yield event
+        ended = TurnEnded("failed", ended.text, error, ended.steps)
+    await emit(ended)
+    return ended
 
 
 async def _judged(ended: TurnEnded, schema: AnswerSchema) -> tuple[TurnEnded, Sequence[str]]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator
 
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Warned
-from agentcli.core.streams import closing
 from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.sharing import Sharing
 
@@ -68,23 +66,17 @@ class HostedSession:
         self.working = True
         self._sharing.turned()
         try:
-            async with closing(self._answered(prompt)) as events:
-                async for event in events:
-                    self._sharing.show([event])
+            await self.session.run(prompt, self._interrupt, self._show)
+        except AgentError as error:
+            await self._show(Warned(str(error)))
         finally:
             self.working = False
             self._sharing.turned()
             for late in self.session.withdraw():
                 self._waiting.put_nowait(late.text)
 
-    async def _answered(self, prompt: Prompt) -> AsyncIterator[Event]:
-        """Yield the events of a turn; its failure to begin is a warning."""
-        try:
-            async with closing(self.session.turn(prompt, self._interrupt)) as events:
-                async for event in events:
-                    yield event
-        except AgentError as error:
-            yield Warned(str(error))
+    async def _show(self, event: Event) -> None:
+        self._sharing.show([event])
 
     def take(self, text: str) -> str:
         """Send a message to the running turn, or begin one."""

@@ -25,7 +25,7 @@ async def btw(ctx: Context, question: str) -> AsyncIterator[Output]:
     if not question:
         raise UsageError("What is the question? Use /btw QUESTION.")
     aside = SideQuestion(ctx.session, question)
-    yield Work("Answering the side question", partial(aside.events, tell_cost=ctx.terminal is None))
+    yield Work("Answering the side question", partial(aside.ask, tell_cost=ctx.terminal is None))
     lines = [*filter(None, [aside.answer]), *(f"({note})" for note in aside.notes)]
     yield Said(lines, lambda columns, look: panel(aside, columns, look), markdown=True)
 

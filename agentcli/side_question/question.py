@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 from agentcli.agent.hooks import Outcome
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.session import AgentSession
 from agentcli.core.costs import money
 from agentcli.core.errors import AgentError, HookBlocked, ModelError
-from agentcli.core.event import Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting
+from agentcli.core.event import Emit, Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting, emit_all
 from agentcli.core.message import Part, Text, ToolCall, Usage, reminder
 from agentcli.core.record import FeatureState
 from agentcli.core.streams import closing
@@ -38,13 +38,12 @@ class SideQuestion:
         self.notes: tuple[str, ...] = ()
         self.spent = ""
 
-    async def events(self, interrupt: asyncio.Event, *, tell_cost: bool) -> AsyncIterator[Event]:
+    async def ask(self, interrupt: asyncio.Event, emit: Emit, *, tell_cost: bool) -> None:
         """Ask, and record the cost; with `tell_cost` the last event says it. Raises AgentError if a hook, a budget or the provider refuses it."""
         session, core = self._session, self._session.core
         await session.prepare(interrupt)
         asked = await core.hooks.prompt(self._text, interrupt)
-        for event in asked.events:
-            yield event
+        await emit_all(asked.events, emit)
         model, request = core.builder.model, core.builder.aside(self._parts(asked))
         if forbidden := await core.objection(model.spec, core.builder.window().tokens):
             raise AgentError(f"The side question was not sent: {forbidden}")
@@ -53,11 +52,10 @@ class SideQuestion:
             async with closing(until_set(interrupt, model.stream(request))) as steps:
                 async for step in steps:
                     if isinstance(step, ReplyRestarted):
-                        for event in self._paid(reply):
-                            yield event
+                        await emit_all(self._paid(reply), emit)
                     reply = reply.add(step)
                     if isinstance(step, Retrying | Waiting | Noticed):
-                        yield step
+                        await emit(step)
         except ModelError:
             if not reply.text.strip():
                 raise
@@ -65,11 +63,10 @@ class SideQuestion:
         finally:
             paid = [*self._paid(reply)]
             self._record(model.spec.name)
-        for event in paid:
-            yield event
+        await emit_all(paid, emit)
         self._take(reply, interrupt.is_set())
         if tell_cost:
-            yield Noticed(f"Side question: {self.spent}")
+            await emit(Noticed(f"Side question: {self.spent}"))
 
     def _parts(self, asked: Outcome) -> tuple[Part, ...]:
         """Return the question with its rules, and what the hooks add to it. Raises HookBlocked if they keep it back."""

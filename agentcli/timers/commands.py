@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.unreadable import shared_sandbox
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.event import Event, Noticed, seconds_left
+from agentcli.core.event import Emit, Noticed, seconds_left
 from agentcli.core.streams import closing
 from agentcli.core.tasks import until_interrupted
 from agentcli.core.text.options import Parsed, count, dollars, duration, parse
@@ -93,12 +94,12 @@ async def _timer(ctx: Context, name: str, argument: str, values: Mapping[str, st
     if alone:
         wait = made.next - time.time()
         if wait > 0:
-            yield Work("Waiting", lambda interrupt: _waited(wait, interrupt))
+            yield Work("Waiting", partial(_wait, wait))
         yield Sent(made.text)
 
 
-async def _waited(seconds: float, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    yield Noticed(f"Waiting {seconds_left(seconds)}.")
+async def _wait(seconds: float, interrupt: asyncio.Event, emit: Emit) -> None:
+    await emit(Noticed(f"Waiting {seconds_left(seconds)}."))
     await until_interrupted(interrupt, asyncio.sleep(seconds))
 
 

@@ -62,6 +62,10 @@ class Headless:
         if (self.format != "stream-json" or isinstance(event, Warned | Noticed)) and (note := _progress(event)):
             self._print(safe(note), self.err)
 
+    async def heard(self, event: Event) -> None:
+        """Show an event of a turn."""
+        self.show(event)
+
     def warn(self, message: str) -> None:
         """Print a warning that is not an event of the run."""
         self.show(Warned(message))

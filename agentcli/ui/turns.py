@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agentcli.core.event import Event, TurnEnded
+from agentcli.agent.ports import Prompt, RunTurn
+from agentcli.core.event import Emit, TurnEnded
 from agentcli.core.journal import Journal
 from agentcli.core.sanitise import safe_line
-from agentcli.core.streams import closing
 from agentcli.system import probe
+from agentcli.ui.input.missing_files import with_warnings
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.ui.host import Host
 
 
-async def given_back(turn: AsyncIterator[Event], give_back: Callable[[], None]) -> AsyncIterator[Event]:
-    """Yield the events of a turn; `give_back` is called if a hook kept its prompt from being sent."""
-    async with closing(turn) as events:
-        async for event in events:
-            yield event
-            if isinstance(event, TurnEnded) and event.ending == "blocked":
-                give_back()
+def typed(session: AgentSession, prompt: Prompt, text: str, give_back: Callable[[], None] | None = None) -> RunTurn:
+    """Return the turn of a prompt that a person typed as `text`; `give_back` is called if a hook kept it from being sent."""
+
+    async def turn(interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
+        warned = await with_warnings(emit, text, session.cwd, session.servers) if "@" in text else emit
+        ended = await session.run(prompt, interrupt, warned)
+        if give_back is not None and ended.ending == "blocked":
+            give_back()
+        return ended
+
+    return turn
 
 
 def farewell(host: Host, session: AgentSession) -> Sequence[str]:

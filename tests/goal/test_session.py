@@ -18,8 +18,9 @@ from agentcli.goal.commands import goal
 from agentcli.goal.session import notes
 from agentcli.goal.state import Goal, goal_of, save
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
-from agentcli.ui.commands.outputs import Context, as_turn
+from agentcli.ui.commands.outputs import Context
 from tests.agent.open_session import DEMO, ended, messages, open_session, part_of_session, say_to
+from tests.ui.commands.as_turn import events_of
 
 MAKE = part_of_session("goal")
 PASSED = '{"verdict": "reached", "evidence": [{"result": %d, "quote": "12 passed in 0.8s"}], "reason": "they pass"}'
@@ -47,8 +48,7 @@ def run(session: AgentSession, argument: str, interrupt: asyncio.Event | None = 
     async def collect() -> list[Event]:
         assert goal.yields is not None
         outputs = goal.yields(Context(session, None), argument)  # type: ignore[arg-type]
-        turn = as_turn(outputs, session, interrupt or asyncio.Event(), lambda answer: "\n".join(answer.lines))
-        return [event async for event in turn]
+        return await events_of(outputs, session, interrupt=interrupt)
 
     return RUNNERS[0].run(collect())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,15 @@ from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.errors import AgentError, HookBlocked, ModelError, UsageError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported
 from agentcli.core.model import Request
+from agentcli.core.tasks import emitted
 from agentcli.hooks.files import Hook
 from agentcli.providers.scripted.model import Fault, Reply, call, say
 from agentcli.side_question.commands import btw, panel
 from agentcli.side_question.question import SideQuestion
-from agentcli.ui.commands.outputs import Context, as_turn
+from agentcli.ui.commands.outputs import Context
 from agentcli.ui.style import MUTE, Look
 from tests.agent.open_session import ended, messages, open_session, say_to
+from tests.ui.commands.as_turn import events_of
 
 
 def script(*replies: Reply) -> tuple[Callable[[Request], Reply], list[Request]]:
@@ -39,7 +42,7 @@ def ask(session: AgentSession, question: str) -> list[Event]:
     async def collect() -> list[Event]:
         assert btw.yields is not None
         outputs = btw.yields(Context(session, None), question)  # type: ignore[arg-type]
-        return [event async for event in as_turn(outputs, session, asyncio.Event(), lambda a: "\n".join(a.lines))]
+        return await events_of(outputs, session)
 
     return asyncio.run(collect())
 
@@ -117,7 +120,7 @@ def test_an_interrupt_ends_it_and_what_was_paid_is_recorded(tmp_path: Path) -> N
         interrupt = asyncio.Event()
 
         async def first() -> Event:
-            return await anext(question.events(interrupt, tell_cost=True))
+            return await anext(emitted(partial(question.ask, interrupt, tell_cost=True)))
 
         asking = asyncio.create_task(first())
         while not asking.done():

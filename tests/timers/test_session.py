@@ -20,8 +20,9 @@ from agentcli.timers.commands import after, every, loop
 from agentcli.timers.session import _judged
 from agentcli.timers.state import Timer, Timers, save, timers_of
 from agentcli.ui.commands.definition import Command
-from agentcli.ui.commands.outputs import Context, as_turn
+from agentcli.ui.commands.outputs import Context
 from tests.agent.open_session import ended, messages, open_session, part_of_session
+from tests.ui.commands.as_turn import events_of
 
 MAKE = part_of_session("timers")
 RUNNERS: list[asyncio.Runner] = []
@@ -46,10 +47,7 @@ def run(session: AgentSession, command: Command, argument: str, *, terminal: obj
     async def collect() -> list[Event]:
         assert command.yields is not None
         context = Context(session, None, terminal)  # type: ignore[arg-type]
-        turn = as_turn(
-            command.yields(context, argument), session, asyncio.Event(), lambda answer: "\n".join(answer.lines)
-        )
-        return [event async for event in turn]
+        return await events_of(command.yields(context, argument), session)
 
     return RUNNERS[0].run(collect())
 

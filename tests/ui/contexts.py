@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event
 from agentcli.ui.commands.base import Queued
 from agentcli.ui.dialogs.dialogs import Choice
@@ -57,9 +58,11 @@ class ScriptedContext:
         for event in events:
             self.state = update(self.state, event, 0.0)
 
-    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
-        async for event in work(asyncio.Event()):
+    async def play(self, doing: str, work: Interruptible) -> None:
+        async def show(event: Event) -> None:
             self.show_events([event])
+
+        await work(asyncio.Event(), show)
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         self.asked += [title, *(choice.label for choice in choices)]

@@ -24,6 +24,7 @@ from agentcli.core.event import (
     CallDelta,
     CompactionEnded,
     CompactionStarted,
+    Emit,
     Event,
     Noticed,
     Pruned,
@@ -39,6 +40,7 @@ from agentcli.core.history import History, evolve
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem, Trigger
+from agentcli.core.streams import closing
 from agentcli.core.tool import Boxed, Choice, Question, Tool
 from agentcli.project.definition import Definition
 from agentcli.project.extensions import Extensions
@@ -154,7 +156,15 @@ class ScriptedSession:
         """A command of the person as it starts; nothing is denied here."""
         return Boxed(argv)
 
-    async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    async def run(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
+        async with closing(self._turn(prompt, interrupt)) as events:
+            async for event in events:
+                await emit(event)
+        ended = TurnEnded("interrupted" if interrupt.is_set() else "done")
+        await emit(ended)
+        return ended
+
+    async def _turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         parts = prompt.parts or (Text(prompt.text),)
         yield self._keep(Message("user", parts, turn=self.history.turn + 1))
         word, *rest = prompt.text.split() or [""]
@@ -168,7 +178,6 @@ class ScriptedSession:
             if interrupt.is_set():
                 break
         yield UsageReported(Usage(input=self.used, output=321), 0.012, self.used)
-        yield TurnEnded("interrupted" if interrupt.is_set() else "done")
 
     async def _echo(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
         text = f"You said: **{' '.join(words)}**"
@@ -335,12 +344,13 @@ class ScriptedSession:
         prompts, self.unseen = self.unseen, []
         return prompts
 
-    async def compact(self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "") -> AsyncIterator[Event]:
-        yield CompactionStarted("manual", "auto")
+    async def compact(self, interrupt: asyncio.Event, emit: Emit, trigger: Trigger, *, focus: str = "") -> None:
+        await emit(CompactionStarted("manual", "auto"))
         await asyncio.sleep(0.2)
-        yield self._keep(Compaction("manual", "compressed", "auto"))
+        await emit(self._keep(Compaction("manual", "compressed", "auto")))
         self.used = 3_000
-        yield CompactionEnded("manual", "compressed", "auto", 12_000, 3_000, f"Focus: {focus or 'none'}.")
+        why = f"Focus: {focus or 'none'}."
+        await emit(CompactionEnded("manual", "compressed", "auto", 12_000, 3_000, why))
 
     def preview(self) -> Sequence[str]:
         return ["It would summarise messages 1 to 9."]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from agentcli.agent.ports import Interruptible
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Part
@@ -71,8 +71,8 @@ class CommandContext(Protocol):
         """Apply events to the screen state."""
         ...
 
-    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
-        """Show a stream of events as they arrive; interruptible."""
+    async def play(self, doing: str, work: Interruptible) -> None:
+        """Show the events of work as they arrive; interruptible."""
         ...
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:

@@ -12,7 +12,6 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Recorded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
-from agentcli.core.tasks import emitted
 from agentcli.core.text.plural import plural
 from agentcli.sessions.info import ago
 from agentcli.ui.commands.base import CommandContext
@@ -58,8 +57,7 @@ async def compress(ctx: Context, focus: str) -> AsyncIterator[Output]:
     if focus.split()[:1] in (["--preview"], ["preview"]):
         yield Said(ctx.session.compactor.preview())
         return
-    compact = ctx.session.compactor.compact
-    yield Work("Compressing", lambda interrupt: emitted(partial(compact, interrupt, trigger="manual", focus=focus)))
+    yield Work("Compressing", partial(ctx.session.compactor.compact, trigger="manual", focus=focus))
 
 
 @command("Context", where="everywhere")

@@ -93,7 +93,7 @@ async def propose(context: Context) -> AsyncIterator[Output]:
     file = session.cwd / LOCAL
     before = _own_text(file)
     aside = SideQuestion(session, QUESTION)
-    yield Work("Asking what is worth keeping", partial(aside.events, tell_cost=True))
+    yield Work("Asking what is worth keeping", partial(aside.ask, tell_cost=True))
     if aside.notes:
         yield Said([f"Nothing to propose. {' '.join(aside.notes)}"])
         return

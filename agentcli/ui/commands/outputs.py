@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import Prompt
+from agentcli.agent.ports import Interruptible, Prompt
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
-from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, TurnEnded
+from agentcli.core.event import CompactionEnded, Emit, Event, Noticed, Pruned, TurnEnded
 from agentcli.core.message import Part, Text
 from agentcli.core.streams import closing
 
@@ -54,10 +54,10 @@ class Acted:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Events of long work that can be interrupted; `doing` names the work."""
+    """Long work that can be interrupted; `doing` names it."""
 
     doing: str
-    events: Callable[[asyncio.Event], AsyncIterator[Event]]
+    run: Interruptible
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None
                     terminal.show_events(events)
                     if done:
                         terminal.say(f"{done}: {terminal.session.report.window().used:,} tokens in context.")
-                case Work(doing, events):
-                    await terminal.play(doing, events)
+                case Work(doing, run):
+                    await terminal.play(doing, run)
                 case Sent(text, along):
                     terminal.send(text, *along)
 
@@ -106,15 +106,23 @@ async def as_turn(
     outputs: AsyncIterator[Output],
     session: AgentSession,
     interrupt: asyncio.Event,
+    emit: Emit,
     text_of: Callable[[Answer], str],
     *,
     notices: bool = True,
-) -> AsyncIterator[Event]:
-    """Turn the outputs of a command into events that end with a TurnEnded with the answer's text.
+) -> TurnEnded:
+    """Turn the outputs of a command into a turn: emit their events, the end with the answer's text last, and return that end.
 
     The answer includes the messages of actions; with `notices` they are events, too.
     """
     answer = Answer()
+    why: list[str] = []
+
+    async def heard(event: Event) -> None:
+        await emit(event)
+        if isinstance(event, CompactionEnded):
+            why.append(event.why)
+
     async with closing(outputs) as stream:
         async for output in stream:
             match output:
@@ -123,20 +131,16 @@ async def as_turn(
                 case Acted(events):
                     for event in events:
                         if notices or not isinstance(event, Noticed):
-                            yield event
+                            await emit(event)
                     answer = _acted(answer, events, session)
-                case Work(_, work):
-                    async with closing(work(interrupt)) as done:
-                        async for event in done:
-                            yield event
-                            if isinstance(event, CompactionEnded):
-                                answer = replace(answer, why=event.why)
+                case Work(_, run):
+                    await run(interrupt, heard)
+                    answer = replace(answer, why=why[-1] if why else answer.why)
                 case Sent(text, along):
-                    async with closing(session.turn(Prompt(text, (*along, Text(text))), interrupt)) as turn:
-                        async for event in turn:
-                            yield event
-                    return
-    yield TurnEnded("interrupted" if interrupt.is_set() else "done", text_of(answer))
+                    return await session.run(Prompt(text, (*along, Text(text))), interrupt, emit)
+    ended = TurnEnded("interrupted" if interrupt.is_set() else "done", text_of(answer))
+    await emit(ended)
+    return ended
 
 
 def _acted(answer: Answer, events: Sequence[Event], session: AgentSession) -> Answer:

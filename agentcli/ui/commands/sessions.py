@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from agentcli.core.errors import INTERRUPTED, AgentError, UsageError
-from agentcli.core.tasks import emitted
 from agentcli.core.text.plural import plural
 from agentcli.sessions.info import ago, local_minute
 from agentcli.sessions.tree import nested, stem
@@ -153,11 +152,7 @@ async def handoff(context: CommandContext, following: str) -> None:
     You can read and edit the summary before it is used. In the new session, `recall` reaches all of this one.
     """
     session = context.session
-    compactor = session.compactor
-    await context.play(
-        "Writing the handoff",
-        lambda interrupt: emitted(partial(compactor.hand_off, interrupt, following=following)),
-    )
+    await context.play("Writing the handoff", partial(session.compactor.hand_off, following=following))
     made = session.compactor.handoff
     while made is not None:
         context.say(*made.text.splitlines())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from agentcli.core.event import Event, Recorded, Warned
+from agentcli.core.event import Emit, Event, Recorded, Warned, emit_all
 from agentcli.core.mcp_servers import ServerState
 from agentcli.core.message import Message
-from agentcli.core.streams import closing
 from agentcli.system import probe
 from agentcli.ui.input.attachments import candidates, existing, mentions
 
@@ -18,19 +17,20 @@ _LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5}(:\d+(-\d+
 """Mentions with a slash or a file's suffix; not decorators and people."""
 
 
-async def with_warnings(
-    events: AsyncIterator[Event], text: str, folder: Path, servers: Iterable[ServerState] = ()
-) -> AsyncIterator[Event]:
-    """Yield the events of a turn, and after its prompt the warnings about it. `@server:uri` of one of the `servers` is no file."""
+async def with_warnings(emit: Emit, text: str, folder: Path, servers: Iterable[ServerState] = ()) -> Emit:
+    """Return what emits the events of a turn, and after its prompt the warnings about it. `@server:uri` of one of the `servers` is no file."""
     names = [state.name for state in servers]
     missing = await asyncio.to_thread(missing_files, text, folder, names)
-    async with closing(events) as turn:
-        async for event in turn:
-            yield event
-            if missing and isinstance(event, Recorded) and isinstance(event.record.body, Message):
-                for line in missing:
-                    yield Warned(line)
-                missing = []
+    if not missing:
+        return emit
+
+    async def warned(event: Event) -> None:
+        await emit(event)
+        if missing and isinstance(event, Recorded) and isinstance(event.record.body, Message):
+            await emit_all(map(Warned, missing), emit)
+            missing.clear()
+
+    return warned
 
 
 def missing_files(text: str, folder: Path, servers: Collection[str] = ()) -> list[str]:

@@ -7,22 +7,21 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Interruptible, Prompt
 from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part, Text
 from agentcli.core.sanitise import safe
-from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.ui.commands.base import Queued
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
-from agentcli.ui.input.missing_files import with_warnings
 from agentcli.ui.plain import narration
 from agentcli.ui.plain.lines import Lines
 from agentcli.ui.plain.questions import PlainAsking
@@ -31,7 +30,7 @@ from agentcli.ui.render.state import State, update
 from agentcli.ui.settings import UiSettings
 from agentcli.ui.start_questions import end_reason, settle
 from agentcli.ui.style import MUTE, Look
-from agentcli.ui.turns import ended_jobs, farewell, given_back
+from agentcli.ui.turns import ended_jobs, farewell, typed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -227,8 +226,8 @@ class PlainTerminal:
         for event in events:
             self._hear(event)
 
-    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
-        """Print a stream of events as they arrive; Ctrl-C interrupts it."""
+    async def play(self, doing: str, work: Interruptible) -> None:
+        """Print the events of work as they arrive; Ctrl-C interrupts it."""
         if self._left:
             return
         self._interrupt.clear()
@@ -237,11 +236,14 @@ class PlainTerminal:
         self.say(f"{doing}.")
         took = self.state.work
         self.host.sharing.turned()
+
+        async def hear(event: Event) -> None:
+            nonlocal took
+            took = self.state.work or took
+            self._hear(event)
+
         try:
-            async with closing(work(self._interrupt)) as events:
-                async for event in events:
-                    took = self.state.work or took
-                    self._hear(event)
+            await work(self._interrupt, hear)
         finally:
             self.working = False
             self.host.sharing.turned()
@@ -311,8 +313,7 @@ class PlainTerminal:
     async def _do(self, text: str | Prompt) -> None:
         try:
             if isinstance(text, Prompt):
-                due = text
-                await self.play("Working", lambda interrupt: self.session.turn(due, interrupt))
+                await self.play("Working", partial(self.session.run, text))
             elif text.strip() == "?":
                 self.list_keys()
             elif self.host.commands.is_command(text, self.session):
@@ -322,13 +323,7 @@ class PlainTerminal:
             elif text.strip():
                 ahead, self._ahead = tuple(self._ahead), []
                 prompt = await asyncio.to_thread(with_attachments, text, self.session.cwd, ahead)
-                turn, folder, names = self.session.turn, self.session.cwd, self.session.servers
-                await self.play(
-                    "Working",
-                    lambda interrupt: with_warnings(
-                        given_back(turn(prompt, interrupt), lambda: self.draft(text)), text, folder, names
-                    ),
-                )
+                await self.play("Working", typed(self.session, prompt, text, partial(self.draft, text)))
         except AgentError as error:
             self.warn(str(error))
 

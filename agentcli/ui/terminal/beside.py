@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
+from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event, Noticed, Warned
-from agentcli.core.streams import closing
 from agentcli.ui.terminal.screen import Screen
 
 
@@ -31,17 +30,19 @@ class Beside:
         self._running: dict[asyncio.Event, asyncio.Event] = {}
         """The interrupt of each, and what is set at its end."""
 
-    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
+    async def play(self, doing: str, work: Interruptible) -> None:
         """Carry out work, showing its notices and warnings."""
         interrupt, done = asyncio.Event(), asyncio.Event()
         self._running[interrupt] = done
         said = f"{doing}. Esc stops it."
         self._console.notice(said)
+
+        async def show(event: Event) -> None:
+            if isinstance(event, Noticed | Warned):
+                self._console.screen.apply(event)
+
         try:
-            async with closing(work(interrupt)) as events:
-                async for event in events:
-                    if isinstance(event, Noticed | Warned):
-                        self._console.screen.apply(event)
+            await work(interrupt, show)
         finally:
             del self._running[interrupt]
             done.set()

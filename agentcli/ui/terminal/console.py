@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Part
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.core.streams import closing
 from agentcli.mcp.commands import resources
 from agentcli.ui.commands import extensions
 from agentcli.ui.commands.base import Queued
@@ -179,22 +179,24 @@ class Console:
         self.screen.change(replace(self.state, acts=automatic))
         self.screen.refresh()
 
-    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
-        """Show a stream of events as they arrive; Esc interrupts it. Beside other work only its notices are shown, and Esc stops it first."""
+    async def play(self, doing: str, work: Interruptible) -> None:
+        """Show the events of work as they arrive; Esc interrupts it. Beside other work only its notices are shown, and Esc stops it first."""
         self._print_command()
         if self.state.work is not None:
             await self.beside().play(doing, work)
             return
         sharing = self.host.sharing
+
+        async def show(event: Event) -> None:
+            self.screen.apply(event)
+            if sharing.share is not None:
+                sharing.share.show(event)
+
         with self.screen.working(doing):
             self.interrupt.clear()
             sharing.turned()
             try:
-                async with closing(work(self.interrupt)) as events:
-                    async for event in events:
-                        self.screen.apply(event)
-                        if sharing.share is not None:
-                            sharing.share.show(event)
+                await work(self.interrupt, show)
             finally:
                 sharing.turned()
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -18,10 +19,9 @@ from agentcli.core.tasks import run_beside, start_task, watch_task
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
-from agentcli.ui.input.missing_files import with_warnings
 from agentcli.ui.render.pieces import Note, UserMessage
 from agentcli.ui.terminal.console import Console
-from agentcli.ui.turns import given_back
+from agentcli.ui.turns import typed
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -155,7 +155,7 @@ class Repl:
         console = self._console
         if isinstance(text, Prompt):
             prompt, session = text, console.session
-            await console.play("Working", lambda interrupt: session.turn(prompt, interrupt))
+            await console.play("Working", partial(session.run, prompt))
             return
         if console.host.commands.is_command(text, console.session):
             await console.run_command(text)
@@ -163,18 +163,12 @@ class Repl:
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
         else:
             given = await self._with_files(text)
-            current = console.session
 
             def give_back() -> None:
                 if not console.editor.draft.text:
                     console.draft(text)
 
-            await console.play(
-                "Working",
-                lambda interrupt: with_warnings(
-                    given_back(current.turn(given, interrupt), give_back), text, current.cwd, current.servers
-                ),
-            )
+            await console.play("Working", typed(console.session, given, text, give_back))
 
     async def _with_files(self, text: str) -> Prompt:
         """Return the prompt with its attachments. If one is unreadable, restore the text to an empty input and raise InputError."""

@@ -17,8 +17,9 @@ from agentcli.core.sanitise import is_safe
 from agentcli.providers.scripted.model import call, say
 from agentcli.ui.commands.memory import memory
 from agentcli.ui.commands.memory_proposal import LENGTH, LINES, Proposal, proposal
-from agentcli.ui.commands.outputs import Context, as_turn
+from agentcli.ui.commands.outputs import Context
 from tests.agent.open_session import ended, open_session, say_to
+from tests.ui.commands.as_turn import events_of
 from tests.ui.contexts import ScriptedContext
 from tests.ui.test_slash import type_
 
@@ -74,7 +75,7 @@ def propose(session: AgentSession) -> list[Event]:
     async def collect() -> list[Event]:
         assert memory.yields is not None
         outputs = memory.yields(Context(session, None), "propose")  # type: ignore[arg-type]
-        return [event async for event in as_turn(outputs, session, asyncio.Event(), lambda a: "\n".join(a.lines))]
+        return await events_of(outputs, session)
 
     return asyncio.run(collect())
 

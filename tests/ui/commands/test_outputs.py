@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.event import Event, Noticed, TurnEnded
+from agentcli.core.event import Emit, Event, Noticed, TurnEnded
 from agentcli.providers.scripted.model import say
 from agentcli.ui.commands import definition
-from agentcli.ui.commands.outputs import Acted, Answer, Context, Output, Said, Sent, Work, as_turn
+from agentcli.ui.commands.outputs import Acted, Answer, Context, Output, Said, Sent, Work
 from tests.agent.open_session import open_session
+from tests.ui.commands.as_turn import events_of
 from tests.ui.contexts import ScriptedContext
 from tests.ui.slash import COMMANDS
 
@@ -38,8 +39,8 @@ async def ask(_: Context, text: str) -> AsyncIterator[Output]:
     yield Sent(text)
 
 
-async def _thinking(_: asyncio.Event) -> AsyncIterator[Event]:
-    yield Noticed("Thought.")
+async def _thinking(_: asyncio.Event, emit: Emit) -> None:
+    await emit(Noticed("Thought."))
 
 
 def turn(folder: Path, command: definition.Command, argument: str = "") -> list[Event]:
@@ -52,7 +53,7 @@ def turn(folder: Path, command: definition.Command, argument: str = "") -> list[
         session = open_session(folder, [say("42")])
         assert command.yields is not None
         outputs = command.yields(Context(session, ScriptedContext(session=session).host), argument)
-        return [event async for event in as_turn(outputs, session, asyncio.Event(), text_of)]
+        return await events_of(outputs, session, text_of)
 
     return asyncio.run(events())
 

@@ -40,11 +40,16 @@ def test_the_warning_follows_the_prompt(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("What file?")])
     text = "look at @nofile.txt"
 
-    async def run() -> list[object]:
-        turn = session.turn(with_attachments(text, tmp_path), asyncio.Event())
-        return [event async for event in with_warnings(turn, text, tmp_path)]
+    events: list[object] = []
 
-    events = asyncio.run(run())
+    async def keep(event: object) -> None:
+        events.append(event)
+
+    async def run() -> None:
+        warned = await with_warnings(keep, text, tmp_path)
+        await session.run(with_attachments(text, tmp_path), asyncio.Event(), warned)
+
+    asyncio.run(run())
     warned = [n for n, event in enumerate(events) if isinstance(event, Warned)]
     assert [events[n].message for n in warned] == ["@nofile.txt: no such file, sent as text"]  # type: ignore[attr-defined]
     before = events[warned[0] - 1]
