@@ -74,24 +74,29 @@ def contradiction(options: Options) -> str:
 
 
 def prepared(arguments: list[str], commands: Set[str]) -> list[str]:
-    """Return the arguments with their command in front. Raises UsageError for a misspelt command."""
-    _refuse_misspelt(arguments, commands - {"run"})
+    """Return the arguments with their command in front. Raises UsageError for a word that is not a prompt, but a command of something else."""
+    words = _words(arguments)
+    if len(words) == 1 and words[0] not in commands:
+        from agentcli.cli.other_commands import objection
+
+        if said := objection(words[0], commands - {"run"}):
+            raise UsageError(said)
     return _with_command(_spelled_out(arguments), commands)
 
 
-def _refuse_misspelt(arguments: list[str], commands: Set[str]) -> None:
-    """Raise UsageError for a single word one letter off a command: as a prompt it would start a session that costs money."""
-    words = [argument for argument in arguments if not argument.startswith("-")]
-    if len(words) != 1 or words[0] != arguments[0] or not words[0].isalpha() or words[0] in commands:
-        return
-    from agentcli.core.text.near import one_letter_off
-
-    near = [command for command in sorted(commands) if one_letter_off(words[0], command)]
-    if near:
-        raise UsageError(
-            f"Unknown command {words[0]!r}. Did you mean `agentcli {near[0]}`? "
-            f"To send it as a prompt: agentcli -- {words[0]}"
-        )
+def _words(arguments: Sequence[str]) -> Sequence[str]:
+    """Return the arguments that are neither options nor their values; none if an option or `--` says that there is a prompt, or one is unknown."""
+    words, rest = [], iter(arguments)
+    for argument in rest:
+        if argument in ("--", "-p", "--print", "--prompt"):
+            return []
+        if argument in _TAKES_VALUE:
+            next(rest, "")
+        elif not argument.startswith("-"):
+            words.append(argument)
+        elif argument.partition("=")[0] not in (*_FLAGS, *_TAKES_VALUE, "-c", "--continue"):
+            return []
+    return words
 
 
 def _spelled_out(arguments: list[str]) -> list[str]:

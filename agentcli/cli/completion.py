@@ -115,6 +115,11 @@ def _install(shells: Sequence[str]) -> None:
         print(line)
 
 
+def command_paths() -> Sequence[str]:
+    """Return the commands below groups, such as `sessions export`, each with its group."""
+    return [path for path in _table()["commands"] if " " in path]
+
+
 def found(words: Sequence[str], env: Mapping[str, str] = os.environ) -> list[str]:
     """Completions of the last of these words, or `:files` if the shell knows better."""
     table = _table(env)

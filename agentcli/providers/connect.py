@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from agentcli.core.errors import ConfigError, CredentialsError, InputError, ModelError
 from agentcli.core.model import Model, ModelSpec
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.providers.capable import CapableModel, WireModel
 from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.errors import key_refused
@@ -69,7 +70,7 @@ def connect(
     provider = PROVIDERS[spec.kind]
     if not provider.takes_key and spec.id in built_in:
         return RetryingModel(built_in[spec.id](spec), retry)
-    _need_sdk(provider, spec, settings.platform)
+    require_sdk(provider, spec, settings.platform)
     key = _key(settings, env)
     url = _url(settings, env)
     model = _imported(provider.adapter)(spec, settings, key, url)
@@ -82,7 +83,7 @@ def connect(
     )
 
 
-def _need_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
+def require_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
     """Raise InputError if the SDK or a platform's package is not installed, with the command that installs it."""
     if platform and not _is_installed(PLATFORMS[platform].module):
         cloud = PLATFORMS[platform]
@@ -91,10 +92,17 @@ def _need_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
             f"Install it: {install_extra(cloud.extra)}"
         )
     if not is_installed(provider):
+        doubt = "" if spec.known else _unheard_of(provider, spec)
         raise InputError(
-            f"{spec.name} needs the SDK of {provider.title}, which is not installed. "
+            f"{doubt}{spec.name} needs the SDK of {provider.title}, which is not installed. "
             f"Install it: {install_extra(provider.extra)}"
         )
+
+
+def _unheard_of(provider: Provider, spec: ModelSpec) -> str:
+    """Return the first words of a message about a model in no table: nobody should install anything for a name that does not exist."""
+    near = did_you_mean(near_names(spec.id, [model.id for model in provider.models]))
+    return f"agentcli does not know the model {spec.id!r}.{near} `agentcli models` lists those that it knows. If it exists: "
 
 
 def is_installed(provider: Provider) -> bool:

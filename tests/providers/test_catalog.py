@@ -14,7 +14,8 @@ from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.message import Usage
 from agentcli.core.model import PriceChange, Prices
 from agentcli.providers.catalog import ALIASES, models, short_name, spec
-from agentcli.providers.connect import connect
+from agentcli.providers.connect import connect, require_sdk
+from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.scripted.model import ScriptedModel, say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
 from tests.providers.hearing import hear, request
@@ -319,3 +320,15 @@ def test_a_new_model_of_a_known_line_takes_the_figures_of_the_one_before_it(
     found = spec(name)
     assert (found.known, found.assumed, found.window) == (False, assumed, window)
     assert (found.prices and found.prices.input) == price
+
+
+def test_nobody_is_told_to_install_an_sdk_for_a_model_that_is_not_known_without_that_doubt() -> None:
+    lacking = replace(PROVIDERS["openai"], sdk=("no_such_module",))
+    with pytest.raises(InputError) as refused:
+        require_sdk(lacking, spec("gpt-9"), "")
+    assert str(refused.value).startswith("agentcli does not know the model 'gpt-9'. Did you mean gpt-")
+    assert "If it exists: openai/gpt-9 needs the SDK of OpenAI, which is not installed. Install it: " in str(
+        refused.value
+    )
+    with pytest.raises(InputError, match=r"^openai/\S+ needs the SDK of OpenAI"):
+        require_sdk(lacking, spec(lacking.models[0].name), "")

@@ -1,0 +1,50 @@
+"""Words that name a command of something else are answered; all other words are prompts, and every word can be sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentcli.cli.arguments import prepared
+from agentcli.cli.parser import whole_group
+from agentcli.core.errors import UsageError
+
+COMMANDS = {*whole_group().commands}
+
+
+def parsed(*words: str) -> list[str]:
+    return prepared([*words], COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        ("login", "`agentcli auth set` stores a key"),
+        ("update", "pip install -U agentcli"),
+        ("exec", "`agentcli -p PROMPT` answers one prompt."),
+        ("review", "agentcli /review."),
+        ("export", "'export' is a command of a group: `agentcli sessions export`"),
+        ("setup-token", "Unknown command 'setup-token'. `agentcli --help` lists the commands."),
+        ("sesions", "Did you mean `agentcli sessions`?"),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("-m", "opus"), ("--mode", "plan", "--plain")])
+def test_a_command_of_something_else_is_answered_with_what_to_do(
+    word: str, answer: str, options: tuple[str, ...]
+) -> None:
+    for arguments in ((*options, word), (word, *options)):
+        with pytest.raises(UsageError) as refused:
+            parsed(*arguments)
+        assert answer in str(refused.value)
+        assert str(refused.value).endswith(f" To send it as a prompt: agentcli -- {word}")
+
+
+@pytest.mark.parametrize(
+    "words", [("--", "login"), ("-p", "login"), ("login please",), ("continue",), ("hi",), ("Login",), ("log.in",)]
+)
+def test_what_is_meant_as_a_prompt_is_sent(words: tuple[str, ...]) -> None:
+    assert parsed(*words) == ["run", *words]
+
+
+def test_every_command_of_ours_is_still_a_command() -> None:
+    for name in COMMANDS - {"run"}:
+        assert parsed(name)[0] == name
