@@ -176,14 +176,17 @@ def _holding(path: Path, disk: Disk, patience: float, lock: Path | None = None) 
 
 
 def _text(path: Path) -> tuple[str, Encoding]:
-    """Return the text of a file and its encoding. Raises StoreError for a binary file."""
+    """Return the text of a file and its encoding. Raises StoreError for a binary file.
+
+    UTF-8 with a null byte is text here: `change` can then replace a damaged file.
+    """
     try:
-        decoded = decode(path.read_bytes())
+        content = path.read_bytes()
+        return decode(content) or (content.decode(), Encoding())
     except FileNotFoundError:
         return "", Encoding()
-    if decoded is None:
-        raise StoreError(f"{path} is not text, so it was left as it was.")
-    return decoded
+    except UnicodeDecodeError:
+        raise StoreError(f"{path} is not text, so it was left as it was.") from None
 
 
 def _append(path: Path, line: bytes) -> None:
