@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -19,7 +20,7 @@ from acp.schema import (
 from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.ports import Prompt
 from agentcli.core.errors import InputError
-from agentcli.core.images import ENDINGS, IMAGE_BYTES
+from agentcli.core.images import ENDINGS, IMAGE_BYTES, damage_of, mime_of
 from agentcli.core.message import File, Image, Part
 from agentcli.ui.input.attachments import binary, mention, mentioned, with_attachments
 
@@ -101,7 +102,9 @@ def _image(mime: str, data: str, uri: str) -> Image:
         raise InputError(f"Can't send images of type {mime}: use {', '.join(ENDINGS)}.")
     if len(data) * 3 // 4 > IMAGE_BYTES:
         raise InputError(f"An image may have {IMAGE_BYTES:,} bytes at most. Make it smaller and attach it again.")
-    return Image(mime, data, _path(uri))
+    if why := damage_of(data):
+        raise InputError(f"No model can read this image: {why}. Attach another one.")
+    return Image(mime_of(base64.b64decode(data[:32])), data, _path(uri))
 
 
 def _path(uri: str) -> str:

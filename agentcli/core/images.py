@@ -6,14 +6,15 @@ import base64
 import binascii
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from agentcli.core.dataclass import dataclass
 
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 """The kinds of images that models read, with the endings of their files."""
 IMAGE_BYTES = 5_000_000
 """The largest image that both providers accept (Anthropic: 5 MB an image)."""
-LONGEST_SIDE = 8_000
-"""The most pixels on a side that all providers accept (Anthropic: 8,000 by 8,000)."""
 _BEGINNINGS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -49,29 +50,62 @@ def pixels_of(data: bytes) -> tuple[int, int] | None:
         return None
 
 
-def defect(data: bytes) -> str:
-    """Return why no provider can read an image, in a few words; empty if its format is whole and its size allowed."""
+@dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """The largest image that a provider takes: bytes in base64, and pixels on a side; 0: no limit is known."""
+
+    encoded: int = 0
+    side: int = 0
+
+
+LIMITS: Mapping[str, ImageLimits] = MappingProxyType(
+    {"anthropic": ImageLimits(10 * 1024 * 1024, 8_000), "google": ImageLimits(20 * 1024 * 1024)}
+)
+"""By provider kind, as on the vendors' pages on images in November 2026 (Google: of a whole request)."""
+
+
+STRICTEST = ImageLimits(side=8_000)
+"""The pixels on a side that every provider takes."""
+
+
+def excess(encoded: str, limits: ImageLimits) -> str:
+    """Return in what an image in base64 exceeds these limits, in a few words; empty if it does not, or cannot be told."""
+    if limits.encoded and len(encoded) > limits.encoded:
+        return f"it has {len(encoded):,} bytes in base64, and {limits.encoded:,} is the maximum"
+    size = pixels_of(decoded(encoded[:_HEAD]) or b"") if limits.side else None
+    if size is None or max(size) <= limits.side:
+        return ""
+    return f"it has {size[0]:,} × {size[1]:,} pixels, and {limits.side:,} on a side is the maximum"
+
+
+def damage(data: bytes) -> str:
+    """Return why no provider can read an image, in a few words; empty if its format is whole."""
     mime = mime_of(data)
     if not mime:
-        return "it is empty" if not data else "its format is not PNG, JPEG, GIF or WebP"
+        return "its format is not PNG, JPEG, GIF or WebP" if data else "it is empty"
     if why := _damage(mime, data):
         return why
     size = pixels_of(data)
-    if size is None or not all(size):
-        return "its size is unreadable"
-    if max(size) > LONGEST_SIDE:
-        return f"it has {size[0]:,} × {size[1]:,} pixels, and {LONGEST_SIDE:,} on a side is the maximum"
-    if len(data) > IMAGE_BYTES:
-        return f"it has {len(data):,} bytes, and {IMAGE_BYTES:,} is the maximum"
-    return ""
+    # A size that cannot be found says nothing: decoders find their way where this one does not.
+    return "" if size is None or all(size) else "it has no pixels"
 
 
-def defect_of(encoded: str) -> str:
-    """Return the defect of an image in base64."""
+def damage_of(encoded: str) -> str:
+    """Return the damage of an image in base64."""
+    data = decoded(encoded)
+    return "its data is not base64" if data is None else damage(data)
+
+
+def decoded(encoded: str) -> bytes | None:
+    """Return the bytes of an image in base64; None if it is something else."""
     try:
-        return defect(base64.b64decode(encoded, validate=True))
+        return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        return "its data is not base64"
+        return None
+
+
+_HEAD = 65_536
+"""Characters of an image in base64 in which its size stands, a multiple of four."""
 
 
 def _damage(mime: str, data: bytes) -> str:

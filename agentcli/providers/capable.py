@@ -13,7 +13,16 @@ from agentcli.core.streams import closing
 from agentcli.providers.capabilities import TITLES, mentioned_in, reduced, stated_in, title
 from agentcli.providers.context_windows import loaded_window, stated_window, window_in
 from agentcli.providers.endpoint_facts import EndpointMemory
-from agentcli.providers.parts import NamedPart, guesses, image_part, images_of, named_parts, too_many, without_parts
+from agentcli.providers.parts import (
+    NamedPart,
+    guesses,
+    image_part,
+    images_of,
+    named_parts,
+    oversized,
+    too_many,
+    without_parts,
+)
 from agentcli.providers.refusals import Wording, about_images
 
 WINDOW_SECONDS = 2.0
@@ -70,6 +79,12 @@ class Blames:
         self._told |= new
         return new
 
+    def untold(self, parts: Set[NamedPart]) -> list[NamedPart]:
+        """Return those of these parts that were not told of, which they now are."""
+        new = [part for part in parts if part not in self._told]
+        self._told.update(new)
+        return new
+
 
 class Trial:
     """One request on its way through refusals: what is left out of it, and why."""
@@ -84,13 +99,15 @@ class Trial:
         self.reason = ""
         """The first refusal, in the provider's words."""
         self._request, self._lacking, self._resting = request, lacking, resting
+        self.oversized = oversized(request)
+        """Images that are larger than the provider takes."""
         self._tries = 0
         self._guesses: dict[str, Iterator[set[NamedPart]]] = {}
 
     @property
     def left(self) -> set[Blamed]:
         """All that is left out, but for what the endpoint is known to lack."""
-        return {*self._resting, *self.blamed, *self.guess}
+        return {*self._resting, *self.blamed, *self.guess, *self.oversized}
 
     def sent(self) -> Request:
         """Return the request as it is sent now."""
@@ -272,6 +289,8 @@ class CapableModel:
         blamed = {*trial.blamed, *trial.guess} - proof
         reason = " ".join(trial.reason.split())[:_REASON].rstrip(" .")
         new = self._blames.answered(sent, trial.left, blamed)
+        for part in self._blames.untold(trial.oversized):
+            yield Noticed(f"{self.spec.name} takes no image as large as {part.title}: it was left out.")
         for each in sorted(new, key=str):
             what = title(each) if isinstance(each, str) else each.title
             yield Noticed(f"{self.spec.name} refused a request with {what} ({reason}). It was sent again without.")

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.images import defect_of
+from agentcli.core.images import LIMITS, damage_of, excess
 from agentcli.core.mcp_servers import PREFIX
 from agentcli.core.message import Image, Part, Text, ToolResult
 from agentcli.core.model import Request, RequestMessage
@@ -61,6 +61,14 @@ def without_parts(request: Request, parts: Collection[NamedPart]) -> Request:
     return replace(request, messages=messages, tools=kept, deferred=deferred, system=(*request.system, note))
 
 
+def oversized(request: Request) -> set[NamedPart]:
+    """Return the images that are larger than the provider takes."""
+    limits = LIMITS.get(request.model.kind)
+    if limits is None:
+        return set()
+    return {image_part(image) for _, image in images_of(request) if excess(image.data, limits)}
+
+
 def guesses(request: Request, proven: Collection[NamedPart]) -> Iterator[set[NamedPart]]:
     """Yield the images to leave out if a refusal is about images and names none, one guess after the other.
 
@@ -69,7 +77,7 @@ def guesses(request: Request, proven: Collection[NamedPart]) -> Iterator[set[Nam
     """
     parts = {image_part(image): image for _, image in images_of(request)}
     unproven = [part for part in reversed(parts) if part not in proven]
-    broken = {part for part in unproven if defect_of(parts[part].data)}
+    broken = {part for part in unproven if damage_of(parts[part].data)}
     if broken:
         yield broken
     size, at = 1, 0

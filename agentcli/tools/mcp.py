@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from agentcli.core.codec.encode import dumps
 from agentcli.core.errors import ToolError
-from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
+from agentcli.core.images import ENDINGS, IMAGE_BYTES, damage_of, mime_of
 from agentcli.core.mcp_servers import CALL, MATCHED, PREFIX, SEARCH, Content, ServerAnswer, Servers, ServerTool
 from agentcli.core.message import Image
 from agentcli.core.model import ToolSchema
@@ -200,14 +200,14 @@ def _cut(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image], *, 
 
 
 def image_of(content: Content) -> Image | None:
-    """Return the image in a part of an answer, if models take its type, judged by its first bytes."""
+    """Return the image in a part of an answer, if models take its type, judged by its first bytes, and it is whole."""
     if content.kind not in ("image", "blob") or len(content.data) * 3 // 4 > IMAGE_BYTES:
         return None
     try:
         mime = mime_of(base64.b64decode(content.data[:32]))
     except (binascii.Error, ValueError):
         return None
-    return Image(mime, content.data) if mime in ENDINGS else None
+    return Image(mime, content.data) if mime in ENDINGS and not damage_of(content.data) else None
 
 
 def kept_data(keep: KeepFile, name: str, content: Content) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, BinaryIO
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.images import IMAGE_BYTES, mime_of
+from agentcli.core.images import IMAGE_BYTES, STRICTEST, damage, excess, mime_of
 from agentcli.core.message import Image
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import decode, decode_beginning
@@ -20,6 +20,7 @@ from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import head_of
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
+from agentcli.system.pictures import smaller
 from agentcli.system.resolve import spelled
 from agentcli.tools.lib.files import remember
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
@@ -126,16 +127,30 @@ def _read_whole(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Rang
 
 
 def _image(handle: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutput:
-    if size > IMAGE_BYTES:
+    data = file.read(_LARGEST_IMAGE)
+    if size <= _LARGEST_IMAGE and (why := damage(data)):
         raise ToolError(
-            f"{handle.display} is an image of {size:,} bytes; the maximum is {IMAGE_BYTES:,}. Make it smaller with bash first."
+            f"No model can read the image {handle.display}: {why}. Make it again, or look at its bytes with bash."
         )
-    data = base64.b64encode(file.read()).decode("ascii")
+    shown, note = data, ""
+    if size > IMAGE_BYTES or excess(base64.b64encode(data[:48_000]).decode(), STRICTEST):
+        small = smaller(data, IMAGE_BYTES) if size <= _LARGEST_IMAGE else None
+        if small is None and size > IMAGE_BYTES:
+            raise ToolError(
+                f"{handle.display} is an image of {size:,} bytes; the maximum is {IMAGE_BYTES:,}. Make it smaller with bash first."
+            )
+        shown, note = (small, ", in a smaller copy") if small else (data, "")
+    mime = mime_of(shown)
+    encoded = base64.b64encode(shown).decode("ascii")
     return ToolOutput(
-        f"[{mime}, {size:,} bytes]",
+        f"[{mime}, {size:,} bytes{note}]",
         metadata={"path": str(handle.path)},
-        images=(Image(mime, data, str(handle.path)),),
+        images=(Image(mime, encoded, str(handle.path)),),
     )
+
+
+_LARGEST_IMAGE = 50_000_000
+"""Maximum bytes of an image that is read to make a smaller copy."""
 
 
 def _page(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Range) -> _Page:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import base64
+import struct
+
 import pytest
 
-from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
+from agentcli.core.images import ENDINGS, IMAGE_BYTES, LIMITS, damage, damage_of, excess, mime_of
 
 
 @pytest.mark.parametrize(
@@ -31,3 +34,34 @@ def test_both_providers_accept_images_of_five_megabytes() -> None:
 @pytest.mark.parametrize("data", [b"RIFF....WEBP", b"RIFX....WEBP", b"RIFF...WEBP.", b"xRIFF....WEBP"])
 def test_a_webp_has_both_of_its_words_in_their_places(data: bytes) -> None:
     assert mime_of(data) == ("image/webp" if data == b"RIFF....WEBP" else "")
+
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (PIXEL, ""),
+        (PIXEL + b"more", ""),
+        (PIXEL[:-1], "it is cut off"),
+        (PIXEL.replace(b"\x00\x01", b"\x00\x02", 1), "it is damaged"),
+        (b"", "it is empty"),
+        (b"<svg/>", "its format is not PNG, JPEG, GIF or WebP"),
+        (b"GIF89a\0\0\0\0\0\0\0;", "it has no pixels"),
+        (b"RIFF\xff\0\0\0WEBPVP8X", "it is cut off"),
+    ],
+)
+def test_an_image_is_judged_by_its_own_format(data: bytes, why: str) -> None:
+    assert damage(data) == why
+    assert damage_of(base64.b64encode(data).decode()) == why
+
+
+def test_a_provider_has_limits_of_bytes_and_pixels() -> None:
+    wide = base64.b64encode(PIXEL[:16] + struct.pack(">II", 9_000, 10) + PIXEL[24:]).decode()
+    assert excess(wide, LIMITS["anthropic"]) == "it has 9,000 × 10 pixels, and 8,000 on a side is the maximum"
+    assert excess("A" * 10_485_761, LIMITS["anthropic"]).startswith("it has 10,485,761 bytes in base64")
+    assert excess(wide, LIMITS["google"]) == ""
+    assert excess(base64.b64encode(PIXEL).decode(), LIMITS["anthropic"]) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,19 @@ def test_a_broken_image_in_a_result_is_left_out(name: str) -> None:
         [heard] = heard_in_turn(server, name, asked)
     assert heard.text == "Seen."
     assert "The image broken.png was left out" in json.dumps(server.requests[-1].json)
+
+
+def test_an_image_larger_than_the_provider_takes_is_left_out_before_it_is_refused() -> None:
+    wide = Image(
+        "image/png", base64.b64encode(PICTURE[:16] + struct.pack(">II", 9_000, 10) + PICTURE[24:]).decode(), "wide.png"
+    )
+    with Loopback(lambda _: say("Seen."), strict=False) as server:
+        claude = heard_in_turn(server, "haiku", with_images(GOOD, wide))[0]
+        gemini = heard_in_turn(server, "flash", with_images(GOOD, wide))[0]
+    [notice] = notices(claude)
+    assert notice.endswith("takes no image as large as the image wide.png: it was left out.")
+    assert notices(gemini) == []
+    assert [holds(asked, wide.data[:40]) for asked in server.requests] == [False, True]
 
 
 BAD_TOOL = ToolSchema(

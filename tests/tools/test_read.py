@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from agentcli.core.images import pixels_of
 from agentcli.core.tool import CallScope, ToolLimits, ToolOutput
 from agentcli.tools.read import AT_ONCE, read
 from tests.tools.conftest import Call
@@ -129,6 +130,22 @@ def test_a_picture_goes_to_the_model_as_a_picture(call: Call, ctx: Bench) -> Non
     (ctx.cwd / "a.png").write_bytes(PIXEL)
     outcome = call("read", file_path="a.png")
     assert [(image.mime, base64.b64decode(image.data)) for image in outcome.images] == [("image/png", PIXEL)]
+
+
+def test_a_picture_that_no_model_can_read_is_told_and_not_sent(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a.png").write_bytes(PIXEL[:-8])
+    outcome = call("read", file_path="a.png")
+    assert outcome.output.startswith("No model can read the image a.png: it is cut off.")
+    assert outcome.images == ()
+
+
+def test_a_picture_that_is_too_large_goes_to_the_model_as_a_smaller_copy_where_pillow_is_installed(
+    call: Call, ctx: Bench
+) -> None:
+    pillow = pytest.importorskip("PIL.Image")
+    pillow.effect_noise((8_200, 10), 90).save(ctx.cwd / "a.png")
+    (image,) = call("read", file_path="a.png").images
+    assert max(pixels_of(base64.b64decode(image.data)) or ()) == 2_000
 
 
 def test_a_binary_file_is_recognised(call: Call, ctx: Bench) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
+from agentcli.core.images import ENDINGS, IMAGE_BYTES, damage, mime_of
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
 from agentcli.system import probe
 
@@ -117,11 +117,28 @@ def _read(path: Path) -> Iterator[Part]:
     except OSError as error:
         raise InputError(f"Can't read {path}: {error.strerror}. Attach another file.") from error
     if mime and len(data) > IMAGE_BYTES:
-        raise InputError(f"{path} is an image of more than {IMAGE_BYTES:,} bytes. Make it smaller and attach it again.")
-    if mime:
+        data = _smaller(path)
+    if mime and (why := damage(data)):
+        yield File(mime, str(path), f"[an image that no model can read: {why}; it is not attached]")
+    elif mime:
+        mime = mime_of(data)
         yield Image(mime, base64.b64encode(data).decode(), str(path))
     else:
         yield _text(path, data, size)
+
+
+def _smaller(path: Path) -> bytes:
+    """Return a smaller copy of an image. Raises InputError if none can be made."""
+    from agentcli.system.installing import install_extra
+    from agentcli.system.pictures import can_shrink, smaller
+
+    small = smaller(path.read_bytes(), IMAGE_BYTES)
+    if small is None:
+        cure = "" if can_shrink() else f" To have it made smaller: {install_extra('images')}"
+        raise InputError(
+            f"{path} is an image of more than {IMAGE_BYTES:,} bytes. Make it smaller and attach it again.{cure}"
+        )
+    return small
 
 
 def binary(path: str, size: int, mime: str = "application/octet-stream") -> File:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from agentcli.context.tokens.image_tokens import dimensions, image_tokens
 from agentcli.context.window import is_reference, kept
+from agentcli.core.images import ENDINGS
 from agentcli.core.message import GOES_ON, File, Image, Message, Text
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
@@ -32,6 +33,8 @@ def attached(message: Message) -> Iterator[Attached]:
                 yield Attached(path, plural(len(text.splitlines()), "entry"))
             case File("application/octet-stream", path):
                 yield Attached(path, "binary: its content is not sent")
+            case File(mime, path) if mime in ENDINGS:
+                yield Attached(path, "damaged: it is not sent")
             case File(path=path, text=text) if is_reference(text):
                 yield Attached(path, "large: its first and last lines are sent")
             case File(path=path, text=text) if text.endswith(GOES_ON):

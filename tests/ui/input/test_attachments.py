@@ -11,7 +11,9 @@ from agentcli.core.images import IMAGE_BYTES
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
 from agentcli.ui.input.attachments import FILE_BYTES, with_attachments
 
-PNG = b"\x89PNG\r\n\x1a\n and the rest"
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def attached(text: str, folder: Path) -> tuple[Part, ...]:
@@ -140,8 +142,16 @@ def test_a_picture_is_what_its_bytes_say_whatever_its_name(tmp_path: Path) -> No
     assert isinstance(file, File)
 
 
+def test_a_picture_that_no_model_can_read_is_left_out_and_named(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(PNG[:-20])
+    (part,) = attached("@a.png", tmp_path)
+    assert part == File(
+        "image/png", str(tmp_path / "a.png"), "[an image that no model can read: it is cut off; it is not attached]"
+    )
+
+
 def test_a_picture_that_is_too_large_is_told_and_not_sent(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(PNG + bytes(IMAGE_BYTES))
+    (tmp_path / "a.png").write_bytes(PNG[:20] + bytes(IMAGE_BYTES))
     with pytest.raises(InputError, match="Make it smaller"):
         with_attachments("@a.png", tmp_path)
 
