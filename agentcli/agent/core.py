@@ -27,6 +27,7 @@ from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import TIMED_RULES, Body, Mode, Settings
 from agentcli.core.tool import CallScope, Tool, Traits
+from agentcli.tools.bash import environment
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
 
@@ -110,7 +111,8 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
     buffers = UnsavedBuffers(setup.person.editor, ctx, checkpointer)
     builder = _builder(journal, setup, model, mode)
     folder = WorkingFolder(journal, setup.workspace, log.record)
-    approval = _approval(setup, mode, traits, Previews(ctx, buffers), log, folder)
+    hooks = setup.hooks(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id)
+    approval = _approval(setup, mode, traits, Previews(ctx, buffers), log, folder, hooks)
     return SessionCore(
         setup,
         journal,
@@ -125,7 +127,7 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
         buffers,
         folder,
         approval,
-        setup.hooks(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id),
+        hooks,
         BudgetGuard(setup.settings.budget, setup.person.approve, setup.parent.above),
         TurnSpending(journal, setup.run.limits()),
     )
@@ -147,13 +149,18 @@ def _approval(
     previews: Previews,
     log: SessionLog,
     folder: WorkingFolder,
+    hooks: Hooks,
 ) -> ApprovalGate:
-    permissions = setup.permissions
+    permissions, secrets = setup.permissions, setup.settings.limits.bash_secrets
+
+    def shell_env() -> Mapping[str, str]:
+        return environment(setup.workspace.command_env, secrets) | dict(hooks.variables)
+
     return ApprovalGate(
         traits=traits,
         rules=permissions.rules,
         mode=mode,
-        workspace=setup.workspace,
+        workspace=replace(setup.workspace, shell_env=shell_env),
         approve=setup.person.approve,
         preview=previews.of,
         save=permissions.save_rules,

@@ -78,6 +78,8 @@ class Workspace:
     """Home folders other than `home` whose private files stay private: the home of the process, if a session has another."""
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, compare=False)
     """Environment of hooks and, except for `path`, of commands."""
+    shell_env: Callable[[], Mapping[str, str] | None] = field(default=lambda: None, compare=False)
+    """Exactly the environment that a command gets now; None if that is not known, and a variable may be set that `env` does not have."""
     started: Callable[[], Mapping[Path, str]] = field(default=dict, compare=False)
     """Resolved files in the workspace that hooks and servers run, each with the reason why it is protected from writing."""
     resolved_roots: tuple[Path, ...] = field(init=False, compare=False)

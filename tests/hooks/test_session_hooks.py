@@ -554,6 +554,13 @@ def test_hooks_of_a_beginning_set_variables_for_commands(tmp_path: Path) -> None
     assert "CLAUDE_ENV_FILE" not in (tmp_path / "later").read_text()
 
 
+@pytest.mark.parametrize(("value", "runs"), [("/srv/www/none", False), ("build", True), ("", True)])
+def test_a_command_is_judged_with_the_variables_that_hooks_have_set(tmp_path: Path, value: str, runs: bool) -> None:
+    start = hook("SessionStart", f"echo 'export BUILT={value}' >> $CLAUDE_ENV_FILE")
+    session, _ = running(tmp_path, 'rm -rf "$BUILT"', start)
+    assert (status(session) == "success") == runs
+
+
 def test_a_line_for_the_environment_that_fails_is_named(tmp_path: Path) -> None:
     session, events = running(
         tmp_path,

@@ -43,7 +43,7 @@ def workspace_of(top: Path) -> Workspace:
     """The project of the corpora with a sandbox and /undo, some folders below `top`; no program is installed."""
     made = make_workspace(top / "a/b/c")
     cover = UndoCover(bytes=100, files=1_000, skipped=frozenset({"node_modules", ".git"}))
-    return replace(made, path="/nonexistent", sandboxed=True, records=True, undo=cover)
+    return replace(made, path="/nonexistent", sandboxed=True, records=True, undo=cover, shell_env=dict)
 
 
 def answered(command: str, mode: Mode, workspace: Workspace) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import os
@@ -28,8 +29,9 @@ from agentcli.permissions.shell.state import (
     either,
     with_arguments,
     with_unknown_arguments,
+    with_unknown_variables,
 )
-from agentcli.permissions.shell.values import MOST, Values, word_values
+from agentcli.permissions.shell.values import MOST, UNSET, Values, word_values
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,8 +58,12 @@ def end_of(text: str, workspace: Workspace) -> tuple[tuple[Path, ...], int, bool
 
 
 def _followed(text: str, workspace: Workspace, follower: _Follower) -> State | None:
-    variables = {name: (value,) for name, value in workspace.env.items()}
-    variables |= {"HOME": (str(workspace.home),), "PWD": (str(workspace.cwd),), "OLDPWD": (UNKNOWN,)}
+    exact, home = workspace.shell_env(), str(workspace.home)
+    known = {**workspace.env, "HOME": home} if exact is None else {"HOME": home, **exact}
+    variables: dict[str, Values] = {name: (value,) for name, value in known.items()}
+    variables |= {"PWD": (str(workspace.cwd),), "OLDPWD": (UNKNOWN,)}
+    if exact is not None and "BASH_ENV" not in exact:
+        variables[UNSET] = ("",)
     if workspace.sandboxed:
         variables.setdefault("TMPDIR", (tempfile.gettempdir(),))
     try:
@@ -113,6 +119,9 @@ class _Follower:
                 return self._redirected(node, state, depth)
             case "variable_assignment":
                 return self._assigned(node, state, depth)
+            case "declaration_command":
+                after = self._children(node, state, depth)
+                return with_unknown_variables(after) if any(map(_names_variables, node.named_children)) else after
             case "for_statement":
                 return self._loop(node, state, depth)
             case "function_definition":
@@ -329,6 +338,8 @@ class _Follower:
             return after_move(state, words, self.workspace, sure=_followed_by_and(node))
         if name in ("read", "mapfile", "readarray"):
             return after_read(state, words[1:])
+        if name == "unset":
+            return functools.reduce(lambda left, word: bound(left, word, ("",)), words[1:], state)
         if name in ("set", "shift"):
             return with_unknown_arguments(state)
         if name == "eval":
@@ -340,7 +351,7 @@ class _Follower:
         self._start(words, state, own, depth)
         if name in SHELLS and state.fed and len(words) == 1 + sum(word.startswith("-") for word in words[1:]):
             self.text("\n".join(state.fed), state, depth - 1)
-        return state
+        return with_unknown_variables(state) if name in ("source", ".") else state
 
     def _call(self, name: str, arguments: Sequence[str], state: State, depth: int) -> State:
         """Follow the call of a function. It is not followed into itself."""
@@ -364,6 +375,11 @@ class _Follower:
                 words = [" ".join(self._values(part, state, depth)) for part in child.named_children]
                 if words and words[0] in ("echo", "printf"):
                     yield " ".join(words[1:])
+
+
+def _names_variables(node: Node) -> bool:
+    """Return True if a word of `export` names variables that only the shell will know: `export $(cat x)`."""
+    return node.type not in ("variable_assignment", "variable_name", "word", "number")
 
 
 def _last_of_list(node: Node) -> Node | None:

@@ -12,7 +12,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace, impossible
 from agentcli.permissions.shell.listing import placed
 from agentcli.permissions.shell.parse import UNKNOWN
-from agentcli.permissions.shell.values import Values, merged
+from agentcli.permissions.shell.values import UNSET, Values, merged
 from agentcli.system import probe
 
 if TYPE_CHECKING:
@@ -71,6 +71,12 @@ def with_unknown_arguments(state: State) -> State:
     """Return the state after `set` or `shift`: the arguments are others."""
     named = {key: value for key, value in state.variables.items() if not _is_positional(key)}
     return replace(state, variables={**named, "@": (UNKNOWN,), "*": (UNKNOWN,)})
+
+
+def with_unknown_variables(state: State) -> State:
+    """Return the state after a file or a text that may set any variable; the shell's own folders stay known."""
+    kept = {name: value if name in ("HOME", "PWD") else (UNKNOWN,) for name, value in state.variables.items()}
+    return replace(state, variables={**kept, UNSET: (UNKNOWN,)})
 
 
 def after_read(state: State, words: Sequence[str]) -> State:

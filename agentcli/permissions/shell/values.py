@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 Values = tuple[str, ...]
 MOST = 64
 """Largest number of values of a word, or lines of a command, to distinguish; beyond it they are unknown."""
+UNSET = ""
+"""In place of a name: the values of every variable that is not set, as far as they are known."""
+_OF_THE_SHELL = re.compile(
+    r"BASH\w*|COMP_\w+|COPROC|DIRSTACK|EPOCH\w+|EUID|UID|FUNCNAME|GROUPS|HOSTNAME|HOSTTYPE|HISTCMD|IFS|LINENO|MACHTYPE|MAPFILE|OPT\w+|OSTYPE"
+    r"|PIPESTATUS|PPID|PS4|RANDOM|READLINE_\w+|REPLY|SECONDS|SHELLOPTS|SHLVL|SRANDOM|TERM|COLUMNS|LINES|PATH"
+)
+"""Variables that the shell sets itself."""
 _LONGEST = 1_000
 """Longest value to remove a part from, in characters; beyond it the result is unknown."""
 _NUMBER = "4711"
@@ -83,7 +90,8 @@ def _variable(name: str, variables: Mapping[str, Values]) -> Values:
         return (_NUMBER,)
     if name.isdecimal() or name in ("@", "*", "_"):
         return variables.get(name, (UNKNOWN,))
-    return variables.get(name, ("",))
+    unset = (UNKNOWN,) if _OF_THE_SHELL.fullmatch(name) else variables.get(UNSET, (UNKNOWN,))
+    return variables.get(name, unset)
 
 
 _EXPANSION = re.compile(r"(!?)(#?)(\w+|[@*])(?:\[[^\]]*\])?(?:(:?[-=?+]|%%?|##?|/|\^|,|:|@)(.*))?", re.DOTALL)

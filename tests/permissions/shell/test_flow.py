@@ -15,7 +15,7 @@ from agentcli.permissions.shell.state import Run
 from agentcli.permissions.shell.values import BELOW
 
 SHOP = Path("/nowhere/shop")
-WORKSPACE = Workspace(SHOP, (SHOP,), SHOP.parent, env={"OUT": "build"})
+WORKSPACE = Workspace(SHOP, (SHOP,), SHOP.parent, shell_env=lambda: {"OUT": "build"})
 
 
 def told(run: Run) -> str:
@@ -629,7 +629,7 @@ def test_a_file_of_mktemp_lies_in_the_folder_for_temporary_files() -> None:
 def test_a_sandbox_has_a_folder_for_temporary_files_though_no_variable_names_one() -> None:
     assert followed("rm $TMPDIR/x") == ["rm /x"]
     assert followed("rm $TMPDIR/x", replace(WORKSPACE, sandboxed=True)) == [f"rm {tempfile.gettempdir()}/x"]
-    given = replace(WORKSPACE, sandboxed=True, env={"TMPDIR": "/mine"})
+    given = replace(WORKSPACE, sandboxed=True, shell_env=lambda: {"TMPDIR": "/mine"})
     assert followed("rm $TMPDIR/x", given) == ["rm /mine/x"]
 
 

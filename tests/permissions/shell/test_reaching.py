@@ -21,7 +21,8 @@ WORKSPACE = Workspace(
     HOME,
     (HOME / ".config/agentcli",),
     path="/nonexistent",
-    env={"HOME": str(HOME), "TMPDIR": "/tmp", "PWD": str(SHOP)},
+    env={"TMPDIR": "/tmp"},
+    shell_env=lambda: {"HOME": str(HOME), "TMPDIR": "/tmp", "PWD": str(SHOP)},
 )
 
 
@@ -66,7 +67,11 @@ def test_one_setting_lifts_it_for_a_container() -> None:
 
 def test_root_is_asked_as_well() -> None:
     root = replace(
-        WORKSPACE, cwd=Path("/root/shop"), roots=(Path("/root/shop"),), home=Path("/root"), env={"HOME": "/root"}
+        WORKSPACE,
+        cwd=Path("/root/shop"),
+        roots=(Path("/root/shop"),),
+        home=Path("/root"),
+        shell_env=lambda: {"HOME": "/root"},
     )
     for command in ("rm -rf ~/other", "rm /etc/hosts", "rm -rf /home/me", "cd .. && rm x", "usermod -p x root"):
         assert decided(command, workspace=root).decision == "ask", command
@@ -76,13 +81,28 @@ def test_root_is_asked_as_well() -> None:
 
 def test_a_variable_of_the_environment_has_its_value() -> None:
     def with_env(**more: str) -> Workspace:
-        return replace(WORKSPACE, env={**WORKSPACE.env, **more})
+        return replace(WORKSPACE, shell_env=lambda: more)
 
     assert decided('rm -rf "$OUT"/*').decision == "ask", "an empty variable leaves /*"
     assert decided('rm -rf "$OUT"/*', workspace=with_env(OUT="build")).decision == "allow"
     assert decided('rm -rf "$OUT"/*', workspace=with_env(OUT="/srv/www")).decision == "ask"
     assert decided('rm -rf "${OUT:-build}"').decision == "allow"
     assert decided('rm -rf "${OUT:-/srv}"', workspace=with_env(OUT="build")).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ['rm -rf "$OUT"', ". ./env.sh; rm -rf $OUT", "export $(cat x); rm -rf $OUT", 'rm -rf "${OUT:-build}"']
+)
+def test_a_variable_that_the_program_does_not_have_may_be_set_for_the_command(command: str) -> None:
+    unknown = replace(WORKSPACE, shell_env=lambda: None)
+    assert decided(command, workspace=unknown).why == "rm of what only the shell knows"
+
+
+def test_a_variable_is_known_to_be_empty_if_the_command_does_not_get_it() -> None:
+    assert decided('rm -rf "$OUT"').decision == "allow"
+    assert decided("unset OUT; rm -rf $OUT", workspace=replace(WORKSPACE, shell_env=lambda: None)).decision == "allow"
+    for command in ('rm -rf "$HOSTNAME"', ". ./env.sh; rm -rf $OUT", "export $(cat x); rm -rf $OUT"):
+        assert decided(command).decision == "ask", command
 
 
 def test_a_program_in_a_folder_of_administration_needs_no_entry_in_a_table(tmp_path: Path) -> None:
