@@ -22,14 +22,15 @@ from agentcli.system.resolve import follow, spelled
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """Limits of the analysis of shell text; a longer command is refused, one of more parts than `parts` always asks.
+    """Limits of the analysis of shell text. A command beyond `characters`, or of more parts than `parts`, is not understood: it asks,
+    or the sandbox contains it. One beyond `bytes` is refused: no system starts it.
 
     `walk` is how many directory entries are visited for protected files before a search through hidden files; beyond it
     the search asks.
     """
 
+    bytes: int = 131_071
     characters: int = 10_000
-    commands: int = 200
     parts: int = 50
     walk: int = 5_000
 

