@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,6 +51,21 @@ _NO_OTHER_WAY = "Do not try another way to the same end."
 """Text for the model, added to a refusal without a reason."""
 
 
+_BY_PERSON = "user:"
+"""Beginning of the name of a decision that a person made."""
+UNASKED = 1_000
+"""Largest number of acts that a session remembers for /why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """An act that ran without a question: when it was decided (ISO 8601), its title, and the reason."""
+
+    time: str
+    title: str
+    why: str
+
+
 @dataclass(slots=True)
 class ApprovalGate:
     """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores the rules of an "always" for
@@ -79,12 +96,27 @@ class ApprovalGate:
     """False if no person can answer: nothing is gathered then that only a question shows."""
     _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Calls that were allowed together with an earlier one, each with its preview and the reason for the question."""
+    unasked: deque[Unasked] = field(default_factory=partial(deque, maxlen=UNASKED))
+    """The newest acts that ran without a question, oldest first."""
     _denied_unattended: bool = False
     _questions: int = 0
 
     async def decide(
         self, call: Call, later: Sequence[tuple[ToolCall, Tool]] = (), ask_hooks: AskHooks = no_hooks
     ) -> Call:
+        """Decide about one call, see `_decided`; note an act that nobody was asked about."""
+        call = await self._decided(call, later, ask_hooks)
+        made = call.decision
+        if (
+            made is not None
+            and made.decision == "allow"
+            and made.rule != "read-only"
+            and not made.rule.startswith(_BY_PERSON)
+        ):
+            self.unasked.append(Unasked(datetime.now(UTC).isoformat(), call.title_now, made.why))
+        return call
+
+    async def _decided(self, call: Call, later: Sequence[tuple[ToolCall, Tool]], ask_hooks: AskHooks) -> Call:
         """Decide about one call; ask if need be. Input that a person edited is decided about again, as it will run.
 
         The hooks' earlier messages about the call precede every question; `ask_hooks` asks them in place of the person. `later` are

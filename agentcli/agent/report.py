@@ -42,7 +42,7 @@ class SessionReport:
     def __init__(self, conversation: Conversation, core: SessionCore) -> None:
         self._conversation, self._jobs, self._folder = conversation, core.jobs, core.folder
         self._sandbox, self._opened_at = core.setup.permissions.sandbox, core.opened_at
-        self._journal = conversation.journal
+        self._journal, self._approval = conversation.journal, core.approval
 
     def budgets(self) -> Sequence[tuple[Budget, Spent]]:
         """Each budget that is set, with the amount spent."""
@@ -101,8 +101,12 @@ class SessionReport:
         return job_lines(self._jobs.all(), time.monotonic())
 
     def automatic_actions(self) -> Sequence[str]:
-        """Retries, compactions and the like of earlier processes, oldest first."""
-        return list(automatic_actions(record for record in self._journal.records() if record.seq <= self._opened_at))
+        """Retries, compactions and the like of earlier processes, and the acts of this one that nobody was asked about, oldest first."""
+        before = automatic_actions(record for record in self._journal.records() if record.seq <= self._opened_at)
+        return [
+            *before,
+            *(f"{local_minute(one.time)} {one.title} ran unasked: {one.why}" for one in self._approval.unasked),
+        ]
 
     def status(self) -> StatusFacts:
         """Facts for the status line, the window aside."""

@@ -30,6 +30,7 @@ from agentcli.lsp.configured import Found, in_force
 from agentcli.lsp.edits import patch_of
 from agentcli.lsp.server import Document, Patience, Server, path_of
 from agentcli.permissions.denied.files import denial_of, reading_denials
+from agentcli.permissions.paths import judge_path
 from agentcli.project.opened import OpenedProject
 from agentcli.system import probe
 from agentcli.tools.lib.findings import line_shift, new_findings, report
@@ -208,6 +209,9 @@ class SessionServers:
         """Make the edits of a rename as one patch, which is decided about, checkpointed and undone like every edit."""
         core = self._core
         text, places, files = patch_of(edit, self._root)
+        judged = (judge_path(str(path), core.setup.workspace, write=True) for path in files)
+        if away := next((verdict for verdict in judged if verdict.verdict == "outside"), None):
+            raise ToolError(f"The rename would change more than the workspace: {away.why}. Edit the files with `edit`.")
         unread = [path for path in files if core.seen.knowledge(path, path.read_bytes()) != "current"]
         for path in unread:
             core.seen.remember(path, path.read_bytes())  # the server has read it: its edits are of the present content

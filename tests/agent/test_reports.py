@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.ports import Prompt
+from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.report import automatic_actions, cache_lines, cost_lines, job_lines
 from agentcli.context.cache_health import CacheHealth
 from agentcli.context.policies import prunes_from
@@ -19,7 +19,7 @@ from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.jobs import Job
 from agentcli.tools.lib.output_buffer import OutputBuffer
-from tests.agent.open_session import open_session
+from tests.agent.open_session import Person, open_session, say_to
 from tests.context.story import Story
 
 
@@ -48,6 +48,30 @@ def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> No
         "2026-11-20 10:20 Waiting 5 s: a budget runs low",
         "2026-11-20 10:20 Overloaded. The session continues with a/b.",
     ]
+
+
+def test_why_lists_the_acts_that_ran_unasked_each_with_its_reason(tmp_path: Path) -> None:
+    replies = [
+        say(
+            "",
+            call("write", file_path="a.txt", content="x"),
+            call("bash", command="mkdir b"),
+            call("bash", command="ls"),
+        ),
+        say("done"),
+    ]
+    session = open_session(tmp_path, replies, mode="yolo")
+    say_to(session, "go")
+    told = [line[len("2026-11-20 10:20 ") :] for line in session.report.automatic_actions()]
+    why = "ran unasked: everything is allowed unless a rule denies it"
+    assert told == [f"Write a.txt {why}", f"$ mkdir b {why}"]
+
+
+def test_an_act_that_a_person_allowed_is_no_automatic_action(tmp_path: Path) -> None:
+    replies = [say("", call("bash", command="mkdir b")), say("done")]
+    session = open_session(tmp_path, replies, person=Person(ApprovalResponse("once")))
+    say_to(session, "go")
+    assert session.report.automatic_actions() == []
 
 
 def test_the_cache_report_has_tokens_and_money_by_kind_and_what_rewrote_it() -> None:

@@ -258,6 +258,19 @@ def test_a_rename_is_one_edit_that_is_asked_about_and_undone(tmp_path: Path) -> 
     session.close()
 
 
+def test_a_rename_writes_nothing_outside_the_workspace(tmp_path: Path) -> None:
+    for folder in ("work", "other"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.txt").write_text("total\n")
+    rename = call("lsp", operation="rename", file_path="a.txt", line=1, symbol="total", new_name="sum")
+    session = opened(tmp_path / "work", "elsewhere", [rename], "Done.", mode="yolo")
+    turn(session)
+    [result] = results(session)
+    assert (result.status, "outside the workspace" in result.output, "`edit`" in result.output) == ("error", True, True)
+    assert (tmp_path / "other/a.txt").read_text() == "total\n"
+    session.close()
+
+
 def test_a_rename_that_the_person_refuses_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("total\n")
     rename = call("lsp", operation="rename", file_path="a.txt", line=1, symbol="total", new_name="sum")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -26,7 +27,7 @@ from agentcli.permissions.shell.changes import (
 from agentcli.permissions.shell.git_repositories import git_placed, records_in_git
 from agentcli.permissions.shell.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
 from agentcli.permissions.shell.loopback import network_problem
-from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
+from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs, starts_in_background
 from agentcli.permissions.shell.private_tmp import TOP, seen_line
 
 _OUTSIDE = word_set("""
@@ -88,13 +89,15 @@ def containment(
     if why := _line_problem(text, folders, workspace):
         return Containment(why)
     judged = [_judged(part, each, workspace, reader) for part, each in zip(parts, places, strict=True)]
-    if why := next((one.why for one in judged if one.why), ""):
+    if why := next((one.why for one in judged if one.why), "") or _others_end(text, parts):
         return Containment(why)
     if why := _scripts_problem(text, parts):
         return Containment(why)
     records = any(one.records for one in judged)
     if records and not (plain and all(one.records or one.trusted for one in judged)):
-        return Containment("git changes the repository beside programs that are not known")
+        return Containment(
+            "git changes the repository beside programs that are not known: run them in calls of their own"
+        )
     # A command that only reads has a sandbox without the session's /tmp.
     return Containment(records=records, reads=plain and parts == written and all(one.reads for one in judged))
 
@@ -112,7 +115,16 @@ def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> s
     """Return the reason to ask about a line whatever its commands are: a folder that it runs in, or a word that it assigns."""
     if any(_outside(str(folder), (folder,), workspace) for folder in folders):
         return "leads outside the workspace"
-    return next(filter(None, (_word_problem(word, folders, workspace) for word in assigned_words(text))), "")
+    assigned = (form for word in assigned_words(text) for form in _listed(word))
+    return next(filter(None, (_word_problem(word, folders, workspace) for word in assigned)), "")
+
+
+def _listed(word: str) -> Sequence[str]:
+    """Return the paths of a list such as that of PATH, without folders of the system's programs; any other word alone."""
+    places = word.split(":")
+    if len(places) < 2 or not all(place.startswith(("/", "~", ".", UNKNOWN)) or not place for place in places):
+        return (word,)
+    return [place for place in places if not f"{place}/".startswith(_SYSTEM_PROGRAMS) or ".." in place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +190,12 @@ def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
     )
 
 
+def _others_end(text: str, parts: Sequence[Part]) -> str:
+    """Return the reason to ask about a line that ends processes it did not start itself: the sandbox shows no others."""
+    ends = any(words[0] == "kill" for part in parts for words in runs(part))
+    return "kill acts outside the sandbox" if ends and not starts_in_background(text) else ""
+
+
 def _its_own(arguments: Sequence[str]) -> bool:
     """Return True if `kill` names processes as the shell knows them: the sandbox has none but its own."""
     named = [word for word in arguments if not word.startswith("-")]
@@ -195,7 +213,8 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
     words, folders = placed_in
     if uses_network(words, folders):
         return _Judged("git uses the network")
-    if why := next(filter(None, (_word_problem(word, folders, workspace) for word in words[2:])), ""):
+    problems = (_word_problem(word, folders, workspace, follows=False) for word in words[2:])
+    if why := next(filter(None, problems), ""):
         return _Judged(why)
     if any(_outside(str(folder), (folder,), workspace) for folder in folders):
         return _Judged("git leads outside the workspace")
@@ -273,8 +292,11 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
     return next(filter(None, (loss(folder / text, workspace) for folder in folders)), "") if write else ""
 
 
-def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason to ask about a word of a command: it names something outside the workspace, or a protected file."""
+def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace, follows: bool = True) -> str:
+    """Return the reason to ask about a word of a command: it names something outside the workspace, or a protected file.
+
+    `follows` is false for a program that follows no link which a pattern matches.
+    """
     for form in (word, word.partition("=")[2]):
         if not form or UNKNOWN in form or STREAMS.fullmatch(form) or any(map(str.isspace, form)):
             continue
@@ -282,9 +304,26 @@ def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> s
             continue
         if named := names_protected(form, write=False) or could_name_protected(form):
             return f"{named} is protected"
-        if _leads_out(form, folders) and _outside(form, folders, workspace):
-            return f"{form} is outside the workspace"
+        for named in _named_by(form, folders) if follows else (form,):
+            if _leads_out(named, folders) and _outside(named, folders, workspace):
+                return f"{named} is outside the workspace"
     return ""
+
+
+_MATCHES = 200
+"""Largest number of files that a pattern matches of which each is looked at."""
+
+
+def _named_by(word: str, folders: Sequence[Path]) -> Iterator[str]:
+    """Yield a word, and if it has wildcards the files that it matches now, and the folder before the first wildcard."""
+    yield word
+    if wild := _WILD.search(word):
+        yield word[: wild.start()].rpartition("/")[0] or "."
+        for folder in folders:
+            yield from islice(glob.iglob(word, root_dir=folder, include_hidden=True), _MATCHES)
+
+
+_WILD = re.compile(r"[*?\[{]")
 
 
 def _leads_out(word: str, folders: Sequence[Path]) -> bool:

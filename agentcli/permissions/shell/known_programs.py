@@ -165,6 +165,8 @@ def is_ordinary(words: Sequence[str]) -> bool:
 def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
     """Return True if a command needs the network: for a package, a remote repository, a tool that is not installed."""
     name, *arguments = words
+    if name == "jj" and arguments[:1] == ["git"]:
+        name, *arguments = arguments
     if fetches(name, arguments) or (name == "git" and _reaches_remote(arguments)):
         return True
     if arguments and _LOCAL_OPTIONS.issuperset(arguments[-1:]):
@@ -195,6 +197,7 @@ def _reaches_remote(arguments: Sequence[str]) -> bool:
     return subcommand in _REMOTE
 
 
+_OTHER_REMOTE = word_set("push pull fetch clone incoming outgoing in out")
 _LOCAL = {
     "openssl": word_set("rand dgst enc genrsa genpkey req x509 rsa pkey ec passwd base64 asn1parse verify version"),
     **dict.fromkeys(("pip", "pip3"), word_set("show list freeze check config debug inspect")),
@@ -221,6 +224,8 @@ FETCHING: dict[str, frozenset[str]] = {
     "deno": word_set("install add upgrade publish"),
     "mix": frozenset({"deps.get", "deps.update", "hex.publish", "archive.install"}),
     "swift": word_set("package"),
+    **dict.fromkeys(("hg", "sl", "chg", "bzr", "brz", "darcs", "fossil", "pijul"), _OTHER_REMOTE | {"sync"}),
+    "svn": word_set("checkout co commit ci update up switch sw log info list ls cat copy cp import export"),
 }
 """Subcommands that cannot work without the network: they change what is installed, or what others see. All others are tried without it."""
 _FETCHERS = word_set("uvx pipx corepack nvm rustup conda mamba nix brew")

@@ -72,20 +72,24 @@ ASKS = {
     "npm uses the network": ("npm install",),
     "git uses the network": ("git push", "git fetch", "git -C src fetch"),
     "sudo acts outside the sandbox": ("sudo make", "env sudo make", "make && sudo make"),
-    "kill acts outside the sandbox": ("kill 1",),
+    "kill acts outside the sandbox": ("kill 1", "lsof -ti :3000 | while read pid; do kill $pid; done", "lsof -ti :3000 | xargs kill"),
+    "jj uses the network": ("jj git push",),
+    "hg uses the network": ("hg push",),
     "hides what it runs": (
         "alias x=y; make", "hash -r", "$X make", "$(x)", "find . | xargs sh -c '{}'", "find . | xargs sh", "xargs -I% sh -c % < log.txt",
         "find . -exec sh -c 'x {}' \\;", 'eval "$x"', "echo x | sh",
     ),
     "leads outside the workspace": ("cd .. && make", "cd /tmp && make"),
-    "/etc is outside the workspace": ("X=/etc make",),
+    "/etc is outside the workspace": ("X=/etc make", "PATH=/usr/bin:/etc make"),
+    "outward is outside the workspace": ("cat outward/pass*", "head *"),
+    "outward/passwd is outside the workspace": ("cp out*/passwd x",),
     "/etc/x is outside the workspace": ("make > /etc/x", "make >> /etc/x"),
     "../x is outside the workspace": ("make > ../x",),
     "/etc/passwd is outside the workspace": ("make < /etc/passwd",),
     "/tmp/run.sh lies outside the workspace": ("/tmp/run.sh",),
     "../run.sh lies outside the workspace": ("../run.sh",),
     ".env is protected": ("make .env", "make FILE=.env", "make 'x y/.env'", "X=.env make"),
-    "git changes the repository beside programs that are not known": ("git add -A && make", "make && git commit -m x"),
+    "git changes the repository beside programs that are not known: run them in calls of their own": ("git add -A && make", "make && git commit -m x"),
     "git is called in a way that is not known": ("git -c core.x=y commit -m x", "command git commit -m x", "env git commit -m x"),
     "git gets words that only the shell knows": ('git commit -m "$x"',),
     "git reset changes the repository": ("git reset --hard",),
@@ -139,7 +143,7 @@ def test_without_a_sandbox_nothing_unknown_runs(workspace: Workspace) -> None:
 
 
 HELD = """
-find . -exec sh -c 'x' \\;|export A=1 && ./run.sh|kill $!|kill %1
+find . -exec sh -c 'x' \\;|export A=1 && ./run.sh|make & kill $!|make & kill %1|PATH=/usr/bin:/bin git status|PATH=/usr/bin:/bin make|git diff *
 for f in src log.txt; do timeout 5 ./run.sh $f; done|x=$(git rev-parse HEAD); git diff $x|go doc fmt|pnpm --filter web test|bun -e 'x'
 cat /usr/share/doc/x|openssl rand -hex 8|git log $(git rev-parse HEAD)
 """
