@@ -11,6 +11,7 @@ import os
 import platform
 import struct
 import sys
+from collections.abc import Sequence
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _NO_NEW_PRIVS, _SECCOMP, _CAPBSET_DROP = 38, 22, 24
@@ -67,6 +68,20 @@ _OWN = {
 }
 """Calls that a process may make only for itself: their numbers, and which argument names the process."""
 
+_GRANTING = {
+    "x86_64": ({90: 1, 91: 1, 268: 2, 452: 2, 133: 1, 259: 2, 85: 1}, {2: 1, 257: 2}, (188, 189, 190, 463), 437),
+    "aarch64": ({52: 1, 53: 2, 452: 2, 33: 2}, {56: 2}, (5, 6, 7, 463), 437),
+}
+"""Calls that give others the powers of a file's owner, for each machine.
+
+The numbers of chmod and mknod with the argument that is the mode; of open with the argument before the mode; of setxattr,
+which sets access lists; and of openat2, whose mode a filter cannot see.
+"""
+_SET_ID = 0o6000
+_CREATES = 0o100 | 0o20000000
+_NO_SUPPORT, _NO_CALL = 0x0005005F, 0x00050026
+"""Answers that programs know from file systems without attributes and from older kernels."""
+
 _FOREIGN = (17, 40)
 """Families of sockets that no namespace limits, or that read others' packets: virtual and raw ones."""
 _NEVER = (1, *_FOREIGN)
@@ -104,7 +119,7 @@ def namespaced_program(*, sockets: bool) -> bytes:
         return b""
     audit, refused, socket, _ = _MACHINES[platform.machine()]
     left = {name: number for name, number in refused.items() if name not in _NAMESPACED}
-    return b"".join(_program(audit, left, socket, 0, _FOREIGN if sockets else ()))
+    return b"".join(_program(audit, left, socket, 0, _FOREIGN if sockets else (), _nothing_granted()))
 
 
 def _drop_capabilities() -> None:
@@ -161,12 +176,17 @@ def _restrict_calls(program: list[bytes]) -> None:
 
 
 def _program(
-    audit: int, refused: dict[str, int], socket: int, utimensat: int, families: tuple[int, ...]
+    audit: int,
+    refused: dict[str, int],
+    socket: int,
+    utimensat: int,
+    families: tuple[int, ...],
+    more: Sequence[bytes] = (),
 ) -> list[bytes]:
     """Return the seccomp program.
 
     With `utimensat` it also protects the times of files and the limits of other processes. Sockets of these `families`
-    are refused, all if none is named.
+    are refused, all if none is named. `more` are further tests, which leave the number of the call loaded.
     """
     program = [_op(0x20, 4), _jump(0x15, audit, 1, 0), _op(0x06, 0x80000000), _op(0x20, 0)]
     if platform.machine() == "x86_64":
@@ -175,7 +195,34 @@ def _program(
         program += [_jump(0x15, number, 0, 1), _op(0x06, 0x00050001)]
     if utimensat:
         program += _own_limits() + _times(utimensat)
-    return [*program, *_no_sockets(socket, families), _op(0x06, 0x7FFF0000)]
+    return [*program, *more, *_no_sockets(socket, families), _op(0x06, 0x7FFF0000)]
+
+
+def _nothing_granted() -> list[bytes]:
+    """Refuse what outlives the command and gives its powers to others: setuid and setgid files, and access lists."""
+    modes, opening, attributes, openat2 = _GRANTING[platform.machine()]
+    program = []
+    for number, argument in modes.items():
+        program += [
+            _jump(0x15, number, 0, 4),
+            _op(0x20, 16 + 8 * argument),
+            _jump(0x45, _SET_ID, 0, 1),
+            _op(0x06, 0x00050001),
+            _op(0x20, 0),
+        ]
+    for number, argument in opening.items():
+        program += [
+            _jump(0x15, number, 0, 6),
+            _op(0x20, 16 + 8 * argument),
+            _jump(0x45, _CREATES, 0, 3),  # without it there is no mode, and the argument is chance
+            _op(0x20, 16 + 8 * (argument + 1)),
+            _jump(0x45, _SET_ID, 0, 1),
+            _op(0x06, 0x00050001),
+            _op(0x20, 0),
+        ]
+    for number in attributes:
+        program += [_jump(0x15, number, 0, 1), _op(0x06, _NO_SUPPORT)]
+    return [*program, _jump(0x15, openat2, 0, 1), _op(0x06, _NO_CALL)]
 
 
 def _own_limits() -> list[bytes]:
