@@ -56,6 +56,8 @@ class Sandboxes:
     reader: Wrap | None = None
     recorder: CommandSandbox = NO_SANDBOX
     permitted: CommandSandbox | None = None
+    still: Wrap | None = None
+    """The sandbox of programs that load code of the folder and need not write there, such as language servers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agentcli.agent.ports import Prompt
-from agentcli.agent.setup import SessionSetup
+from agentcli.agent.setup import Sandboxes, SessionSetup
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image
 from agentcli.core.record import Mode
@@ -90,9 +90,14 @@ def shared_command(command: str, argv: Sequence[str], rules: Rules, mode: Mode, 
 
 def shared_sandbox(command: str, rules: Rules, mode: Mode, setup: SessionSetup) -> CommandSandbox:
     """Return the sandbox of the mode for a person's own command whose output the model sees. Raises InputError as `shared_command`."""
+    return shared_sandboxes(command, rules, mode, setup).decided
+
+
+def shared_sandboxes(command: str, rules: Rules, mode: Mode, setup: SessionSetup) -> Sandboxes:
+    """Return the sandboxes of the mode for such a command."""
     denials = reading_denials(rules.deny, setup.tools.traits)
     if not denials:
-        return setup.permissions.sandboxes(mode, NOTHING, False).decided
+        return setup.permissions.sandboxes(mode, NOTHING, False)
     from agentcli.permissions.denied.commands import judge_reading, named_by
     from agentcli.permissions.shell.command_line import analyse
 
@@ -100,7 +105,7 @@ def shared_sandbox(command: str, rules: Rules, mode: Mode, setup: SessionSetup) 
     denial = judge_reading(line, denials, setup.workspace)
     if rule := named_by(line, denials, setup.workspace) or denial.rule:
         raise InputError(f"{_forbidden(rule)}, and the model would see it. !!{command} shows it to you alone.")
-    return setup.permissions.sandboxes(mode, denial.hidden, False).decided
+    return setup.permissions.sandboxes(mode, denial.hidden, False)
 
 
 def _forbidden(rule: Rule) -> str:

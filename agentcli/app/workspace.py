@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
-from functools import cache, cached_property
+from dataclasses import field
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,9 +25,12 @@ from agentcli.core.tool import Boxed, CommandSandbox, ToolLimits, Traits, Wrap
 from agentcli.permissions.decide import decide
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
 from agentcli.permissions.paths import UndoCover, Workspace, resolved
-from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules
+from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
 from agentcli.permissions.started import Started
-from agentcli.sandbox import Sandbox, box_for, choose, protected_since
+from agentcli.sandbox import Sandbox, choose
+from agentcli.sandbox.aftermath import Aftermath
+from agentcli.sandbox.box import limits_told, unseen
+from agentcli.sandbox.private_tmp import PrivateTmp
 from agentcli.sessions.checkpoints.file_states import SKIPPED
 from agentcli.system.programs import trusted_path
 
@@ -49,6 +52,7 @@ class WorkspacePolicy:
         """`traits`: the traits of all tools that rules may be about, `started` the commands of hooks and servers."""
         self._context, self._approve, self._traits, self._started = context, approve, traits, started
         self._let_out, self._kept_in = set[str](), set[str]()
+        self._aftermath = Aftermath()
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -57,10 +61,9 @@ class WorkspacePolicy:
         return choose(self._context.config.general.sandbox, self._context.roots)
 
     @cached_property
-    def _tmp(self) -> Path | None:
+    def _tmp(self) -> PrivateTmp | None:
         """The folder that sandboxed commands of mode auto see as /tmp; None if they share none here."""
-        name = f"agentcli-tmp-{os.getpid()}-{os.urandom(4).hex()}"
-        return Path(tempfile.gettempdir()).resolve() / name if self.sandbox.lasts else None
+        return PrivateTmp() if self.sandbox.lasts else None
 
     @cached_property
     def _space(self) -> OnDemand[PrivateSpace | None]:
@@ -77,6 +80,8 @@ class WorkspacePolicy:
         """Remove what lasted as long as the run."""
         if (space := self._space.now) is not None:
             space.close()
+        elif (tmp := self.__dict__.get("_tmp")) is not None:
+            tmp.remove()
 
     def workspace(self) -> Workspace:
         """Return the workspace as permission decisions need it."""
@@ -91,10 +96,11 @@ class WorkspacePolicy:
             sandboxed=self.sandbox.working,
             masks=self.sandbox.masks,
             records=self.sandbox.kind in ("bubblewrap", "seatbelt"),
-            tmp=self._tmp,
+            tmp=self._tmp.path if self._tmp is not None else None,
             loopback=self._same_port if self._tmp is not None and not self._opens_network else None,
             undo=self._undo,
             readable=lambda: context.extensions.readable,
+            shown=lambda: paths_shown(self.rules().allow, home),
             destroys=context.config.permissions.destructive == "allow",
             path=context.search_path,
             other_homes=() if context.env.get("HOME") == os.environ.get("HOME") else (Path.home(),),
@@ -191,7 +197,8 @@ class WorkspacePolicy:
         if not self.sandbox.working:
             return Sandboxes()
         space = self._space() if mode == "auto" else None
-        wraps = _Wraps(self.sandbox, self.workspace(), hidden, space, self._opens_network, self._let_out)
+        workspace, after = self.workspace(), self._aftermath
+        wraps = _Wraps(self.sandbox, workspace, hidden, space, self._opens_network, self._let_out)
 
         def reader(argv: Sequence[str]) -> Boxed:
             path = trusted_path(self._context.search_path, self._context.roots)
@@ -199,14 +206,36 @@ class WorkspacePolicy:
 
         required = self._context.config.general.sandbox == "require"
         if mode != "auto" and not required and not contained:
-            return Sandboxes(CommandSandbox(wraps.outside, outside=wraps.outside), reader)
-        leaving, watch = wraps.leaving, wraps.watch
-        inside = CommandSandbox(wraps.inside, self._escalate, watch, outside=leaving, same_port=self._same_port)
+            outside = CommandSandbox(wraps.outside, watch=lambda _: after.outside(workspace), outside=wraps.outside)
+            return Sandboxes(outside, reader, still=wraps.still)
+
+        def watch(background: bool) -> Callable[[], Sequence[str]]:
+            left = wraps.last[-1:] and wraps.last[-1] in self._let_out
+            return after.outside(workspace) if left else after.inside(workspace, aside=not background)
+
+        leaving = wraps.leaving
+        inside = CommandSandbox(
+            wraps.inside,
+            self._escalate,
+            watch,
+            if_failed=limits_told(workspace),
+            outside=leaving,
+            unseen=partial(unseen, workspace),
+            same_port=self._same_port,
+        )
         return Sandboxes(
             inside,
             reader,
-            CommandSandbox(wraps.recording, self._escalate, watch, hardened=True, outside=leaving),
-            inside if required else CommandSandbox(leaving, outside=leaving),
+            # What git writes into the work tree comes from the repository.
+            CommandSandbox(
+                wraps.recording,
+                self._escalate,
+                lambda _: after.inside(workspace, aside=False),
+                hardened=True,
+                outside=leaving,
+            ),
+            inside if required else CommandSandbox(leaving, watch=lambda _: after.outside(workspace), outside=leaving),
+            wraps.still,
         )
 
     def _same_port(self, port: int) -> bool:
@@ -253,9 +282,12 @@ class _Wraps:
     network: bool
     let_out: Set[str]
     """The commands that a person has let out of the sandbox."""
+    last: list[str] = field(default_factory=list)
+    """The last command that was to run in the sandbox."""
 
     def inside(self, argv: Sequence[str]) -> Boxed:
         """Run a command in the sandbox, unless it was let out."""
+        self.last[:] = argv[-1:]
         if argv[-1] in self.let_out:
             return self.leaving(argv)
         return self.sandbox.wrap(argv, self.workspace, network=self.network, hidden=self.hidden, space=self.space)
@@ -263,6 +295,10 @@ class _Wraps:
     def recording(self, argv: Sequence[str]) -> Boxed:
         """Run a command with which git records something."""
         return self.sandbox.wrap(argv, self.workspace, git=True, hidden=self.hidden, space=self.space)
+
+    def still(self, argv: Sequence[str]) -> Boxed:
+        """Run a program that need not write in the workspace."""
+        return self.sandbox.wrap(argv, self.workspace, hidden=self.hidden, space=self.space, still=True)
 
     def leaving(self, argv: Sequence[str]) -> Boxed:
         """Run a command outside, with the session's /tmp if it names that: commands in the sandbox put their files there."""
@@ -279,11 +315,6 @@ class _Wraps:
 
     def _masked(self, argv: Sequence[str]) -> Boxed:
         return self.sandbox.mask(argv, self.hidden, self.workspace)
-
-    def watch(self) -> Callable[[], Sequence[str]]:
-        """Return a function that tells which protected paths have appeared since now."""
-        before = box_for(self.workspace).readonly
-        return lambda: protected_since(self.workspace, before)
 
 
 def _denied(tool: str) -> Rules:

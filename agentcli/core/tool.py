@@ -192,8 +192,8 @@ class CommandSandbox:
     wrap: Wrap | None = None
     escalate: Callable[[str, str], Awaitable[bool | None]] | None = None
     """Asks whether a command may run again outside the sandbox: (command, reason). None if nobody is there to answer."""
-    watch: Callable[[], Callable[[], Sequence[str]]] | None = None
-    """Called before a command; call its result afterwards for the protected files that the command created."""
+    watch: Callable[[bool], Callable[[], Sequence[str]]] | None = None
+    """Called before a command, with true for one in the background; call its result afterwards for the protected files that it made."""
     hardened: bool = False
     """True if the command gets the environment of commands without approval."""
     note: str = ""
@@ -202,6 +202,8 @@ class CommandSandbox:
     """A line for the model, added to the output of a failed command."""
     outside: Wrap | None = None
     """The remaining wrapper of a command that runs again outside the sandbox."""
+    unseen: Callable[[str], bool] = lambda _: False
+    """Tells if a path leads to something in the home folder that the sandbox does not show."""
     same_port: Callable[[int], bool] = lambda _: True
     """Tells if a command meets at a port of this machine what it would meet outside the sandbox."""
 

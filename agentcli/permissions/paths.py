@@ -72,6 +72,8 @@ class Workspace:
     """True if commands that can only destroy are decided about like any others."""
     readable: Callable[[], Sequence[Path]] = tuple
     """Resolved folders outside the roots that may be read without asking: the folders of skills."""
+    shown: Callable[[], Sequence[Path]] = tuple
+    """Resolved paths outside the roots that allow rules about `read` name: commands in the sandbox see them too."""
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)

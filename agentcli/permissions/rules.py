@@ -18,6 +18,7 @@ from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.mcp_servers import PREFIX
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.permissions.paths import PRIVATE_IN_HOME, Workspace, canonical, impossible, resolved
+from agentcli.system import probe
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
@@ -247,6 +248,14 @@ def _fits_above(pattern: str, path: Path, workspace: Workspace) -> bool:
     within = [Path("/")] if pattern.startswith(("/", "~/")) else workspace.resolved_roots
     above = (folder for top in within for folder in path.parents if folder != top and folder.is_relative_to(top))
     return any(_fits(pattern, folder, workspace, strict=False) for folder in above)
+
+
+def paths_shown(allow: Sequence[Rule], home: Path) -> tuple[Path, ...]:
+    """Return the existing files and folders outside the workspace that rules allow to be read as a whole."""
+    patterns = [rule.pattern for rule in allow if rule.is_for("read") and rule.pattern.startswith(("/", "~/"))]
+    named = (pattern.removesuffix("**").rstrip("/") for pattern in patterns)
+    paths = [home / name[2:] if name.startswith("~/") else Path(name) for name in named if not set(name) & set("*?[")]
+    return tuple(dict.fromkeys(resolved(path) for path in paths if path != Path(".") and probe.exists(path)))
 
 
 def exact_path(target: Path, workspace: Workspace) -> str:

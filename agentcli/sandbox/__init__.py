@@ -1,6 +1,6 @@
 """Sandboxes for commands: limits on writing, reading and the network."""
 
-from agentcli.sandbox.box import Box, box_for, protected_since
+from agentcli.sandbox.box import Box, box_for
 from agentcli.sandbox.choose import Sandbox, Setting, choose, detect
 
-__all__ = ["Box", "Sandbox", "Setting", "box_for", "choose", "detect", "protected_since"]
+__all__ = ["Box", "Sandbox", "Setting", "box_for", "choose", "detect"]

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.denied.files import NOTHING, Hidden
-from agentcli.permissions.paths import Workspace, names_protected, resolved
+from agentcli.permissions.paths import PRIVATE_IN_HOME, PROTECTED_FILES, Workspace, impossible, resolved
+from agentcli.sandbox.protected import GIT_SETTINGS, found_in
+from agentcli.sandbox.visible import visible
 from agentcli.system import probe
 
-_HIDDEN_IN_HOME = (
-    *(
-        ".ssh",
-        ".aws",
-        ".gnupg",
-        ".netrc",
-        ".config/git",
-        ".config/agentcli",
-        ".config/gh",
-        ".config/gcloud",
-        ".docker",
-        ".kube",
-        ".azure",
-    ),
-    *(".password-store", ".npmrc", ".pypirc", ".git-credentials", ".claude", ".codex", ".gemini"),
-)
-"""Paths below the home folder that a command in the box cannot see."""
+_HIDDEN_IN_HOME = (*("/".join(parts) for parts in PRIVATE_IN_HOME), ".claude", ".codex", ".gemini")
+"""Paths below the home folder that a command does not see even if a rule shows the folder around them."""
+
+_TOLD = 5
+"""Maximum paths that a note names."""
 
 UNSET = (
     "SSH_AUTH_SOCK",
@@ -38,17 +27,19 @@ UNSET = (
     "WAYLAND_DISPLAY",
     "XAUTHORITY",
     "GPG_AGENT_INFO",
+    "DOCKER_HOST",
+    "XDG_RUNTIME_DIR",
 )
 """Variables that lead to programs outside, which would act for a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Rights of a command: it may write below `writable` except `readonly`, cannot see `hidden`, and has the network if `network`.
+    """Rights of a command: it sees what is `readable` and `writable` except `hidden`, and may write below `writable` except `readonly`.
 
-    It sees everything else, unless `readable` is given: then it sees only those paths, and opens no sockets. `scratch`
-    is a folder for temporary files and caches. No mechanism here can forbid a protected name that does not exist yet:
-    `protected_since` finds such names that a command made.
+    `homes` are folders that look empty but for the readable paths in them; what it writes there is lost when it ends.
+    Without `sockets` it can open none. No mechanism here can forbid a protected name that does not exist yet:
+    `protected` finds such names afterwards.
     """
 
     cwd: Path
@@ -57,10 +48,15 @@ class Box:
     hidden: tuple[Path, ...]
     network: bool = False
     scratch: str = "/tmp"
-    readable: tuple[Path, ...] | None = None
-    home: Path | None = None
+    readable: tuple[Path, ...] = ()
+    homes: tuple[Path, ...] = ()
+    sockets: bool = True
     tmp: Path | None = None
     """The folder that it sees as /tmp; None for an empty one of its own."""
+    absent: tuple[Path, ...] = ()
+    """Folders that are not there, and that it cannot make."""
+    blank: tuple[Path, ...] = ()
+    """Files of secrets in the workspace, which look empty."""
     denied: Hidden = NOTHING
     """Files and folders that deny rules keep from being read."""
 
@@ -71,54 +67,73 @@ def fixed(hidden: Hidden, roots: Sequence[Path]) -> list[Path]:
     return sorted(folder for folder in around if any(map(folder.is_relative_to, roots)))
 
 
-_GIT_SETTINGS = ("config", "config.worktree", "hooks", "info", "modules", "commondir", "worktrees")
-"""Names in a repository's folder that decide which programs git runs and where it looks."""
-_GIT_USER = (".config/git",)
-"""Settings of the user, with name and address, that git needs to record anything."""
+_GIT_FOLDERS = ("hooks", "info")
+"""Those of them that a repository need not have, and that an empty folder replaces without an effect."""
 
 
-def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000, git: bool = False) -> Box:
-    """Return the box for a workspace: it is writable, its protected files are read-only, private files are hidden.
+def box_for(workspace: Workspace, network: bool = False, git: bool = False, still: bool = False) -> Box:
+    """Return the box for a workspace: it is writable unless `still`, except for its protected files.
 
-    With `git`, the repository around the current folder is writable except for its settings and hooks. `limit` is the
-    maximum number of the workspace's entries that are searched for protected files, and for sockets, through which
-    programs outside can be reached.
+    With `git`, the repository around the current folder is writable except for its settings and hooks. A `still` box
+    has no sockets either.
     """
     roots = tuple(dict.fromkeys(workspace.resolved_roots))
-    readonly, sockets = [], []
-    for root in roots:
-        for entry in _entries_below(root, limit):
-            if _is_protected(entry):
-                readonly.append(Path(entry.path))
-            elif _is_socket(entry):
-                sockets.append(Path(entry.path))
-    readonly += [path for path in workspace.started() if probe.is_file(path) and path not in readonly]
-    hidden = [*private(workspace, roots), *sockets]
-    if git and (repository := _repository(workspace)):
-        settings = [repository / name for name in _GIT_SETTINGS if probe.exists(repository / name)]
-        readonly = [*(path for path in readonly if path != repository), *settings]
-        hidden = [path for path in hidden if path not in [resolved(workspace.home / name) for name in _GIT_USER]]
-    return Box(resolved(workspace.cwd), roots, tuple(readonly), tuple(hidden), network)
+    seen, found = visible(workspace, credentials=git), found_in(roots)
+    own = _repository(workspace) if git else None
+    secrets = tuple(name.path for name in found.private)
+    closed = [*(name.path for name in found.protected if name.path != own), *found.closed]
+    closed += [path for path in workspace.started() if probe.is_file(path) and path not in closed]
+    closed += [own / name for name in GIT_SETTINGS if probe.exists(own / name)] if own is not None else []
+    absent = tuple(own / name for name in _GIT_FOLDERS if not probe.exists(own / name)) if own is not None else ()
+    homes = () if seen.whole else homes_of(workspace, roots)
+    return Box(
+        resolved(workspace.cwd),
+        () if still else roots,
+        # Git would take a file that looks empty for a changed one, and record that.
+        (*closed, *(secrets if git else ())),
+        tuple(dict.fromkeys((*_private(workspace, roots), *found.sockets, *seen.hidden))),
+        network,
+        readable=(*seen.paths, *(roots if still else ())),
+        homes=homes,
+        sockets=not still,
+        absent=absent,
+        blank=(*_start_up(homes, seen.paths), *(() if git else secrets)),
+    )
 
 
-def private(workspace: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, ...]:
+def box_for_reader(workspace: Workspace, path: str) -> Box:
+    """Return the box for a command that only reads; `path` is its PATH. Nothing is writable, and it opens no socket."""
+    seen, roots = visible(workspace, path, credentials=True), workspace.resolved_roots
+    homes = () if seen.whole else homes_of(workspace, roots)
+    return Box(
+        resolved(workspace.cwd),
+        (),
+        (),
+        (*_private(workspace, roots), *seen.hidden),
+        readable=tuple(dict.fromkeys((*seen.paths, *roots, resolved(workspace.cwd)))),
+        homes=homes,
+        sockets=False,
+        blank=_start_up(homes, seen.paths),
+    )
+
+
+def _start_up(homes: Sequence[Path], seen: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the files in home folders that shells read when they start: they look empty, and stay so."""
+    found = (home / name for home in homes for name in sorted(PROTECTED_FILES))
+    return tuple(path for path in found if path not in seen and probe.is_file(path))
+
+
+def homes_of(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the home folders, except one that is part of the workspace."""
+    homes = dict.fromkeys(map(resolved, (workspace.home, *workspace.other_homes)))
+    return tuple(home for home in homes if not any(map(home.is_relative_to, roots)))
+
+
+def _private(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
     """Return existing private files and folders of the user, except folders that contain the workspace."""
     homes = (workspace.home, *workspace.other_homes)
     named = [home / name for home in homes for name in _HIDDEN_IN_HOME] + list(workspace.own)
-    roots = (*workspace.resolved_roots, *roots)
     return tuple(path for path in dict.fromkeys(map(resolved, named)) if probe.exists(path) and not _holds(path, roots))
-
-
-def protected_since(workspace: Workspace, before: Collection[Path], limit: int = 2_000) -> list[str]:
-    """Return the protected files of a workspace that are not in `before`, by their names from its current folder."""
-    found = [
-        Path(entry.path)
-        for root in workspace.resolved_roots
-        for entry in _entries_below(root, limit)
-        if _is_protected(entry)
-    ]
-    new = [path for path in found if path not in before]
-    return [str(path.relative_to(here) if (here := resolved(workspace.cwd)) in path.parents else path) for path in new]
 
 
 def _repository(workspace: Workspace) -> Path | None:
@@ -128,38 +143,32 @@ def _repository(workspace: Workspace) -> Path | None:
     return found if found and any(root in found.parents for root in workspace.resolved_roots) else None
 
 
-def _holds(path: Path, roots: tuple[Path, ...]) -> bool:
+def _holds(path: Path, roots: Sequence[Path]) -> bool:
     return any(path == root or path in root.parents for root in roots)
 
 
-def _entries_below(root: Path, limit: int) -> Iterator[os.DirEntry[str]]:
-    """Yield entries below a root, breadth first, without entering protected folders and `node_modules`."""
-    waiting, seen = [root], 0
-    while waiting and seen < limit:
-        for entry in _entries(waiting.pop(0)):
-            seen += 1
-            yield entry
-            if entry.is_dir(follow_symlinks=False) and entry.name != "node_modules" and not _is_protected(entry):
-                waiting.append(Path(entry.path))
-
-
-def _is_protected(entry: os.DirEntry[str]) -> bool:
-    """Return True if a file or folder is protected. Links are not: their targets are, or are outside."""
-    return not entry.is_symlink() and bool(names_protected(entry.name, write=True))
-
-
-def _is_socket(entry: os.DirEntry[str]) -> bool:
-    if entry.is_symlink() or entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False):
+def unseen(workspace: Workspace, path: str) -> bool:
+    """Return True if a path leads to something in a home folder that commands in the sandbox do not see."""
+    roots = workspace.resolved_roots
+    expanded = f"{workspace.home}{path[1:]}" if path.startswith("~") else path
+    if impossible(expanded) or not os.path.lexists(expanded):
         return False
-    try:
-        return stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode)
-    except OSError:
-        return False
+    target = resolved(expanded)
+    seen = (*roots, *visible(workspace).paths)
+    return any(map(target.is_relative_to, homes_of(workspace, roots))) and not any(map(target.is_relative_to, seen))
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
+def limits_told(workspace: Workspace) -> str:
+    """Return a line on what the last look at a workspace has found too large, or to hold secrets; empty if nothing."""
+    found, cwd = found_in(workspace.resolved_roots, again=False), resolved(workspace.cwd)
+    private = [os.path.relpath(name.path, cwd) for name in found.private]
+    closed = [os.path.relpath(path, cwd) for path in found.closed]
+    told = [
+        *([f"{_listed(private)} looks empty to commands in the sandbox"] if private else []),
+        *([f"too large to be looked through, and so read-only in the sandbox: {_listed(closed)}"] if closed else []),
+    ]
+    return f"[{'; '.join(told)}]" if told else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_TOLD]) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")

@@ -8,15 +8,19 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import agentcli
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
 from agentcli.sandbox.box import UNSET, Box, fixed
 from agentcli.sandbox.probe import complaints
+from agentcli.sandbox.visible import system_folders
 from agentcli.system import probe
 
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
 """Parts of /proc through which root could reach the kernel of the whole machine, even without capabilities."""
 
+_EMPTY = Path(agentcli.__file__).with_name("py.typed")
+"""A file without content, which a command sees in the place of a file of secrets."""
 
 _CALLS = 9
 """The descriptor from which bubblewrap reads the filter of refused system calls."""
@@ -26,10 +30,10 @@ def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
     """Return the command line that runs `argv` in the box."""
     from agentcli.sandbox.launch import namespaced_program  # takes ctypes with it
 
-    calls = namespaced_program(sockets=box.readable is None)
+    calls = namespaced_program(sockets=box.sockets)
     refusing = ("--seccomp", str(_CALLS)) if calls else ()
-    seen = [*_system(box.tmp), *_folders(box)] if box.readable is None else [*_only(box, box.readable)]
-    inside = [program, *_namespaces(box), *seen, *_denied(box.denied), *_surroundings(box), *refusing, "--", *argv]
+    seen = [*_seen(box), *_limits(box), *_denied(box.denied)]
+    inside = [program, *_namespaces(box), *seen, *_surroundings(box), *refusing, "--", *argv]
     return Boxed(inside, {_CALLS: calls} if calls else {})
 
 
@@ -59,7 +63,7 @@ def works(program: str) -> str:
     try:
         with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
             inside = Path(folder).resolve()
-            box = Box(inside, (inside,), (), ())
+            box = Box(inside, (inside,), (), (), readable=system_folders())
             script = 'test -w "$0" && test ! -w / && test ! -w /usr && test ! -w /proc/sys/kernel/core_pattern'
             wrong = complaints(boxed(program, box, ["sh", "-c", script, str(inside)]))
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -87,72 +91,64 @@ def mounts_of_tmp(tmp: Path, roots: Sequence[Path]) -> list[str]:
     return ["--bind", str(tmp), "/tmp", *(word for root in inside for word in ("--bind", root, root))]
 
 
-def _system(tmp: Path | None) -> Iterator[str]:
-    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+def _seen(box: Box) -> Iterator[str]:
+    """Yield the mounts of what the command sees in an otherwise empty root, outer ones first."""
+    yield from ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run")
     # Root has the rights of the files' owner even without capabilities: writing here would act outside.
     for name in _PROC_FILES:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
-    # Sockets are here: a container engine's, a message bus, an agent that holds keys.
-    yield from ("--tmpfs", "/run", "--tmpfs", "/var/tmp")
-    if tmp is None:
-        yield from ("--tmpfs", "/tmp")
-    else:
+    yield from ("--tmpfs", "/tmp") if box.tmp is None else ("--bind", str(box.tmp), "/tmp")
+    yield from ("--tmpfs", "/var/tmp")
+    mounts: list[tuple[Path, Sequence[str]]] = [(home, ("--tmpfs", str(home))) for home in box.homes]
+    mounts += [(path, _shown(path)) for path in _outermost(box.readable, box.homes)]
+    if box.tmp is not None:
         # By both names: file tools, and commands that a person allowed, know it by its own.
-        yield from ("--bind", str(tmp), "/tmp", "--bind", str(tmp), str(tmp))
-    yield from (
-        "--ro-bind-try",
-        "/run/systemd/resolve",
-        "/run/systemd/resolve",
-        "--ro-bind-try",
-        "/run/current-system",
-        "/run/current-system",
-    )
+        mounts.append((box.tmp, ("--bind", str(box.tmp), str(box.tmp))))
+    mounts += [(root, ("--bind", str(root), str(root))) for root in box.writable]
+    for _, words in sorted(mounts, key=lambda mount: len(mount[0].parts)):
+        yield from words
 
 
-def _only(box: Box, readable: Sequence[Path]) -> Iterator[str]:
-    """Yield an empty root with only the readable paths bound into it, in which only /tmp is writable."""
-    yield from ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run")
-    for name in _PROC_FILES:
-        yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
-    folders = sorted((path for path in readable if probe.is_dir(path)), key=lambda path: len(path.parts))
+def _outermost(paths: Sequence[Path], homes: Sequence[Path]) -> Iterator[Path]:
+    """Yield the paths that no mount of another one shows already; a home folder is mounted over what is around it."""
     bound: list[Path] = []
-    for path in folders:
-        real = Path(os.path.realpath(path))
-        if any(path.is_relative_to(top) and real.is_relative_to(top) for top in bound) or path == Path("/dev"):
-            continue
-        if path.is_symlink() and len(path.parts) == 2:
-            yield from ("--symlink", os.readlink(path), str(path))
-            continue
-        yield from ("--ro-bind", str(path), str(path))
-        bound.append(path)
-    for path in box.hidden:
-        if any(path.is_relative_to(top) for top in bound):
-            yield from _covered(path)
-    for path in readable:
-        if probe.is_file(path):
-            yield from ("--ro-bind", str(path), str(path))
-    if box.home is not None:
-        yield from ("--dir", str(box.home))
-    yield from ("--remount-ro", "/")
+    for path in sorted(paths, key=lambda path: len(path.parts)):
+        real, home = Path(os.path.realpath(path)), next(filter(path.is_relative_to, homes), None)
+        inner = [top for top in bound if home is None or top.is_relative_to(home)]
+        if path != Path("/dev") and not any(path.is_relative_to(top) and real.is_relative_to(top) for top in inner):
+            bound.append(path)
+            yield path
+
+
+def _shown(path: Path) -> Sequence[str]:
+    if path.is_symlink() and len(path.parts) == 2:
+        return ("--symlink", os.readlink(path), str(path))
+    return ("--ro-bind-try", str(path), str(path))
 
 
 def _covered(path: Path) -> Sequence[str]:
     return ("--tmpfs", str(path)) if probe.is_dir(path) else ("--ro-bind", "/dev/null", str(path))
 
 
-def _folders(box: Box) -> Iterator[str]:
-    outside = [path for path in box.hidden if not any(path.is_relative_to(root) for root in box.writable)]
-    for path in outside:
-        yield from _covered(path)
-    for path in sorted(box.writable, key=lambda root: len(root.parts)):
-        yield from ("--bind", str(path), str(path))
+def _limits(box: Box) -> Iterator[str]:
+    """Yield the mounts that take rights away from what the command sees."""
     for path in fixed(box.denied, box.writable):
         yield from ("--bind", str(path), str(path))
+    # Settings that hold a name are shown for it, and stay: what is hidden is around them.
+    shown = [path for path in box.readable if probe.is_file(path)]
     for path in box.hidden:
-        if path not in outside:
+        if any(map(path.is_relative_to, (*box.readable, *box.writable))) and path not in shown:
             yield from _covered(path)
+    for path in shown:
+        if any(map(path.is_relative_to, box.hidden)):
+            yield from _shown(path)
+    for path in box.blank:
+        yield from ("--ro-bind", str(_EMPTY), str(path)) if probe.is_file(path) else _covered(path)
     for path in box.readonly:
-        yield from ("--ro-bind", str(path), str(path))
+        yield from ("--ro-bind-try", str(path), str(path))
+    for path in box.absent:
+        yield from ("--tmpfs", str(path), "--remount-ro", str(path))
+    yield from ("--remount-ro", "/")
 
 
 def _surroundings(box: Box) -> Iterator[str]:
@@ -165,5 +161,7 @@ def _surroundings(box: Box) -> Iterator[str]:
         "npm_config_cache",
         f"{box.scratch}/.npm",
     )
+    # A repository around the workspace is another mount, at which git would stop its search.
+    yield from ("--setenv", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1")
     for name in UNSET:
         yield from ("--unsetenv", name)

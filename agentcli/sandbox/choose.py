@@ -14,8 +14,7 @@ from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import bubblewrap, landlock, seatbelt
-from agentcli.sandbox.box import Box, box_for, fixed
-from agentcli.sandbox.reading import box_for_reader
+from agentcli.sandbox.box import Box, box_for, box_for_reader, fixed
 from agentcli.system.programs import find_program
 
 if TYPE_CHECKING:
@@ -77,19 +76,20 @@ class Sandbox:
         git: bool = False,
         hidden: Hidden = NOTHING,
         space: PrivateSpace | None = None,
+        still: bool = False,
     ) -> Boxed:
         """Return the command line that runs `argv` in the box: no network unless asked for, writing in the workspace only.
 
-        In a `space` it shares /tmp and the loopback with the other commands there. With `git`, the workspace's repository is writable too, except for its settings and hooks. Without a working
-        sandbox, `argv` is returned; the caller must have shown `state` to the user.
+        In a `space` it shares /tmp and the loopback with the other commands there. With `git`, the workspace's repository is writable too, except for its settings and hooks;
+        if it is `still`, it can write nothing but temporary files. Without a working sandbox, `argv` is returned; the caller must have shown `state` to the user.
         """
         if not self.working:
             return Boxed(argv)
-        box = replace(box_for(workspace, network, git=git), denied=hidden)
+        box = replace(box_for(workspace, network, git=git, still=still), denied=hidden)
         if space is None or not self.lasts:
             return self._boxed(argv, box)
         entering = () if network else space.entering()
-        boxed = self._boxed(argv, replace(box, tmp=space.folder(), network=network or bool(entering)))
+        boxed = self._boxed(argv, replace(box, tmp=space.path, network=network or bool(entering)))
         return replace(boxed, argv=[*entering, *boxed.argv])
 
     @property
@@ -100,7 +100,7 @@ class Sandbox:
     def with_tmp(self, argv: Sequence[str], hidden: Hidden, workspace: Workspace, space: PrivateSpace) -> Boxed:
         """Return the command line that runs `argv` without limits but with the /tmp of the space, and `hidden` unreadable."""
         roots = workspace.resolved_roots
-        tmp = bubblewrap.mounts_of_tmp(space.folder(), roots)
+        tmp = bubblewrap.mounts_of_tmp(space.path, roots)
         return bubblewrap.masked(self.program, hidden, fixed(hidden, roots), argv, tmp)
 
     def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str, hidden: Hidden = NOTHING) -> Boxed:

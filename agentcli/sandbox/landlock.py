@@ -17,6 +17,7 @@ from pathlib import Path
 from agentcli.core.tool import Boxed
 from agentcli.sandbox.box import UNSET, Box
 from agentcli.sandbox.probe import complaints
+from agentcli.sandbox.visible import system_folders
 from agentcli.system import probe
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
@@ -41,7 +42,7 @@ def works() -> str:
         with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
             inside = Path(folder).resolve()
             (inside / "in").mkdir()
-            box = Box(inside / "in", (inside / "in",), (), ())
+            box = Box(inside / "in", (inside / "in",), (), (), readable=system_folders())
             script = ': > "$0/in/a" && ! (: > "$0/b") 2> /dev/null'
             wrong = complaints(boxed(box, ["sh", "-c", script, str(inside)]))
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -51,23 +52,22 @@ def works() -> str:
 
 def writable(box: Box) -> list[Path]:
     """Return paths to grant for writing. A grant covers all below it, so folders around protected paths are split."""
-    excluded = (*box.readonly, *box.denied.paths, *(path for path in box.hidden if not path.is_socket()))
+    excluded = (*box.readonly, *box.denied.paths, *box.blank, *(path for path in box.hidden if not path.is_socket()))
     return [path for root in box.writable for path in _without(root, excluded)]
 
 
 def readable(box: Box) -> list[Path]:
-    """Return paths to grant for reading: all, or only `readable`, except devices and hidden paths, entry by entry."""
-    hidden = (*box.hidden, *box.denied.paths, Path("/dev"))
-    if box.readable is None:
-        return _without(Path("/"), hidden)
-    folders = [path for path in (*box.readable, Path("/proc")) if probe.is_dir(path)]
-    files = [path for path in box.readable if probe.is_file(path)]
+    """Return paths to grant for reading: what the box names, except devices and hidden paths, entry by entry."""
+    hidden = (*box.hidden, *box.blank, *box.denied.paths, Path("/dev"))
+    seen = (*box.readable, *box.writable)
+    folders = [path for path in (*seen, Path("/proc")) if probe.is_dir(path)]
+    files = [path for path in seen if probe.is_file(path)]
     return [*dict.fromkeys(path for top in folders for path in _without(top, hidden)), *files]
 
 
 def listable(box: Box) -> Sequence[Path]:
-    """Return paths below which names are visible: all, or readable folders with denied files, which could not be listed otherwise."""
-    if box.readable is None:
+    """Return paths below which names are visible: all, or for a reader readable folders with denied files, which could not be listed otherwise."""
+    if box.sockets:
         return [Path("/")]
     return [top for top in box.readable if any(path.is_relative_to(top) for path in box.denied.paths)]
 

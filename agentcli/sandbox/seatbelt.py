@@ -15,10 +15,11 @@ from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
 from agentcli.sandbox.box import UNSET, Box, fixed
 from agentcli.sandbox.probe import complaints
+from agentcli.sandbox.visible import system_folders
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _PERSONAL = (Path("/Users"), Path("/Volumes"), Path("/private/tmp"), Path("/private/var/root"))
-"""Folders with people's files, of which a command that only reads sees the paths that its box names."""
+"""Folders with people's files, of which a command sees the paths that its box names."""
 
 
 def boxed(box: Box, argv: Sequence[str], program: str = PROGRAM) -> Boxed:
@@ -46,7 +47,7 @@ def works(program: str = PROGRAM) -> str:
             inside = Path(folder).resolve() / "in"
             inside.mkdir()
             script = ': > "$0/a" && ! (: > "$0/../b") 2> /dev/null'
-            box = Box(inside, (inside,), (), ())
+            box = Box(inside, (inside,), (), (), readable=system_folders())
             wrong = complaints(boxed(box, ["/bin/sh", "-c", script, str(inside)], program))
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"can't try sandbox-exec ({error})"
@@ -63,12 +64,12 @@ def profile(box: Box) -> str:
         Path("/dev/tty"),
         Path("/dev/dtracehelper"),
     ]
-    if box.readable is not None:
-        lines += [_rule("deny", "file-read-data", path) for path in _PERSONAL]
-        lines += [_rule("allow", "file-read*", Path(os.path.realpath(path))) for path in box.readable]
+    lines += [_rule("deny", "file-read-data", path) for path in (*_PERSONAL, *box.homes)]
+    seen = (*box.readable, *box.writable, *((Path("/private/tmp"),) if box.sockets else ()))
+    lines += [_rule("allow", "file-read*", Path(os.path.realpath(path))) for path in seen]
     lines += [_rule("allow", "file-write*", path) for path in (*scratch, *box.writable)]
     lines += [_rule("deny", "file-write*", path) for path in box.readonly]
-    lines += [_rule("deny", "file-read* file-write*", path) for path in box.hidden]
+    lines += [_rule("deny", "file-read* file-write*", path) for path in (*box.hidden, *box.blank)]
     lines += [_rule("deny", "file-write-unlink", folder, "literal") for folder in fixed(box.denied, box.writable)]
     lines += _denied(box.denied)
     if not box.network:

@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.system import probe
+from agentcli.sandbox.private_tmp import PrivateTmp
 
 _LISTENING = "0A"
 _TABLES = ("tcp", "tcp6")
@@ -31,21 +29,14 @@ class _Holder:
 
 
 class PrivateSpace:
-    """The /tmp and the loopback of the sandboxed commands of one run; both are made when they are first needed."""
+    """The /tmp and the loopback of the sandboxed commands of one run; the loopback is made when it is first needed."""
 
-    def __init__(self, program: str, path: Path) -> None:
-        """`program` is bubblewrap, `path` the folder that commands see as /tmp, which is not there yet."""
-        self._program, self.path = program, path
+    def __init__(self, program: str, tmp: PrivateTmp) -> None:
+        """`program` is bubblewrap."""
+        self._program, self.path = program, tmp.path
         self._holder: _Holder | None = None
         self._failed = False
-        self._remove: Callable[[], object] = _nothing
-
-    def folder(self) -> Path:
-        """Return the folder that commands see as /tmp; it goes when the run ends."""
-        if not probe.is_dir(self.path):
-            self.path.mkdir(mode=0o700)
-            self._remove = weakref.finalize(self, _removed, self.path)
-        return self.path
+        self._remove = tmp.remove
 
     def entering(self) -> Sequence[str]:
         """Return the words before a command that put it into the network of the run; none if there can be no such network."""
@@ -75,14 +66,6 @@ class PrivateSpace:
             with suppress(subprocess.TimeoutExpired):
                 self._holder.process.wait(1)
             self._holder = None
-
-
-def _nothing() -> None:
-    pass
-
-
-def _removed(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _holder(program: str) -> _Holder | None:

@@ -48,6 +48,8 @@ _BLOCKED = (
 _REFUSED = (
     r"(?i)[^\n]*(?:connection refused|ECONNREFUSED|failed to connect|can't connect|could not connect)[^\n]{0,100}"
 )
+_MISSING = r"(?i)[^\n]*(?:no such file|ENOENT|not found|does not exist|cannot find|can't find)[^\n]*"
+_NAMED = r"(?:~|/)[^\s'\"`:,;()<>]+"
 _PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |\D{0,3}port \(?)(\d{2,5})"
 _TAIL = 4_000
 """Characters at the end of an output that are searched for reasons."""
@@ -64,9 +66,9 @@ async def bash(
     sandbox = ctx.scope.sandbox
     prepared = _prepared(ctx, command, sandbox.wrap)
     if run_in_background:
-        return _in_background(ctx, call_id, command, prepared)
-    created = sandbox.watch() if sandbox.watch is not None else tuple
-    outcome = _with_protected_files(await _run(ctx, call_id, command, prepared, timeout), created())
+        started = _in_background(ctx, call_id, command, prepared)
+        return _left_later(ctx, started, sandbox.watch(True) if sandbox.watch is not None else tuple)
+    outcome = await _watched(ctx, call_id, command, prepared, timeout)
     outcome = _with_notes(outcome, sandbox)
     reason = _blocked_by_sandbox(outcome, sandbox) if sandbox.wrap is not None else ""
     leaves = await sandbox.escalate(command, f"it says “{reason}”") if reason and sandbox.escalate else False
@@ -83,6 +85,7 @@ async def bash(
 HELD = "[it ran in a sandbox, which {limit}. If that is why it failed: {next}]"
 NO_NETWORK = "reaches no network but servers that you started"
 NO_WRITING = "can write only in the workspace and /tmp, and not in .git and other protected files"
+NO_SEEING = "sees nothing of the home folder but programs and what rules about read name"
 KEPT_IN = "the user did not let it run outside. Do it another way, or leave it out and say so"
 NOBODY = "no one can let it run outside. Do it another way, or leave it out and say at the end what could not be run"
 
@@ -90,7 +93,9 @@ NOBODY = "no one can let it run outside. Do it another way, or leave it out and 
 def _with_cause(outcome: ToolOutput, reason: str, after: str) -> ToolOutput:
     """Add what the sandbox does not allow to the output of a command that failed on it."""
     found = re.search(_BLOCKED, reason)
-    limit = NO_WRITING if found is not None and not found["network"] else NO_NETWORK
+    limit = NO_SEEING if re.search(_MISSING, reason) else NO_NETWORK
+    if found is not None and not found["network"]:
+        limit = NO_WRITING
     note = HELD.format(limit=limit, next=after)
     return replace(outcome, output=f"{outcome.output.rstrip(chr(10))}\n{note}")
 
@@ -195,11 +200,42 @@ def _environment(ctx: ToolContext) -> dict[str, str]:
     return hardened(known, ctx.roots) if ctx.scope.sandbox.hardened else known
 
 
+async def _watched(ctx: ToolContext, call_id: str, command: str, prepared: Command, timeout: int) -> ToolOutput:
+    """Run a command, and tell of the protected files that it made; a command that becomes a job tells of them at its end."""
+    watch, ended = ctx.scope.sandbox.watch, False
+    created = watch(False) if watch is not None else tuple
+    try:
+        outcome = await _run(ctx, call_id, command, prepared, timeout)
+        ended = True
+    finally:
+        if not ended:
+            created()
+    if "job" in outcome.metadata:
+        return _left_later(ctx, outcome, created)
+    return _with_protected_files(outcome, await asyncio.to_thread(created)) if watch is not None else outcome
+
+
+def _left_later(ctx: ToolContext, outcome: ToolOutput, created: Callable[[], Sequence[str]]) -> ToolOutput:
+    """Leave it to a job to tell at its end which protected files it made."""
+    if (jobs := ctx.service(Jobs)) is not None:
+        jobs.get(outcome.metadata["job"]).at_end = lambda: made_protected(created())
+    return outcome
+
+
+def made_protected(created: Sequence[str]) -> str:
+    """Return the note on protected files that a command made unasked; empty if it made none."""
+    return (
+        f"[it made protected files: {', '.join(created)}. They may start programs or hold secrets: tell the user]"
+        if created
+        else ""
+    )
+
+
 def _with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOutput:
-    """Add a note on protected files that a command created unasked: no sandbox can forbid a name that does not exist yet."""
+    """Add a note on protected files that a command made unasked: no sandbox can forbid a name that does not exist yet."""
     if not created:
         return outcome
-    note = f"[it made protected files: {', '.join(created)}. They may start programs or hold secrets: tell the user]"
+    note = made_protected(created)
     output = "\n".join([outcome.output.rstrip("\n"), note])
     return replace(outcome, output=output, metadata={**outcome.metadata, "protected": list(created)})
 
@@ -214,6 +250,9 @@ def _blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     tail = outcome.output[-_TAIL:]
     if found := re.search(_BLOCKED, tail):
         return found.group().strip()
+    for missing in re.finditer(_MISSING, tail):
+        if any(map(sandbox.unseen, re.findall(_NAMED, missing.group()))):
+            return missing.group().strip()
     refused = re.search(_REFUSED, tail)
     ports = {int(port) for port in re.findall(_PORT, refused.group())} if refused else set()
     return refused.group().strip() if refused and not all(map(sandbox.same_port, ports)) else ""

@@ -64,6 +64,8 @@ class Job:
     listener: Listener | None = None
     awaited: bool = False
     """True if a run that nobody continues waits for its end."""
+    at_end: Callable[[], str] = str
+    """Returns a note for the model on what the command left, once it has ended."""
 
     @property
     def state(self) -> str:
@@ -281,6 +283,7 @@ class Fresh:
 async def _run(job: Job, prepared: Command, limit: int) -> None:
     try:
         ended = await run(prepared, Fresh(job, limit), None, None)
+        await _note_end(job)
         if job.listener is not None:
             await job.listener.finish()
         job.ended = ended
@@ -291,9 +294,15 @@ async def _run(job: Job, prepared: Command, limit: int) -> None:
         job.capture.close()
 
 
+async def _note_end(job: Job) -> None:
+    if note := await asyncio.to_thread(job.at_end):
+        job.fresh += f"\n{note}\n".encode()
+
+
 async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
     try:
         ended = await process  # cancelling this lets the process end, in its own time
+        await _note_end(job)
         if job.listener is not None:
             await job.listener.finish()
         job.ended = ended

@@ -28,6 +28,7 @@ NOBODY = 65534
 _AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 ROOT = os.geteuid() == 0
 PATH = os.environ["PATH"]
+_PATH_OF_ALL = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
@@ -207,14 +208,16 @@ def _scene(top: Path, run: Path, user: str) -> Iterator[Scene]:
     shm.chmod(0o666)
     servers, port = _listen(run, top / "work")
     sentinel = subprocess.Popen([*drop, "sleep", "600"], env={"PATH": PATH, "TOKEN": SECRET})
+    path = _PATH_OF_ALL if drop else PATH  # what others may not look into is no part of their box
     env = {
-        "PATH": PATH, "HOME": str(top / "home"), "OUT": str(top / "outside"), "RUN": str(run), "PORT": str(port), "PID": str(sentinel.pid),
+        "PATH": path, "HOME": str(top / "home"), "OUT": str(top / "outside"), "RUN": str(run), "PORT": str(port), "PID": str(sentinel.pid),
         "SSH_AUTH_SOCK": str(run / "socket"), "DBUS_SESSION_BUS_ADDRESS": "x",
     }  # fmt: skip
     try:
         with _shared_memory() as key, _terminal() as terminal, _kernel_key() as secret:
             env |= {"KEY": str(key), "PTY": terminal, "SECRET_KEY": str(secret)}
-            yield Scene(top, Workspace(top / "work", (top / "work",), top / "home"), env, drop, sentinel, servers)
+            workspace = Workspace(top / "work", (top / "work",), top / "home", path=path, env=env)
+            yield Scene(top, workspace, env, drop, sentinel, servers)
     finally:
         sentinel.kill()
         sentinel.wait()

@@ -5,13 +5,14 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agentcli.permissions.paths import Workspace
-from agentcli.sandbox import Sandbox, box_for, detect, protected_since
+from agentcli.sandbox import Sandbox, detect
 from agentcli.sandbox import landlock as landlock_box
+from agentcli.sandbox.aftermath import Aftermath
 from tests.attack import sandbox_escapes
 from tests.attack.sandbox_escapes import Scene, knocked, succeeded, users
 from tests.attack.ways_out import ATTEMPTS, SECRET
@@ -104,9 +105,10 @@ def test_the_network_is_there_only_when_asked_for(scene: Scene, sandbox: Sandbox
 
 
 def test_what_a_command_made_of_protected_names_can_be_seen(scene: Scene, sandbox: Sandbox) -> None:
-    before = box_for(scene.workspace)
+    left = Aftermath().inside(scene.workspace, aside=True)
     scene.run(sandbox, "mkdir -p src/.vscode; echo x > src/.envrc")
-    assert sorted(protected_since(scene.workspace, before.readonly)) == ["src/.envrc", "src/.vscode"]
+    assert sorted(left()) == ["src/.envrc", "src/.vscode (now .vscode.made-in-sandbox)"]
+    assert not (scene.workspace.cwd / "src/.vscode").exists()
 
 
 def test_local_sockets_stay_closed_even_with_the_network(scene: Scene, sandbox: Sandbox) -> None:
@@ -126,7 +128,7 @@ def test_a_further_root_is_writable_and_its_repository_is_not(scene: Scene, sand
     subprocess.run(["chown", "-R", f"--reference={scene.workspace.cwd}", str(other)], check=True)
     wider = Scene(
         scene.top,
-        Workspace(scene.workspace.cwd, (scene.workspace.cwd, other), scene.workspace.home),
+        replace(scene.workspace, roots=(scene.workspace.cwd, other)),
         scene.env,
         scene.drop,
         scene.sentinel,

@@ -21,6 +21,7 @@ from agentcli.core.tool import Boxed
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.sandbox import detect
+from agentcli.sandbox.private_tmp import PrivateTmp
 from agentcli.sandbox.probe import startable
 from agentcli.sandbox.space import PrivateSpace
 from agentcli.system.programs import GIT_CONFIG, QUIET, git_settings, hardened
@@ -51,7 +52,7 @@ class Side:
         home.mkdir(parents=True)
         shutil.copytree(checkout, self.work, symlinks=True)
         cover = UndoCover(1_000_000, 20_000, frozenset({"node_modules", ".git", ".venv", "target", "dist"}))
-        self.space = PrivateSpace(SANDBOX.program, top / "private") if boxed else None
+        self.space = PrivateSpace(SANDBOX.program, PrivateTmp(top)) if boxed else None
         made = Workspace(self.work, (self.work,), home, sandboxed=True, records=True, undo=cover, env={})
         (top / "tmp").mkdir()
         tmp, port = (self.space.path, self.space.same_port) if self.space else (top / "tmp", None)

@@ -13,6 +13,7 @@ import pytest
 from agentcli.permissions.denied.files import NOTHING
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import detect
+from agentcli.sandbox.private_tmp import PrivateTmp
 from agentcli.sandbox.probe import startable
 from agentcli.sandbox.space import PrivateSpace
 
@@ -35,7 +36,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def space(tmp_path: Path) -> Iterator[PrivateSpace]:
-    made = PrivateSpace(SANDBOX.program, tmp_path / "private")
+    made = PrivateSpace(SANDBOX.program, PrivateTmp(tmp_path))
     yield made
     made.close()
 
@@ -87,7 +88,8 @@ def test_it_reaches_no_other_network_and_gains_no_rights(workspace: Workspace, s
     devices = run(["cat", "/proc/net/dev"], workspace, space).stdout.splitlines()[2:]
     assert [line.partition(":")[0].strip() for line in devices] == ["lo"]
     assert "CapEff:\t0000000000000000" in run(["cat", "/proc/self/status"], workspace, space).stdout
-    assert run(["sh", "-c", f"echo x > {workspace.home}/x"], workspace, space).returncode != 0
+    run(["sh", "-c", f"echo x > {workspace.home}/x"], workspace, space)
+    assert not (workspace.home / "x").exists()
     assert run(["unshare", "-U", "true"], workspace, space).returncode != 0
 
 

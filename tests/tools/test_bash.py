@@ -284,7 +284,7 @@ def test_what_cannot_be_started_is_told(call: Call, ctx: Bench) -> None:
 
 
 def test_protected_files_that_a_command_made_are_told(call: Call, ctx: Bench) -> None:
-    def watch() -> Callable[[], list[str]]:
+    def watch(_: bool) -> Callable[[], list[str]]:
         before = set(os.listdir(ctx.cwd))
         return lambda: sorted(set(os.listdir(ctx.cwd)) - before)
 

@@ -293,12 +293,16 @@ class SandboxStage(Stage):
         sandboxes = self._setup.permissions.sandboxes(self._gate.mode, decision.hidden, decision.contained)
         left_out = self._left_out(decision)
         note, if_failed = (left_out, "") if decision.hidden.told else ("", left_out)
+
+        def noted(box: CommandSandbox) -> CommandSandbox:
+            return replace(box, note=note, if_failed="\n".join(filter(None, (box.if_failed, if_failed))))
+
         if decision.records:
-            return replace(sandboxes.recorder, note=note, if_failed=if_failed)
+            return noted(sandboxes.recorder)
         if not harmless and sandboxes.permitted is not None and not decision.contained:
-            return replace(sandboxes.permitted, note=note, if_failed=if_failed)
+            return noted(sandboxes.permitted)
         if not harmless or sandboxes.reader is None or decision.machine == "only":
-            return replace(sandboxes.decided, hardened=harmless, note=note, if_failed=if_failed)
+            return replace(noted(sandboxes.decided), hardened=harmless)
         blind = _BLIND if decision.machine else ""
         return CommandSandbox(
             sandboxes.reader, hardened=True, note="\n".join(filter(None, (blind, note))), if_failed=if_failed

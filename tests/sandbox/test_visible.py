@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import parse_rules, paths_shown
 from agentcli.sandbox import Sandbox, detect
+from agentcli.sandbox.box import box_for_reader, unseen
 from agentcli.sandbox.probe import startable
-from agentcli.sandbox.reading import box_for_reader
+from agentcli.sandbox.visible import visible
 from agentcli.system.programs import hardened
 
 PATH = os.environ["PATH"]
@@ -137,3 +139,102 @@ def test_a_folder_on_path_does_not_open_what_lies_around_it(top: Path) -> None:
 
 def test_without_a_sandbox_a_reader_runs_as_it_is(top: Path) -> None:
     assert Sandbox("none").wrap_reader(["ls"], Workspace(top), PATH).argv == ["ls"]
+
+
+def inside(
+    sandbox: Sandbox, home: Path, command: str, workspace: Workspace | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of mode auto."""
+    workspace = workspace or Workspace(home / "work", (home / "work",), home)
+    with startable(sandbox.wrap(["bash", "--noprofile", "--norc", "-c", command], workspace)) as (argv, descriptors):
+        return subprocess.run(
+            argv,
+            cwd=workspace.cwd,
+            env={"PATH": PATH, "HOME": str(home), "LANG": "C.UTF-8"},
+            pass_fds=descriptors,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+
+def test_a_command_of_mode_auto_reads_nothing_of_the_home_folder(sandbox: Sandbox, top: Path) -> None:
+    for name in (
+        ".aws/credentials",
+        ".config/rclone/rclone.conf",
+        ".vault-token",
+        "Documents/notes.txt",
+        ".bash_history",
+    ):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text("secret\n")
+    done = inside(
+        sandbox, top, "cat ~/.aws/* ~/.config/*/* ~/.vault-token ~/Documents/* ~/.bash_history ~/secret.txt ../other/*"
+    )
+    assert "secret\n" not in done.stdout
+    script = f"python3 -c 'import os; print(*[open(os.path.join(d, f)).read() for d, _, fs in os.walk({str(top)!r}) for f in fs if d != os.getcwd()])'"
+    assert "secret\n" not in inside(sandbox, top, script.replace("print", "import sys; print")).stdout
+    assert inside(sandbox, top, "cat src/a.txt; echo x > src/b.txt; cat src/b.txt").stdout == "inside\nx\n"
+
+
+def test_what_a_rule_about_reading_names_is_seen_and_what_is_private_in_it_is_not(sandbox: Sandbox, top: Path) -> None:
+    (top / "other/.ssh").mkdir()
+    shown = paths_shown(parse_rules(["read(~/other/**)", "read(~/secret.txt)", "read(*.md)", "bash(ls)"]).allow, top)
+    assert shown == (top / "other", top / "secret.txt")
+    workspace = Workspace(top / "work", (top / "work",), top, shown=lambda: (*shown, top / ".ssh"))
+    done = inside(sandbox, top, "cat ~/other/secret.txt ~/secret.txt; cat ~/.ssh/id", workspace)
+    assert done.stdout == "secret\nsecret\n"
+    assert inside(sandbox, top, "echo x > ~/other/new", workspace).returncode != 0
+
+
+def test_secrets_of_the_workspace_look_empty_and_cannot_be_changed(top: Path) -> None:
+    if detect().kind != "bubblewrap":
+        pytest.skip("bubblewrap does not work here")
+    (top / "work/deep").mkdir()
+    for name in (".env", "deep/.env.production", ".env.example"):
+        (top / "work" / name).write_text("SECRET=1\n")
+    (top / "work/.env.local").symlink_to("deep/settings")
+    (top / "work/deep/settings").write_text("SECRET=1\n")
+    done = inside(
+        detect(),
+        top,
+        "cat .env deep/.env.production .env.local deep/settings; grep -rc SECRET . | sort; echo x > .env; rm -f .env",
+    )
+    assert (
+        done.stdout
+        == "./.env.example:1\n./.env.local:0\n./.env:0\n./deep/.env.production:0\n./deep/settings:0\n./src/a.txt:0\n".replace(
+            "./.env.local:0\n", ""
+        )
+    )
+    assert (top / "work/.env").read_text() == "SECRET=1\n"
+
+
+def test_an_environment_in_the_workspace_finds_the_python_that_it_is_built_on(top: Path) -> None:
+    base = top / ".local/share/uv/python/cpython-3.12"
+    (base / "bin").mkdir(parents=True)
+    (base / "lib/python3.12").mkdir(parents=True)
+    (base / "lib/python3.12/os.py").write_text("found\n")
+    (top / "work/.venv").mkdir()
+    (top / "work/.venv/pyvenv.cfg").write_text(f"home = {base}/bin\n")
+    workspace = Workspace(top / "work", (top / "work",), top, path="/usr/bin")
+    assert [path for path in visible(workspace).personal if path.is_relative_to(base)] == [base]
+    (top / "work/.venv/pyvenv.cfg").write_text(f"home = {top}/other\n")
+    assert top / "other" not in visible(workspace).personal
+
+
+def test_settings_with_credentials_are_shown_to_git_alone(top: Path) -> None:
+    (top / ".gitconfig").write_text('[url "https://name:word@host/"]\n\tinsteadOf = x\n')
+    workspace = Workspace(top / "work", (top / "work",), top, path="/usr/bin")
+    assert top / ".gitconfig" not in visible(workspace).personal
+    assert top / ".gitconfig" in visible(workspace, credentials=True).personal
+    (top / ".gitconfig").write_text("[user]\n\tname = Somebody\n")
+    assert top / ".gitconfig" in visible(workspace).personal
+
+
+def test_a_path_that_the_sandbox_does_not_show_is_known(top: Path) -> None:
+    workspace = Workspace(top / "work", (top / "work",), top, path="/usr/bin")
+    assert unseen(workspace, "~/secret.txt")
+    assert unseen(workspace, str(top / "other/secret.txt"))
+    for path in ("~/nothing", str(top / "work/src/a.txt"), "/etc/passwd", "src/a.txt"):
+        assert not unseen(workspace, path)

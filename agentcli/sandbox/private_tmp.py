@@ -1,0 +1,65 @@
+"""The folder that sandboxed commands of a run see as /tmp: only its user can look into it, and it goes with the run."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from threading import Thread
+
+from agentcli.system import probe
+
+_NAME = re.compile(r"agentcli-tmp-(\d+)-[0-9a-f]+")
+
+
+class PrivateTmp:
+    """Such a folder. It is made at once, since file tools may be the first to write there, and held by a lock."""
+
+    def __init__(self, top: Path | None = None) -> None:
+        """`top` is the folder that it lies in; None for the machine's folder for temporary files."""
+        top = top or Path(tempfile.gettempdir()).resolve()
+        self.path = top / f"agentcli-tmp-{os.getpid()}-{os.urandom(4).hex()}"
+        self.path.mkdir(mode=0o700)
+        self._held = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._held, fcntl.LOCK_SH)
+        self._remove = weakref.finalize(self, _removed, self.path, self._held, os.getpid())
+        Thread(target=sweep, args=(top,), daemon=True).start()
+
+    def remove(self) -> None:
+        """Remove it, with all that is in it."""
+        self._remove()
+
+
+def sweep(top: Path) -> None:
+    """Remove the folders of processes that have ended without removing them."""
+    for folder in top.glob("agentcli-tmp-*"):
+        named = _NAME.fullmatch(folder.name)
+        if named is not None and not probe.exists(f"/proc/{named[1]}") and _abandoned(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _abandoned(folder: Path) -> bool:
+    """Return True if a folder is the user's own and no process holds it; its process may be in another namespace."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        if os.fstat(handle).st_uid != os.geteuid():
+            return False
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def _removed(folder: Path, held: int, owner: int) -> None:
+    os.close(held)
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)

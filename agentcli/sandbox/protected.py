@@ -1,0 +1,236 @@
+"""Protected names in a workspace: which there are, and which a command in the sandbox has made."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import field
+from functools import lru_cache
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.paths import canonical, names_protected, resolved
+
+FOLDERS = 20_000
+"""Maximum folders of a workspace that are looked through; the others are closed to writing."""
+NAMES = 300
+"""Maximum protected names that are closed one by one; beyond it, the folders that hold the most are closed whole."""
+SET_ASIDE = ".made-in-sandbox"
+"""Ending that a protected file gets if a command in the sandbox made it: by this name nothing reads it."""
+_SKIPPED = "node_modules"
+"""Folders of published packages, in which nothing counts as protected."""
+_FRESH = 20_000_000
+"""Nanoseconds for which the time of a folder does not tell if it has changed again."""
+_GIT_FOLDERS = (".git", "git~1")
+_BARE = frozenset({"HEAD", "objects", "refs"})
+"""Names that make a folder a repository of git without a `.git`."""
+GIT_SETTINGS = ("config", "config.worktree", "hooks", "info", "modules", "commondir", "worktrees")
+"""Names in a repository's folder that decide which programs git runs and where it looks."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A protected name, with the number of its file: a file that takes the place of another one is a new one."""
+
+    path: Path
+    inode: int
+    changed: int = 0
+    """Time of the last change of a file of secrets, in nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look at a workspace has found: `closed` are folders with more than a look goes through."""
+
+    protected: tuple[Name, ...] = ()
+    private: tuple[Name, ...] = ()
+    """Files such as `.env`, which commands in the sandbox do not see."""
+    special: tuple[Path, ...] = ()
+    """Sockets and pipes."""
+    closed: tuple[Path, ...] = ()
+    loose: tuple[Name, ...] = ()
+    """Protected names that are not closed one by one: links, whose targets are protected or outside, and settings of git."""
+
+    @property
+    def names(self) -> dict[int, Path]:
+        """All protected names by the numbers of their files."""
+        return {name.inode: name.path for name in (*self.protected, *self.loose)}
+
+    @property
+    def sockets(self) -> tuple[Path, ...]:
+        """Sockets, through which programs outside may be reached."""
+        return tuple(path for path in self.special if os.path.exists(path) and path.is_socket())
+
+
+@dataclass(slots=True)
+class _Folder:
+    """One folder at a time: what it holds itself, and the folders in it that are looked through."""
+
+    stamp: tuple[int, int] = (0, 0)
+    below: list[str] = field(default_factory=list)
+    protected: list[Name] = field(default_factory=list)
+    private: list[Name] = field(default_factory=list)
+    special: list[Path] = field(default_factory=list)
+    loose: list[Name] = field(default_factory=list)
+
+
+class Watched:
+    """The protected names below one root. A look costs one system call for each folder that has not changed."""
+
+    def __init__(self, root: Path, folders: int = FOLDERS, names: int = NAMES) -> None:
+        self._root, self._folders, self._names = root, folders, names
+        self._known: dict[str, _Folder] = {}
+        self.last: Found | None = None
+        """What the last look has found."""
+
+    def look(self) -> Found:
+        """Return what is there now."""
+        waiting, known = deque([str(self._root)]), dict[str, _Folder]()
+        while waiting and len(known) < self._folders:
+            path = waiting.popleft()
+            if (folder := self._folder(path)) is not None:
+                known[path] = folder
+                waiting.extend(folder.below)
+        self._known = known
+        seen = known.values()
+        protected = tuple(name for folder in seen for name in folder.protected)
+        closed = self._closed(protected, waiting)
+        self.last = Found(
+            tuple(name for name in protected if not any(map(name.path.is_relative_to, closed)))
+            if closed
+            else protected,
+            tuple(name for folder in seen for name in folder.private),
+            tuple(path for folder in seen for path in folder.special),
+            closed,
+            tuple(name for folder in seen for name in folder.loose),
+        )
+        return self.last
+
+    def _folder(self, path: str) -> _Folder | None:
+        try:
+            status = os.stat(path, follow_symlinks=False)
+        except OSError:
+            return None
+        known, stamp = self._known.get(path), (status.st_ino, status.st_ctime_ns)
+        if known is not None and known.stamp == stamp:
+            return known
+        folder = _listed(path, path == str(self._root))
+        if status.st_ctime_ns + _FRESH < time.time_ns() and not folder.private:
+            folder.stamp = stamp
+        return folder
+
+    def _closed(self, protected: Sequence[Name], unseen: Iterable[str]) -> tuple[Path, ...]:
+        """Return the top folders with parts that were not looked at, and those with the most names if there are too many."""
+        closed = {self._top(Path(path)) for path in unseen}
+        counts = Counter(self._top(name.path) for name in protected)
+        left = sum(count for top, count in counts.items() if top not in closed)
+        for top, count in counts.most_common():
+            if left > self._names and top not in closed:
+                closed.add(top)
+                left -= count
+        return (self._root,) if len(closed) > self._names else tuple(sorted(closed))
+
+    def _top(self, path: Path) -> Path:
+        below = path.relative_to(self._root).parts
+        return self._root / below[0] if below else self._root
+
+
+@lru_cache(maxsize=32)
+def _watched(root: Path) -> Watched:
+    """Return the watch of a root; it remembers what it has seen for as long as the process."""
+    return Watched(root)
+
+
+def found_in(roots: Iterable[Path], *, again: bool = True) -> Found:
+    """Return what there is now in all of these roots, or, unless `again`, what the last look has found there."""
+    each = [one.look() if again or one.last is None else one.last for one in map(_watched, roots)]
+    return Found(
+        tuple(name for found in each for name in found.protected),
+        tuple(name for found in each for name in found.private),
+        tuple(path for found in each for path in found.special),
+        tuple(path for found in each for path in found.closed),
+        tuple(name for found in each for name in found.loose),
+    )
+
+
+def set_aside(path: Path) -> str:
+    """Rename a protected file or folder so that nothing reads it, and return its new name; empty if that is not possible.
+
+    No link is followed on the way. Of a folder that git takes for a repository, HEAD is renamed.
+    """
+    itself = bool(names_protected(path.name, write=True)) or path.name in GIT_SETTINGS
+    top, name = (path.parent, path.name) if itself else (path, "HEAD")
+    folder = -1
+    try:
+        folder = os.open("/", _FOLDER)
+        for part in top.parts[1:]:
+            inner = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        for number in range(1, 100):
+            other = f"{name}{SET_ASIDE}{f'-{number}' if number > 1 else ''}"
+            with suppress(FileNotFoundError):
+                os.stat(other, dir_fd=folder, follow_symlinks=False)
+                continue
+            os.rename(name, other, src_dir_fd=folder, dst_dir_fd=folder)
+            return other
+    except OSError:
+        return ""
+    finally:
+        if folder >= 0:
+            os.close(folder)
+    return ""
+
+
+def _listed(path: str, is_root: bool) -> _Folder:
+    folder = _Folder()
+    try:
+        with os.scandir(path) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return folder
+    by_name = {entry.name: entry for entry in listed}
+    settings = [Name(Path(path, name), by_name[name].inode()) for name in GIT_SETTINGS if name in by_name]
+    if canonical(os.path.basename(path)) in _GIT_FOLDERS:
+        folder.loose += settings
+        return folder
+    if by_name.keys() >= _BARE and by_name["objects"].is_dir() and by_name["refs"].is_dir():
+        head = Name(Path(path, "HEAD"), by_name["HEAD"].inode())
+        folder.protected += [head, *settings] if is_root else [Name(Path(path), head.inode)]
+        if not is_root:
+            return folder
+    for entry in listed:
+        _sort_in(entry, folder)
+    return folder
+
+
+def _sort_in(entry: os.DirEntry[str], folder: _Folder) -> None:
+    """Add an entry to what its folder holds."""
+    if entry.is_symlink():
+        if names_protected(entry.name, write=False):
+            folder.private.append(Name(resolved(entry.path), entry.inode(), _changed(entry)))
+        elif names_protected(entry.name, write=True):
+            folder.loose.append(Name(Path(entry.path), entry.inode()))
+        return
+    is_folder = entry.is_dir(follow_symlinks=False)
+    if names_protected(entry.name, write=False) and not (is_folder and os.path.isfile(f"{entry.path}/pyvenv.cfg")):
+        folder.private.append(Name(Path(entry.path), entry.inode(), _changed(entry)))
+    elif names_protected(entry.name, write=True):
+        folder.protected.append(Name(Path(entry.path), entry.inode()))
+        if is_folder and canonical(entry.name) in _GIT_FOLDERS:
+            folder.below.append(entry.path)
+    elif is_folder and entry.name != _SKIPPED:
+        folder.below.append(entry.path)
+    elif not is_folder and not entry.is_file(follow_symlinks=False):
+        folder.special.append(Path(entry.path))
+
+
+def _changed(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return 0

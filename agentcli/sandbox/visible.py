@@ -1,0 +1,254 @@
+"""What a command in a sandbox sees: the system, the workspace, the programs on PATH with what they need, and what a person adds."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.git_config import repository
+from agentcli.permissions.paths import Workspace, resolved
+from agentcli.system import probe
+
+SYSTEM = tuple(
+    map(
+        Path,
+        (
+            *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys"),
+            *("/nix", "/gnu", "/run/current-system", "/run/systemd/resolve", "/snap", "/var/lib", "/var/cache"),
+            *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db", "/dev"),
+        ),
+    )
+)
+"""Folders of the system: nothing in them belongs to one person."""
+
+_SETTINGS = (
+    *(".gitconfig", ".gitignore_global", ".config/git/config", ".config/git/ignore", ".config/git/attributes"),
+    *(".editorconfig", ".tool-versions", ".config/mise/config.toml", ".cargo/config.toml", ".config/go/env"),
+    *(".config/ruff/ruff.toml", ".config/uv/uv.toml", ".rustfmt.toml", ".config/pycodestyle", ".config/nextest.toml"),
+)
+"""Files in the home folder that programs read for every project. They are shown unless they hold credentials."""
+
+_CACHES = (
+    *(".cargo/registry", ".cargo/git", ".rustup", "go/pkg", ".local/lib", ".local/share/uv/python", ".elan", ".ghcup"),
+    *(".cache/ms-playwright", ".cache/puppeteer", ".cache/Cypress", ".cache/electron", ".cache/node-gyp"),
+    *(".cache/huggingface/hub", ".cache/huggingface/datasets", ".cache/torch", "nltk_data", ".cache/fontconfig"),
+    *(".cache/pre-commit", ".cache/deno", ".cache/bazel", ".cache/bazelisk", ".cache/coursier", ".cache/zig"),
+    *(".npm/_cacache", ".yarn/berry", ".local/share/pnpm", ".bun/install", ".deno", ".gem/ruby", ".local/share/gem"),
+    *(".m2/repository", ".gradle/caches", ".gradle/wrapper", ".gradle/jdks", ".sbt/boot", ".ivy2/cache", ".konan"),
+    *(
+        ".cache/composer",
+        ".composer/cache",
+        ".nuget/packages",
+        ".dotnet",
+        ".pub-cache",
+        ".hex/packages",
+        ".mix/archives",
+    ),
+    *(".stack/snapshots", ".stack/programs", ".cabal/packages", ".cabal/store", ".opam", ".julia/packages"),
+    *(".julia/artifacts", ".julia/compiled", ".local/share/fonts", ".fonts", ".terraform.d/plugin-cache", "R"),
+)
+"""Folders below the home folder with what package managers have fetched: published packages and no credentials."""
+
+_SHARED = (".local", ".cargo", "go")
+"""Folders of the home folder that hold more than programs: of them only the folder on PATH is visible."""
+_INSTALLED = ("lib", "lib64", "libexec", "versions", "installs", "tools", "shims", "packages")
+"""Names beside a `bin` that mark a folder as an installation, which has all it needs."""
+_PROGRAM_FOLDERS = ("bin", "sbin", "shims", "libexec", "Scripts")
+_ENTRIES = 2_000
+"""Maximum entries of one folder on PATH that are checked for links and interpreters."""
+_CODE_PATHS = ("PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "CLASSPATH", "PERL5LIB", "GEM_PATH")
+"""Variables that list folders with code."""
+_INSTALLATION = re.compile(r"\w+_(?:HOME|ROOT|DIR|PREFIX)|GOPATH|GOROOT|VIRTUAL_ENV")
+"""Variables that name an installation."""
+_ENVIRONMENTS = (".venv", "venv", "env", ".env")
+_INTERPRETER = re.compile(rb"#!\s*(/\S+)")
+_BASE = re.compile(r"(?m)^home\s*=\s*(/.*)$")
+_CREDENTIALS = re.compile(rb"(?i)://[^/\s@]*:[^/\s@]*@|token|password|secret|extraheader")
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """Paths that a command sees beside its workspace: `system` as it is, `personal` in an otherwise empty home folder.
+
+    `hidden` are parts of them that stay out of sight; `whole` is true if a person added the home folder itself.
+    """
+
+    system: tuple[Path, ...]
+    personal: tuple[Path, ...]
+    hidden: tuple[Path, ...] = ()
+    whole: bool = False
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All of them, those of the system first."""
+        return (*self.system, *self.personal)
+
+
+def visible(workspace: Workspace, path: str | None = None, credentials: bool = False) -> Visible:
+    """Return what commands of a workspace see beside it; `path` is their PATH, the workspace's own if it is None.
+
+    With `credentials`, settings are shown even if they hold some.
+    """
+    home, roots = resolved(workspace.home), workspace.resolved_roots
+    tops = (*roots, resolved(workspace.cwd))
+    seen = [*_programs(workspace.path if path is None else path, home, roots, _named(workspace.env))]
+    for top in dict.fromkeys(tops):
+        # A repository of the whole home folder opens to git, not to everything.
+        seen += [folder for folder in repository(top) if not _around(folder, home, ())]
+        seen += _environments(top, home, roots)
+    seen += [folder for name in _CACHES if probe.is_dir(folder := home / name)]
+    seen += [file for name in _SETTINGS if probe.is_file(file := home / name) and (credentials or not _holds(file))]
+    added = [*workspace.readable(), *workspace.shown()]
+    system = system_folders()
+    hidden = (*(_unreadable_for_others() if os.geteuid() == 0 else ()), *_outside_sockets(system))
+    readable = tuple(path for path in dict.fromkeys([*seen, *added]) if os.access(path, os.R_OK))
+    return Visible(system, readable, hidden, whole=home in added)
+
+
+def system_folders() -> tuple[Path, ...]:
+    """Return the folders of the system that this machine has."""
+    return tuple(top for top in SYSTEM if probe.exists(top))
+
+
+def _named(env: Mapping[str, str]) -> tuple[tuple[str, bool], ...]:
+    """Return the folders that variables name, each with whether it is an installation."""
+    code = [(folder, False) for name in _CODE_PATHS for folder in env.get(name, "").split(":")]
+    installed = [(value, True) for name, value in env.items() if _INSTALLATION.fullmatch(name)]
+    return tuple((value, whole) for value, whole in [*code, *installed] if os.path.isabs(value))
+
+
+def _programs(path: str, home: Path, roots: tuple[Path, ...], named: tuple[tuple[str, bool], ...]) -> tuple[Path, ...]:
+    """Return folders outside the system with the programs of a PATH, with their installations, as they are now."""
+    folders = dict.fromkeys(name for name in path.split(":") if os.path.isabs(name))
+    times = tuple((name, os.stat(name).st_mtime_ns) for name in folders if os.path.isdir(name))
+    return _found(times, home, roots, named)
+
+
+@lru_cache(maxsize=16)
+def _found(
+    path: tuple[tuple[str, int], ...], home: Path, roots: tuple[Path, ...], named: tuple[tuple[str, bool], ...]
+) -> tuple[Path, ...]:
+    """Return what `_programs` does; the workspace is visible anyway, and its links name no further folders."""
+    found: list[Path] = []
+    for name, _ in path:
+        folder = resolved(name)
+        if _below(folder, roots):
+            continue
+        if not _below(folder, SYSTEM):
+            found += [Path(name), folder, *_installation(folder, home, roots)]
+        elif not _below(folder, (Path("/usr/local"), Path("/opt"))):
+            continue
+        for program in _led_to(folder):
+            if not _below(program, (*SYSTEM, *roots)):
+                found += [program.parent, *_installation(program.parent, home, roots)]
+    for name, whole in named:
+        folder = resolved(name)
+        marked = any(probe.is_dir(folder / part) for part in (*_INSTALLED, *_PROGRAM_FOLDERS))
+        if probe.is_dir(folder) and not _below(folder, (*SYSTEM, *roots)) and (marked or not whole):
+            found += [part for part in (Path(name), folder) if part not in [home / shared for shared in _SHARED]]
+    found += [part for folder in found for part in _base(folder, home, roots)]
+    return tuple(dict.fromkeys(folder for folder in found if not _around(folder, home, roots)))
+
+
+def _installation(folder: Path, home: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield the folder above a `bin` if it is an installation and contains nothing else."""
+    above = folder.parent
+    if folder.name not in _PROGRAM_FOLDERS or _around(above, home, roots):
+        return
+    if above not in [home / name for name in _SHARED] and any(probe.is_dir(above / name) for name in _INSTALLED):
+        yield above
+
+
+def _led_to(folder: Path) -> Iterator[Path]:
+    """Yield the programs elsewhere that the entries of a folder lead to: by links, and as interpreters of scripts."""
+    with os.scandir(folder) as entries:
+        for _, entry in zip(range(_ENTRIES), entries, strict=False):
+            if entry.is_symlink():
+                yield resolved(entry.path)
+            elif (program := _interpreter(entry.path)) is not None:
+                yield program
+
+
+def _interpreter(script: str) -> Path | None:
+    """Return the program, outside the system, that runs a script; None for everything else."""
+    try:
+        with open(script, "rb") as file:
+            found = _INTERPRETER.match(file.read(300))
+    except OSError:
+        return None
+    program = Path(os.fsdecode(found[1])) if found else None
+    return resolved(program) if program is not None and not _below(program, SYSTEM) else None
+
+
+def _base(folder: Path, home: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield the Python installation on which an environment is built, by both its names."""
+    with_text = folder / "pyvenv.cfg"
+    base = _BASE.search(with_text.read_text(errors="replace")) if probe.is_file(with_text) else None
+    if base is None:
+        return
+    for programs in dict.fromkeys((Path(os.path.normpath(base[1].strip())), resolved(base[1].strip()))):
+        # A file of the workspace may name anything: only a Python is shown for it, and nothing around it.
+        if any((programs.parent / "lib").glob("python3*")) and not _below(programs, (*SYSTEM, *roots)):
+            yield from _installation(programs, home, roots)
+
+
+def _environments(top: Path, home: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
+    for name in _ENVIRONMENTS:
+        yield from _base(top / name, home, roots)
+
+
+def _holds(file: Path) -> bool:
+    """Return True if a file of settings seems to hold credentials, or cannot be read."""
+    try:
+        return _CREDENTIALS.search(file.read_bytes()) is not None
+    except OSError:
+        return True
+
+
+@lru_cache(maxsize=1)
+def _unreadable_for_others() -> tuple[Path, ...]:
+    """Return system settings and states that only root may read: password hashes, the machine's keys."""
+    found: list[Path] = []
+    for top, folders, files in os.walk("/etc"):
+        private = [name for name in (*folders, *files) if _only_owner(Path(top, name))]
+        found += [Path(top, name) for name in private]
+        folders[:] = [name for name in folders if name not in private]
+    states = (entry for top in ("/var/lib", "/var/cache") for entry in _entries(Path(top)))
+    return (*found, *filter(_only_owner, states))
+
+
+def _only_owner(path: Path) -> bool:
+    try:
+        return not path.is_symlink() and not path.stat().st_mode & 0o004
+    except OSError:
+        return False
+
+
+def _entries(folder: Path) -> list[Path]:
+    return [*folder.iterdir()] if probe.is_dir(folder) else []
+
+
+def _outside_sockets(tops: Iterable[Path]) -> Iterator[Path]:
+    """Yield the sockets in the folders of the system through which programs outside can be reached now."""
+    try:
+        with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as rows:
+            names = {row.rstrip("\n").split(maxsplit=7)[7] for row in rows if "/" in row}
+    except (OSError, IndexError):
+        return
+    for name in sorted(names):
+        real = resolved(name) if name.startswith("/") else None
+        if real is not None and _below(real, tops) and probe.exists(real):
+            yield real
+
+
+def _around(folder: Path, home: Path, roots: tuple[Path, ...]) -> bool:
+    """Return True if a folder is, or contains, the home folder or the workspace: it holds more than programs."""
+    return any(top == folder or folder in top.parents for top in (home, *roots))
+
+
+def _below(path: Path, tops: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(top) for top in tops)
