@@ -122,7 +122,7 @@ class EditorProject(ProgramReports):
         program = self._program
         if program.options.trust or is_trusted(program.cwd, program.dirs.state / TRUSTED):
             return []
-        return [str(found) for found in what_it_would_load(program.cwd)]
+        return [*map(str, what_it_would_load(program.cwd)), *program.running_its_code]
 
     async def close(self) -> None:
         """End the MCP servers of the session, and give back the connections of its models."""

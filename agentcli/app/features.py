@@ -180,7 +180,7 @@ FEATURES: Sequence[Feature] = (
         session=_session_of("language servers", _if_lsp("lsp.session:session_feature")),
         definitions=_if_lsp("lsp.configured:definitions"),
         started=_if_lsp("lsp.configured:started"),
-        offers=lambda program: program.config.general.lsp,
+        offers=lambda program: program.config.general.lsp and program.trusted,
     ),
     Feature(
         "opentelemetry",

@@ -156,7 +156,8 @@ class TerminalHost(ProgramReports):
         if program.trusted:
             return []
         here = f"{os.path.realpath(program.cwd)}{os.sep}"
-        return [str(found).removeprefix(here) for found in what_it_would_load(program.cwd)]
+        files = [str(found).removeprefix(here) for found in what_it_would_load(program.cwd)]
+        return [*files, *program.running_its_code]
 
     def offered_rules(self) -> Sequence[str]:
         """Return the allow rules of the project's settings for other programs, which apply only if the user takes them over."""

@@ -59,6 +59,13 @@ class ProjectContext:
 
         return self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
 
+    @property
+    def running_its_code(self) -> Sequence[str]:
+        """Lines about the user's settings that run code of a trusted folder. Raises as `config`."""
+        general = self.config.general
+        servers = ["language servers, which load code of the folder (lsp = true)"] if general.lsp else []
+        return [*servers, *(["checks after edits, which load code of the folder"] if general.checks else [])]
+
     @cached_property
     def approvals(self) -> Approvals:
         """The user's answers about what this project may start; with `--trust` all of it, for this run."""

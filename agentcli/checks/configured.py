@@ -99,7 +99,12 @@ def configured(program: CheckedProject) -> Sequence[Check]:
 
 
 def in_force(program: CheckedProject) -> Sequence[Check]:
-    """Return the checks that may run: the user's own, and the project's that a person approved."""
+    """Return the checks that may run: the user's own, and the project's that a person approved.
+
+    In a folder that is not trusted there are none: most load code of it.
+    """
+    if not program.trusted:
+        return []
     return [one for one in configured(program) if not one.project or program.approvals.allows(one.definition)]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from pathlib import Path
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.unreadable import shared_sandbox
+from agentcli.agent.unreadable import shared_sandboxes
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.tasks import start_task, watch_task
@@ -21,6 +22,8 @@ SECONDS = 10.0
 """Seconds by which checks may delay one edit, all of them together."""
 OUTPUT = 1_000_000
 """Maximum bytes that a check may print."""
+_HELD = r"(?i)read-only file system|EROFS|permission denied|operation not permitted|EACCES|EPERM"
+"""Errors of a program that may not write, or open a socket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +35,22 @@ class Ran:
     trouble: str = ""
 
 
-async def run_check(core: SessionCore, line: str, deadline: float) -> Ran:
+async def run_check(core: SessionCore, line: str, deadline: float, writing: set[str]) -> Ran:
     """Run a command line until a moment of the monotonic clock at most.
 
-    It always runs in the sandbox if one works, in every mode, and never leaves it. A command that has to be stopped ends in the background.
+    It always runs in the sandbox if one works, in every mode, and never leaves it: it may write in the workspace only if
+    it cannot do without; `writing` are the lines of which that is known. A command that has to be stopped ends in the background.
     """
+    ran = await _ran(core, line, deadline, still=line not in writing)
+    if line not in writing and ran.exit_code and re.search(_HELD, ran.output):
+        writing.add(line)
+        ran = await _ran(core, line, deadline, still=False)
+    return ran
+
+
+async def _ran(core: SessionCore, line: str, deadline: float, *, still: bool) -> Ran:
     try:
-        command = await asyncio.to_thread(_command, core, line)
+        command = await asyncio.to_thread(_command, core, line, still)
     except AgentError as error:
         return Ran(trouble=f"could not run: {error}")
     sink = LimitedSink(OUTPUT)
@@ -61,8 +73,9 @@ async def run_check(core: SessionCore, line: str, deadline: float) -> Ran:
     return Ran(console_text(bytes(sink.data)), task.result().exit_code)
 
 
-def _command(core: SessionCore, line: str) -> Command:
-    wrap = shared_sandbox(line, core.approval.rules, "auto", core.setup).wrap
+def _command(core: SessionCore, line: str, still: bool) -> Command:
+    sandboxes = shared_sandboxes(line, core.approval.rules, "auto", core.setup)
+    wrap = sandboxes.still if still else sandboxes.decided.wrap
     shell = find_program("bash", core.ctx.roots, core.ctx.env.get("PATH")) or "/bin/bash"
     argv = [shell, "--noprofile", "--norc", "-c", line]
     boxed = wrap(argv) if wrap is not None else Boxed(argv)

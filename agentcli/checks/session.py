@@ -11,7 +11,7 @@ from agentcli.agent.calls.call import Call, Run, Stage, edited_later
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.agent.tool_context import offer
-from agentcli.checks.configured import Check, CheckedProject, in_force
+from agentcli.checks.configured import Check, CheckedProject, configured, in_force
 from agentcli.checks.running import SECONDS, run_check
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Warned
@@ -27,6 +27,9 @@ FILES = 5
 """Maximum files of one edit that are checked."""
 FOUND = 1
 """The exit code with which a check may tell that it has found something without naming a line, as formatters do."""
+UNTRUSTED = (
+    "Checks load code of the folder: none runs until you trust this folder. `agentcli --trust` does for one run."
+)
 NOT_FOUND = (126, 127)
 """Exit codes of a shell that cannot start a program."""
 
@@ -57,6 +60,7 @@ class SessionChecks:
         self.stopped: dict[Check, str] = {}
         """Checks that are off, each with the reason."""
         self._core = core
+        self._writing: set[str] = set()
         self._known: dict[tuple[Check, Path | None], Known] = {}
         self._waiting: dict[tuple[Check, Path], Known] = {}
         """States before edits that a later edit of the same reply follows."""
@@ -118,7 +122,7 @@ class SessionChecks:
 
     async def _run(self, job: _Job, deadline: float) -> Sequence[Finding] | None:
         """Run a check and return its findings; None if it gave none, for a reason that is told once."""
-        ran = await run_check(self._core, job.line, deadline)
+        ran = await run_check(self._core, job.line, deadline, self._writing)
         trouble = ran.trouble
         if not trouble and ran.exit_code in NOT_FOUND:
             trouble = f"could not run: {safe_line(ran.output.strip())[:200]}"
@@ -189,5 +193,7 @@ def _text(line: bytes) -> str:
 
 def session_feature(program: CheckedProject, core: SessionCore) -> SessionFeature:
     """Return the checks in a session."""
+    if not program.trusted and configured(program):
+        core.printed.add(Warned(UNTRUSTED))
     checks = SessionChecks(core, in_force(program))
     return SessionFeature("checks", [CheckStage(core, checks)], services=[offer(SessionChecks, checks)])

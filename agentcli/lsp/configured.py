@@ -75,8 +75,16 @@ class Found:
         return Found((*self.servers, *other.servers), (*self.notes, *other.notes))
 
 
+UNTRUSTED = "Language servers load code of the folder that they serve: none starts until you trust this folder. `agentcli --trust` does for one run."
+
+
 def in_force(program: OpenedProject) -> Found:
-    """Return the servers that may be started: the user's, the plugins', the project's approved ones, and known ones on PATH."""
+    """Return the servers that may be started: the user's, the plugins', the project's approved ones, and known ones on PATH.
+
+    In a folder that is not trusted there are none, as its code would run in them.
+    """
+    if not program.trusted:
+        return Found(notes=[UNTRUSTED])
     found = _read(program.dirs.config / FILE.lstrip("."), "lsp.json")
     for plugin in program.plugins[0]:
         found += parsed(plugin.lsp, f"plugin {plugin.name}", plugin.variables)

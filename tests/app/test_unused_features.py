@@ -29,7 +29,9 @@ def program(folder: Path, env: dict[str, str], model: str, features: Sequence[Fe
     (folder / "work").mkdir(exist_ok=True)
     (folder / "work/a.py").write_text("old = 1\n")
     places = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-    options = Options(model=model, cwd=str(folder / "work"), mode="yolo", no_session=True, settings=settings)
+    options = Options(
+        model=model, cwd=str(folder / "work"), mode="yolo", no_session=True, settings=settings, trust=True
+    )
     return Program(options, {**env, **places, "HOME": str(folder), "PATH": "/usr/bin:/bin"}, features=features)
 
 

@@ -38,7 +38,7 @@ class Approved:
 
 
 def program(checks: Mapping[str, str]) -> Any:
-    return SimpleNamespace(config=load(None, None, {}, more={"checks": checks}), approvals=Approved())
+    return SimpleNamespace(config=load(None, None, {}, more={"checks": checks}), approvals=Approved(), trusted=True)
 
 
 def opened(folder: Path, checks: Mapping[str, str], *replies: Sequence[ToolCall] | str, **more: Any) -> AgentSession:

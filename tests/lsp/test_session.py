@@ -20,6 +20,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.tool import ToolOutput
+from agentcli.lsp.configured import UNTRUSTED
 from agentcli.lsp.server import Patience
 from agentcli.lsp.session import session_feature
 from agentcli.permissions.rules import parse_rules
@@ -61,7 +62,7 @@ def program(folder: Path, how: str, **more: Any) -> Any:
         config=load(None, None, {}, more={"lsp": True}),
         approvals=Approved(),
         plugins=([plugin], []),
-        trusted=False,
+        trusted=True,
         cwd=folder,
         dirs=SimpleNamespace(config=folder / "config"),
         given_env={"PATH": ""},
@@ -332,4 +333,18 @@ def test_a_server_that_is_not_there_is_named_once(tmp_path: Path) -> None:
     )
     [warned] = warnings(turn(session))
     assert "no-such-server is not on PATH" in warned
+    session.close()
+
+
+def test_in_an_untrusted_folder_no_server_starts_and_a_warning_says_so(tmp_path: Path) -> None:
+    untrusted = program(tmp_path, "")
+    untrusted.trusted = False
+    (tmp_path / "a.txt").write_text("fine\n")
+    script = [say("", edit("a.txt", "fine", "bad")), say("Done.")]
+    made = partial(session_feature, untrusted)
+    session = open_session(tmp_path, script, mode="yolo", features=[made], off=())
+    assert warnings(turn(session)) == [UNTRUSTED]
+    [result] = results(session)
+    assert result.status == "success"
+    assert "findings" not in result.output
     session.close()
