@@ -57,7 +57,7 @@ def test_a_changed_command_asks_again_and_what_it_runs_is_protected(folder: Path
     made = program(folder, trust=True)
     [wanted] = definitions(made)
     script = made.cwd / "lint.sh"
-    assert made.workspace_policy.workspace().started[script] == "the check of *.js runs lint.sh"
+    assert made.workspace_policy.workspace().started()[script] == "the check of *.js runs lint.sh"
     trusting = program(folder)
     trust(trusting.cwd, trusting.dirs.state / TRUSTED)
     trusting.approvals.decide([(wanted, True)])
