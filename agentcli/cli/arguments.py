@@ -75,11 +75,11 @@ def contradiction(options: Options) -> str:
 
 def prepared(arguments: list[str], commands: Set[str]) -> list[str]:
     """Return the arguments with their command in front. Raises UsageError for a word that is not a prompt, but a command of something else."""
-    words = _words(arguments)
-    if len(words) == 1 and words[0] not in commands:
+    words, named = _words(arguments), commands - {"run"}
+    if len(words) == 1 and words[0] not in named:
         from agentcli.cli.other_commands import objection
 
-        if said := objection(words[0], commands - {"run"}):
+        if said := objection(words[0], named):
             raise UsageError(said)
     return _with_command(_spelled_out(arguments), commands)
 

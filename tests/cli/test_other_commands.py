@@ -21,6 +21,7 @@ def parsed(*words: str) -> list[str]:
         ("login", "`agentcli auth set` stores a key"),
         ("update", "pip install -U agentcli"),
         ("exec", "`agentcli -p PROMPT` answers one prompt."),
+        ("run", "`agentcli -p PROMPT` answers one prompt."),
         ("review", "agentcli /review."),
         ("export", "'export' is a command of a group: `agentcli sessions export`"),
         ("setup-token", "Unknown command 'setup-token'. `agentcli --help` lists the commands."),
