@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from agentcli.config import Config, sections
+from agentcli.app.sections import SCHEMA
 from agentcli.config.toml_text import toml_value
 from agentcli.core.dataclass import dataclass
 from agentcli.core.setting import Access, access
@@ -103,8 +103,8 @@ def text() -> str:
 
 def settings() -> Iterator[Setting]:
     """All settings."""
-    for section in sections():
-        yield from _settings("" if section == "general" else section, getattr(Config(), section))
+    for name, section in SCHEMA.sections.items():
+        yield from _settings("" if name == "general" else name, section())
 
 
 def _settings(name: str, value: Any) -> Iterator[Setting]:

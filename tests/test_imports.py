@@ -89,8 +89,8 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
 
 LAYERS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
 WINGS = {wing for layer in LAYERS if "agentcli.otel" in layer for wing in layer.split(" | ")}
-NEEDED = {"agentcli.extensions", "agentcli.hooks", "agentcli.mcp"}
-"""Wings that every run needs a part of: it looks for skills, hooks and servers."""
+NEEDED = {"agentcli.hooks", "agentcli.mcp"}
+"""Wings that every run needs a part of: it looks for hooks and servers."""
 UNUSED = (
     "agentcli.agent.timed_rules",
     "agentcli.app.accounts",
@@ -175,7 +175,7 @@ PARSING = (
     "agentcli.annexes",
     "agentcli.cli",
     "agentcli.core",
-    "agentcli.app.options",
+    "agentcli.program.options",
     "agentcli.manual",
     "agentcli.system.paths",
     "agentcli.system.probe",

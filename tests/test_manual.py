@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentcli import manual
+from agentcli.app.sections import SCHEMA
 from agentcli.cli.man import man_page
 from agentcli.cli.parser import whole_group
 from agentcli.config import load
@@ -25,7 +26,7 @@ from tests.ui.slash import COMMANDS
 def test_the_reference_of_settings_is_made_from_the_settings() -> None:
     assert PAGE.read_text(encoding="utf-8") == text(), "run: python -m tests.manual"
     listed = re.findall(r"^- `([^`]+)` = ", text(), re.MULTILINE)
-    assert sorted(listed) == sorted(key for key, _ in load(None, None, {}).items())
+    assert sorted(listed) == sorted(key for key, _ in load(SCHEMA, None, None, {}).items())
 
 
 def test_each_setting_has_one_line_for_a_person_and_each_number_its_bounds_and_a_unit() -> None:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from agentcli.core.errors import InputError
 from agentcli.core.record import USUAL_ACCOUNT
 from agentcli.core.sanitise import safe_line
-from agentcli.project.opened import OpenedProject
+from agentcli.program.project import Project
 from agentcli.system.key_store import KeyStore, account_names
 
 Row = tuple[str, bool, str]
 
 
-def rows(program: OpenedProject, folders: Mapping[str, str]) -> Iterator[Row]:
+def rows(program: Project, folders: Mapping[str, str]) -> Iterator[Row]:
     """Report the accounts that the configuration gives to folders, and whether a key is stored for each."""
     stored = [entry.partition("/") for entry in KeyStore(program.dirs.config).places()]
     for name, where in _named(folders).items():

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentcli.app.options import LAST, Flag, FlagOptions, Options, Texts, flags
 from agentcli.config.toml_text import toml_value
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.program.options import LAST, Flag, FlagOptions, Options, Texts, flags
 
 if TYPE_CHECKING:
     from agentcli.api.asking import OnAsk

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentcli.config.general import General
 from agentcli.core.errors import CredentialsError, ModelError
 from agentcli.core.record import USUAL_ACCOUNT
 from agentcli.providers.registry import PROVIDERS
@@ -13,18 +14,18 @@ from agentcli.providers.settings import ProviderSettings, credentials, key_varia
 from agentcli.system.key_store import KeyStore, account_names
 
 if TYPE_CHECKING:
-    from agentcli.app.project import ProjectContext
+    from agentcli.program.project import Project
 
 
 class RunAccounts:
     """The account in use, and the ones that take over from it at a rate limit, in their order; none for the usual keys."""
 
-    def __init__(self, project: ProjectContext) -> None:
+    def __init__(self, project: Project) -> None:
         """Raise InputError for a name that cannot be an account's."""
         self._project = project
         self._store = KeyStore(project.dirs.config)
         self._given = account_names(project.options.account)
-        self._here = account_names(by_folder(project.config.general.accounts, project.cwd, project.home))
+        self._here = account_names(by_folder(project.config[General].accounts, project.cwd, project.home))
         self._names = self._given or self._here
         self._limited: set[str] = set()
         self.current = _plain(self._names[0]) if self._names else ""

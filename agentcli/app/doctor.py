@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli import __version__
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.app.sessions import Reading, unseen
 from agentcli.config import PREFIX
 from agentcli.context.provider_support import fallen_back, missing
-from agentcli.context.settings import NATIVE, PROVIDER
+from agentcli.context.settings import NATIVE, PROVIDER, ContextSettings
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
+from agentcli.program.options import Options
 from agentcli.providers import reachability
 from agentcli.providers.capabilities import limits
 from agentcli.providers.connect import is_installed
@@ -201,7 +201,7 @@ def _helpers(program: Program) -> Iterator[Finding]:
 
 
 def _counting(program: Program) -> Finding:
-    context = program.config.context
+    context = program.config[ContextSettings]
     asked = context.estimator_of(context.policy)
     have = vocabularies(context.tiktoken.encodings, [program.vocabularies])
     fine = asked != "tiktoken" or bool(have)
@@ -215,7 +215,7 @@ def _counting(program: Program) -> Finding:
 
 def _policy(program: Program) -> Iterator[Finding]:
     """Report whether the model in use allows a policy that needs its provider; nothing for another policy."""
-    policy = program.config.context.policy
+    policy = program.config[ContextSettings].policy
     does = {NATIVE: "clears old outputs itself", PROVIDER: "has its provider summarise"}.get(policy)
     if does is None:
         return

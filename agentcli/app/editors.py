@@ -15,11 +15,11 @@ from agentcli.agent.ports import Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
 from agentcli.app.front_end import FrontEnd
 from agentcli.app.launch import WARM_AFTER
-from agentcli.app.options import Options
 from agentcli.app.program import Program
-from agentcli.app.project import TRUSTED
 from agentcli.app.reports import ProgramReports
 from agentcli.app.retention import sweep_later
+from agentcli.program.options import Options
+from agentcli.program.project import TRUSTED
 from agentcli.project.trust import is_trusted, what_it_would_load
 from agentcli.providers.catalog import models
 from agentcli.providers.connect import warm

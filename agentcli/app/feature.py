@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import MakeFeature, SessionFeature
@@ -13,24 +14,19 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import Tool, Traits
 from agentcli.permissions.started import Started
-from agentcli.project.opened import OpenedProject
+from agentcli.program.project import Project
 from agentcli.tools.registry import Entry, tool_of
 
 if TYPE_CHECKING:
     import asyncio
-    from pathlib import Path
 
     from agentcli.agent.ports import RunTurn
     from agentcli.agent.session import AgentSession
     from agentcli.agent.settings import AgentSettings
-    from agentcli.app.options import Options
-    from agentcli.config import Config
     from agentcli.core.event import Emit, TurnEnded
     from agentcli.mcp.run_servers import RunServers
     from agentcli.project.definition import Definition
-    from agentcli.project.extensions import Extensions
     from agentcli.project.instructions import InstructionSet
-    from agentcli.sessions.store import Store
     from agentcli.ui.commands.definition import Command
     from agentcli.ui.commands.registry import SlashCommands
     from agentcli.ui.terminal.console import Console
@@ -41,43 +37,22 @@ Row = tuple[str, bool, str]
 """The result of a check: its subject, whether all is well, and the detail with a cure."""
 
 
-class CheckedProgram(OpenedProject, Protocol):
-    """The program as checks and parts of the system prompt see it."""
+class CheckedProgram(Project, ABC):
+    """A project with the parts of the program that features may use."""
 
     features: Sequence[Feature]
     traits: Mapping[str, Traits]
     """The traits of all tools that there are."""
     servers: RunServers
-    options: Options
 
     @property
-    def config(self) -> Config:
-        """The settings in force."""
-        ...
-
-    @property
+    @abstractmethod
     def agent_settings(self) -> AgentSettings:
         """The settings of a turn."""
-        ...
 
-    @property
-    def extensions(self) -> Extensions:
-        """The skills, slash commands and kinds of agents."""
-        ...
-
-    @property
-    def store(self) -> Store:
-        """The session store."""
-        ...
-
-    @property
-    def worktrees(self) -> Path:
-        """The folder of the subagents' worktrees."""
-        ...
-
+    @abstractmethod
     def instruction_files(self) -> InstructionSet:
         """Read the instruction files in force."""
-        ...
 
 
 def no_rows(_: CheckedProgram) -> Iterable[Row]:

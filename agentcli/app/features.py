@@ -11,9 +11,13 @@ from agentcli.agent.feature import Schedule, SessionFeature, WithState, no_backg
 from agentcli.agent.tool_context import offer
 from agentcli.annexes import annex
 from agentcli.app.feature import CheckedProgram, Feature, Row, later
+from agentcli.config.general import General
 from agentcli.core.event import Event, TurnEnded
+from agentcli.core.tool import ToolLimits
+from agentcli.mcp.settings import McpSettings
 from agentcli.tools import registry
 from agentcli.tools.jobs import Wakes
+from agentcli.ui.settings import UiSettings
 
 if TYPE_CHECKING:
     from agentcli.app.feature import WrapTurn
@@ -64,7 +68,7 @@ def _cost(_: CheckedProgram, core: SessionCore) -> SessionFeature:
 
 def _if_accounts(program: CheckedProgram) -> Iterable[Row]:
     """Report the accounts, if the configuration names any."""
-    folders = program.config.general.accounts
+    folders = program.config[General].accounts
     found: Iterable[Row] = later("accounts.report:rows")(program, folders) if folders else ()
     return found
 
@@ -83,7 +87,7 @@ def _output_schema(program: CheckedProgram) -> Iterable[WrapTurn]:
 
 def _status_command(program: CheckedProgram, console: Console) -> Iterable[Coroutine[Any, Any, None]]:
     """Run the status command while the terminal is open, if the configuration names one."""
-    command = program.config.ui.status_command
+    command = program.config[UiSettings].status_command
     return [later("status_command.run:StatusCommand")(command, console).run()] if command else ()
 
 
@@ -102,11 +106,11 @@ def _session_of(name: str, function: Callable[..., Any]) -> Callable[[CheckedPro
 
 
 def _searches(program: CheckedProgram) -> bool:
-    return program.config.tools.web_search != "off"
+    return program.config[ToolLimits].web_search != "off"
 
 
-_if_checks = _if(lambda program: program.config.general.checks)
-_if_lsp = _if(lambda program: program.config.general.lsp)
+_if_checks = _if(lambda program: program.config[General].checks)
+_if_lsp = _if(lambda program: program.config[General].lsp)
 _if_otel = _if(lambda program: program.given_env.get("AGENTCLI_OTEL"))
 _if_search = _if(_searches)
 
@@ -126,7 +130,7 @@ FEATURES: Sequence[Feature] = (
     Feature(
         "web search",
         registry.WEB_SEARCH,
-        checks=lambda program: _if_search("web_search.report:rows")(program, program.config.tools.web_search),
+        checks=lambda program: _if_search("web_search.report:rows")(program, program.config[ToolLimits].web_search),
         session=_session_of("web search", _if_search("web_search.session:session_feature")),
         offers=_searches,
     ),
@@ -144,8 +148,8 @@ FEATURES: Sequence[Feature] = (
         "mcp",
         registry.MCP,
         commands=later("mcp.commands:COMMANDS"),
-        checks=later("mcp.checks:server_rows"),
-        session=lambda program, core: later("mcp.session:session_feature")(core, program.config.mcp),
+        checks=lambda program: later("mcp.checks:server_rows")(program, program.servers),
+        session=lambda program, core: later("mcp.session:session_feature")(core, program.config[McpSettings]),
         definitions=later("mcp.run_servers:project_servers"),
         started=lambda program: program.servers.started(),
     ),
@@ -180,7 +184,7 @@ FEATURES: Sequence[Feature] = (
         session=_session_of("language servers", _if_lsp("lsp.session:session_feature")),
         definitions=_if_lsp("lsp.configured:definitions"),
         started=_if_lsp("lsp.configured:started"),
-        offers=lambda program: program.config.general.lsp and program.trusted,
+        offers=lambda program: program.config[General].lsp and program.trusted,
     ),
     Feature(
         "opentelemetry",

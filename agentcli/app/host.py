@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.program import Program
-from agentcli.app.project import TRUSTED
 from agentcli.app.reports import ProgramReports
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import known_secrets
+from agentcli.program.project import TRUSTED
 from agentcli.project.trust import trust, what_it_would_load
 from agentcli.sessions.session import Session
 from agentcli.system.paths import replace_file

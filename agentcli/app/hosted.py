@@ -9,9 +9,9 @@ from functools import partial
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.app.front_end import FrontEnd
 from agentcli.app.launch import share_session
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.tool import Question
+from agentcli.program.options import Options
 from agentcli.serve.hosted import HostedSession
 from agentcli.system.logs import log_to
 from agentcli.ui.sharing import Sharing

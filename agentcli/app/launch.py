@@ -9,8 +9,9 @@ from functools import partial
 from threading import Timer
 from typing import TYPE_CHECKING, NoReturn
 
-from agentcli.app.options import LAST, Options
 from agentcli.core.errors import CredentialsError, InputError
+from agentcli.program.options import LAST, Options
+from agentcli.ui.settings import UiSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.app.host import TerminalHost
     from agentcli.app.program import Program
-    from agentcli.ui.settings import UiSettings
     from agentcli.ui.sharing import Front, Share
     from agentcli.ui.terminal.app import Terminal
     from agentcli.ui.terminal.device import Device
@@ -133,7 +133,7 @@ def _load_session(
     if not options.no_session:
         sweep_later(program)
     _soon(program.servers.start)
-    settings = program.config.ui
+    settings = program.config[UiSettings]
     check_facts(settings.status)
     return TerminalHost(program, sharing), session, settings, None if options.no_session else program.dirs.state
 

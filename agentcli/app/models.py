@@ -8,13 +8,17 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentcli.app.project import ProjectContext
+from agentcli.agent.settings import AgentSettings
 from agentcli.config import Config
+from agentcli.config.general import General
+from agentcli.context.settings import ContextSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, CredentialsError, InputError, ModelError
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.on_demand import OnDemand
+from agentcli.mcp.settings import McpSettings
+from agentcli.program.project import Project
 from agentcli.providers import catalog, model_figures, retrying
 from agentcli.providers.connect import connect
 from agentcli.providers.endpoint_facts import FILE, EndpointMemory
@@ -71,8 +75,8 @@ class Models:
     @property
     def default(self) -> str:
         """The model if none is requested: the configured one, else the default of the first provider whose key or address is set; empty without any."""
-        if self.config.general.model:
-            return self.config.general.model
+        if self.config[General].model:
+            return self.config[General].model
         for provider in PROVIDERS.values():
             if any(self.env.get(name) for name in (*provider.key_variables, provider.base_url_variable)):
                 return provider.default_model
@@ -84,7 +88,7 @@ class Models:
         Raises InputError, naming similar models, if none has this name.
         """
         found = self._listed(name)
-        mapping = self.config.context.compression_model
+        mapping = self.config[ContextSettings].compression_model
         writer = mapping.get(found.name) or mapping.get(found.id) or mapping.get("default") or found.summary_model
         prices = self._listed(writer).prices if writer else found.prices
         return replace(found, summary_model=writer, summary_prices=prices)
@@ -132,7 +136,7 @@ class Models:
         accounts = self.accounts
         if accounts is not None and accounts.current:
             accounts.require(settings or BUILT_IN[spec.provider], self.env)
-        retry = self.config.retry.short if brief or self._has_fallback(spec) else self.config.retry
+        retry = self.config[RetryPolicy].short if brief or self._has_fallback(spec) else self.config[RetryPolicy]
         model = connect(
             spec,
             settings,
@@ -153,7 +157,7 @@ class Models:
         if not spec.deferred_tools or settings is None or not is_vendor(settings):
             return False
         own = base_url(settings, self.env).rstrip("/") in ("", PROVIDERS[spec.kind].url)
-        return self.config.mcp.deferred == "on" or (self.config.mcp.deferred == "auto" and own)
+        return self.config[McpSettings].deferred == "on" or (self.config[McpSettings].deferred == "auto" and own)
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
         """Return the error that prevents connecting the model with this name (unknown, or no key); None if it can be connected."""
@@ -169,7 +173,7 @@ class Models:
 
     def _has_fallback(self, spec: ModelSpec) -> bool:
         """Return whether another model takes over from this one."""
-        name = self.config.agent.fallback_model
+        name = self.config[AgentSettings].fallback_model
         other = self.known_spec(name) if name else None
         return bool(name) and (other is None or other.name != spec.name)
 
@@ -238,7 +242,7 @@ class Models:
 class ModelSource:
     """Gives the models of a run as its configuration and keys are now, with the connections of the whole run."""
 
-    def __init__(self, project: ProjectContext, attended: bool) -> None:
+    def __init__(self, project: Project, attended: bool) -> None:
         """`attended`: a person is there, who may start a local server that does not run."""
         self._project, self._attended = project, attended
         self._connected: list[Connected] = []
@@ -254,7 +258,7 @@ class ModelSource:
 
             return RunAccounts(project)
 
-        return OnDemand(make, lambda: project.options.account or project.config.general.accounts)
+        return OnDemand(make, lambda: project.options.account or project.config[General].accounts)
 
     @cached_property
     def _memory(self) -> EndpointMemory:

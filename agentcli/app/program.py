@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +24,16 @@ from agentcli.agent.setup import (
 )
 from agentcli.agent.spending import RunLimits
 from agentcli.app.approvable import unstarted
-from agentcli.app.feature import Feature, session_features, tools_of, traits_of
+from agentcli.app.feature import CheckedProgram, Feature, session_features, tools_of, traits_of
 from agentcli.app.features import FEATURES
 from agentcli.app.front_end import FrontEnd
 from agentcli.app.keys import with_keys
 from agentcli.app.models import Models, ModelSource
-from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
+from agentcli.app.project import all_settings
 from agentcli.app.sessions import Selection, SessionOpener, mode_named
 from agentcli.app.system_prompt import Surroundings, environment, instruction_text, system_blocks
 from agentcli.app.workspace import WorkspacePolicy
+from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator, estimator
 from agentcli.core.history import History
@@ -43,18 +43,19 @@ from agentcli.core.record import Mode
 from agentcli.core.tool import Tool, Traits
 from agentcli.hooks.loaded import loaded
 from agentcli.hooks.opening import hooks_of
+from agentcli.hooks.settings import HookSettings
 from agentcli.mcp.run_servers import RunServers
 from agentcli.permissions.started import Started
+from agentcli.program.options import Options
 from agentcli.project.extensions import AgentKind
 from agentcli.project.instructions import Instructions, InstructionSet, instruction_set
 from agentcli.project.path_rules import standing_rules
 from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
 from agentcli.sessions.checkpoints.changes import Changes
-from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
+from agentcli.sessions.checkpoints.file_states import SKIPPED, CheckpointLimits, Kind
 from agentcli.sessions.info import new_id
 from agentcli.sessions.session import Session
-from agentcli.sessions.store import Store
 from agentcli.system import probe
 from agentcli.system.key_store import KeyStore
 from agentcli.system.worktrees import Worktree, add_worktree, former_worktree
@@ -68,7 +69,7 @@ def newcomer(home: Path, sessions: Path) -> list[str]:
     return ["Found ~/.claude: `agentcli import-config` takes over its settings, and lists them first."] if known else []
 
 
-class Program(ProjectContext):
+class Program(CheckedProgram):
     """Everything of one run of agentcli, which a front end may start. Parts are made when they are first needed."""
 
     def __init__(
@@ -79,7 +80,7 @@ class Program(ProjectContext):
         features: Sequence[Feature] = FEATURES,
     ) -> None:
         """Raise UsageError if the folder does not exist, ConfigError if the configuration is wrong."""
-        super().__init__(options, env)
+        super().__init__(options, all_settings, env)
         if options.mode:
             mode_named(options.mode)
         self.reload()
@@ -95,11 +96,6 @@ class Program(ProjectContext):
         self._models = ModelSource(self, self.front_end.attended)
         self.selection = Selection(self, self._models)
         self.sessions = SessionOpener(self, self.selection, self._models, self._setup, session_features(self))
-
-    @cached_property
-    def store(self) -> Store:
-        """The session store, as the configuration wants it."""
-        return Store(self.dirs.sessions)
 
     @property
     def models(self) -> Models:
@@ -138,11 +134,6 @@ class Program(ProjectContext):
             configured = Models(self.config, self.given_env).providers
             self.env = with_keys(self.given_env, {**BUILT_IN, **configured}, stored)
 
-    @property
-    def worktrees(self) -> Path:
-        """The folder of the subagents' worktrees."""
-        return self.dirs.cache / "worktrees"
-
     def _new_worktree(self, _: str) -> Worktree:
         return add_worktree(self.cwd, self.worktrees / new_id(), self.given_env)
 
@@ -151,7 +142,7 @@ class Program(ProjectContext):
 
     def instruction_files(self) -> InstructionSet:
         """Read the instruction files in force."""
-        limit, home = self.config.agent.instruction_bytes, Path(self.env.get("HOME") or Path.home())
+        limit, home = self.config[AgentSettings].instruction_bytes, Path(self.env.get("HOME") or Path.home())
         found = instruction_set(self.cwd, self.dirs.config, home, trusted=self.trusted, limit=limit)
         brought = [plugin.instructions(limit) for plugin in self.plugins[0]]
         rules = standing_rules(self.cwd, home, limit) if self.trusted else InstructionSet()
@@ -163,7 +154,7 @@ class Program(ProjectContext):
         return InstructionSet(tuple(file for file in files if file.path not in denied), tuple(notes))
 
     def _instructions(self) -> StandingInstructions:
-        counter = TokenCounter(self._estimator(self.config.context.policy))
+        counter = TokenCounter(self._estimator(self.config[ContextSettings].policy))
         found = self.instruction_files()
         return StandingInstructions(
             [(file.path, counter.text(file.text)) for file in found.files],
@@ -185,8 +176,8 @@ class Program(ProjectContext):
             tools=Toolset(self.tools_with(servers is not None), self.traits, run, front_end.tools),
             prompts=self._prompts(files),
             settings=SessionSettings(
-                config.context,
-                config.budget,
+                config[ContextSettings],
+                config[BudgetSettings],
                 self.agent_settings,
                 workspace_policy.limits,
             ),
@@ -201,7 +192,7 @@ class Program(ProjectContext):
                 former_worktree=self._former_worktree,
             ),
             run=self._run_setup((*notes, *self._notes(hooks.notes))),
-            hooks=partial(hooks_of, config.hooks, hooks.hooks),
+            hooks=partial(hooks_of, config[HookSettings], hooks.hooks),
             extensions=self.look_for_extensions,
             servers=servers,
             changes=self._changes,
@@ -267,7 +258,7 @@ class Program(ProjectContext):
             for tool in tools_of([one for one in self.features if one.offers(self)])
             if tool.name not in lacking and (servers or not tool.traits.gate)
         ]
-        offered = [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
+        offered = [tool for tool in offered if self.config[AgentSettings].subagents or not tool.traits.delegates]
         offered = [*offered, *self.front_end.tools]
         return tools_for(self.agent, offered, depth=0) if self.agent else offered
 
@@ -279,7 +270,7 @@ class Program(ProjectContext):
     @property
     def agent_settings(self) -> AgentSettings:
         """The settings of a turn, including the settings of the definition that this run works by."""
-        configured = self.config.agent
+        configured = self.config[AgentSettings]
         return settings_for(self.agent, configured) if self.agent else configured
 
     def system_prompt(
@@ -317,18 +308,18 @@ class Program(ProjectContext):
         return self.system_prompt(files, model, mode, own_text)
 
     def _estimator(self, policy: str) -> Estimator:
-        context = self.config.context
+        context = self.config[ContextSettings]
         return estimator(context.estimator_of(policy), [self.vocabularies], context.tiktoken)
 
     def _changes(self, journal: Journal) -> MakeChanges | None:
         """Return the factory of a session's checkpoints; None for a session without them."""
-        if not isinstance(journal, Session) or not self.config.checkpoints.seconds:
+        if not isinstance(journal, Session) or not self.config[CheckpointLimits].seconds:
             return None
         checkpoints = self.store.checkpoints(
             journal,
             self.roots,
             listing=covered,
-            limits=self.config.checkpoints,
+            limits=self.config[CheckpointLimits],
             objection=self.workspace_policy.objection,
         )
         return lambda append: Changes(journal, checkpoints, append)

@@ -1,164 +1,24 @@
-"""The project of a run: folder, configuration and session store. Imports no agent, provider or tool."""
+"""Opens the project of a run, with the settings of all features."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from agentcli.app.options import Options
-from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
-from agentcli.extensions import PLUGINS_FILE
-from agentcli.sessions.store import Store
-from agentcli.system import probe
-from agentcli.system.paths import AppDirs, app_dirs
-from agentcli.system.programs import leave_out, search_path
+from agentcli.program.options import Options
+from agentcli.program.project import Project
 
 if TYPE_CHECKING:
-    from agentcli.config import Config
-    from agentcli.extensions.plugins import Plugin
-    from agentcli.project.approvals import Approvals
-    from agentcli.project.extensions import Extensions
-    from agentcli.sessions.project import Project
-
-TRUSTED = "trusted.json"
-"""The file in the state folder that lists the folders the user trusts."""
+    from agentcli.config.schema import Schema
 
 
-class ProjectContext:
-    """The project a command runs in: enough for commands that only manage sessions. Importing it costs a third of a whole Program."""
-
-    def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
-        """Raise UsageError if the folder does not exist, InputError if the current one has been removed."""
-        self.options = options
-        self.given_env = self.env = os.environ if env is None else env
-        """The environment without the stored keys. `env` has them as well."""
-        self.is_embedded = env is not None
-        """True in another program, which gives the environment: the environment of the process must not change."""
-        self.cwd = folder_named(options.cwd or _here())
-        self.leave_out([self.cwd])
-        self.dirs: AppDirs = app_dirs(self.env)
-
-    def leave_out(self, workspace: Sequence[Path]) -> None:
-        """From now on the process finds no program in these folders by name, if the process is ours."""
-        if not self.is_embedded:
-            leave_out(workspace)
-
-    @property
-    def search_path(self) -> str:
-        """PATH for commands that a person or a rule allowed."""
-        return self.given_env.get("PATH", "") if self.is_embedded else search_path()
-
-    @property
-    def trusted(self) -> bool:
-        """True if the user trusts the folder, for good or for this run."""
-        from agentcli.project.trust import is_trusted
-
-        return self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
-
-    @property
-    def running_its_code(self) -> Sequence[str]:
-        """Lines about the user's settings that run code of a trusted folder. Raises as `config`."""
-        general = self.config.general
-        servers = ["language servers, which load code of the folder (lsp = true)"] if general.lsp else []
-        return [*servers, *(["checks after edits, which load code of the folder"] if general.checks else [])]
-
-    @cached_property
-    def approvals(self) -> Approvals:
-        """The user's answers about what this project may start; with `--trust` all of it, for this run."""
-        from agentcli.project.approvals import APPROVED, Approvals
-
-        return Approvals(self.cwd, self.dirs.state / APPROVED, everything=self.options.trust)
-
-    @cached_property
-    def config(self) -> Config:
-        """The settings in force. Raises ConfigError for configuration that is wrong."""
-        from agentcli.config import load
-
-        project = self._folder_config_file if self.trusted else None
-        return load(self.dirs.config_file, project, self.env, self.options.settings, self.options.overrides)
-
-    @cached_property
-    def roots(self) -> tuple[Path, ...]:
-        """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
-        return (self.cwd, *map(folder_named, (*self.config.general.add_dirs, *self.options.add_dirs)))
-
-    @property
-    def home(self) -> Path:
-        """The user's home folder."""
-        return Path(self.env.get("HOME") or Path.home())
-
-    @cached_property
-    def plugins(self) -> tuple[Sequence[Plugin], Sequence[str]]:
-        """Return the plugins in force, and notes about unusable ones. Nothing else is read if no plugin is listed."""
-        if not probe.exists(self.dirs.state / PLUGINS_FILE):
-            return (), ()
-        from agentcli.extensions.installed_plugins import Plugins
-
-        return Plugins(self.dirs).in_force()
-
-    @cached_property
-    def extensions(self) -> Extensions:
-        """The skills, slash commands and kinds of agents as they were last looked for, the project's only in a folder that is trusted."""
-        return self.look_for_extensions()
-
-    def look_for_extensions(self) -> Extensions:
-        """Look for skills, slash commands and kinds of agents, and keep them in `extensions`."""
-        from agentcli.extensions.discover import discover
-
-        plugins, notes = self.plugins
-        found = discover(self.cwd if self.trusted else None, self.home, self.dirs.config, plugins, notes)
-        self.__dict__["extensions"] = found
-        return found
-
-    @contextmanager
-    def preparing(self) -> Iterator[None]:
-        """Add the warnings about settings to an AgentError as notes: until a session is open, nothing else reports them."""
-        try:
-            yield
-        except AgentError as error:
-            for warning in self.config.warnings:
-                error.add_note(warning)
-            raise
-
-    @property
-    def folder_config(self) -> Config:
-        """Return the settings of only the folder's file, trusted or not: to report what it would change, never to apply them."""
-        from agentcli.config import Config, load
-
-        try:
-            return load(None, self._folder_config_file, {})
-        except ConfigError:
-            return Config()
-
-    @property
-    def _folder_config_file(self) -> Path:
-        return self.cwd / ".agentcli" / "config.toml"
-
-    @cached_property
-    def store(self) -> Store:
-        """The session store."""
-        return Store(self.dirs.sessions)
-
-    @cached_property
-    def project(self) -> Project:
-        """The project that the current folder belongs to."""
-        return self.store.project(self.cwd)
+def project_of(options: Options, env: Mapping[str, str] | None = None) -> Project:
+    """Return the project of a run. Raise UsageError if its folder does not exist, InputError if the current one has been removed."""
+    return Project(options, all_settings, env)
 
 
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except OSError as error:
-        raise InputError("The current folder no longer exists. Change to another one, or use -C.") from error
+def all_settings() -> Schema:
+    """Return the settings that there are. The import of all sections costs more than a command needs that reads none."""
+    from agentcli.app.sections import SCHEMA
 
-
-def folder_named(name: str) -> Path:
-    """Return a folder that the user names. Raises UsageError if it is not a folder."""
-    path = Path(name).expanduser().resolve()
-    if not probe.is_dir(path):
-        raise UsageError(f"{name} is not a folder.")
-    return path
+    return SCHEMA

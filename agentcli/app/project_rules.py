@@ -10,8 +10,8 @@ from agentcli.annexes import annex
 from agentcli.core.errors import AgentError
 from agentcli.hooks.loaded import CLAUDE_FILES, label
 from agentcli.permissions.rules import Rules, in_own_names, literal, parse_rule
+from agentcli.program.project import Project
 from agentcli.project.files import project_files
-from agentcli.project.opened import OpenedProject
 
 if TYPE_CHECKING:
     from agentcli.app.feature import CheckedProgram, Row
@@ -27,7 +27,7 @@ _OFFERED = (
 )
 
 
-def project_rules(project: OpenedProject, known: Collection[str]) -> tuple[Rules, list[str]]:
+def project_rules(project: Project, known: Collection[str]) -> tuple[Rules, list[str]]:
     """Return the rules about these tools, and a line for each entry of the files that has no effect; nothing if the folder is not trusted."""
     rules, unused = Rules(), []
     for found in _found(project, [*_READERS]) if project.trusted else ():
@@ -49,12 +49,12 @@ def rows(program: CheckedProgram) -> Iterator[Row]:
         yield ("not in force", True, line)
 
 
-def entries_without_effect(project: OpenedProject) -> int:
+def entries_without_effect(project: Project) -> int:
     """Return how many entries of the project's files for other programs have no effect, besides rules that allow."""
     return sum(len(found.skipped) for found in _found(project, [*_READERS])) if project.trusted else 0
 
 
-def offered_rules(project: OpenedProject, known: Collection[str]) -> list[str]:
+def offered_rules(project: Project, known: Collection[str]) -> list[str]:
     """Return the allow rules of the project's settings for Claude Code in our names, trusted or not.
 
     None of them applies: the user may copy them into the answers that are saved for the project.
@@ -69,7 +69,7 @@ def offered_rules(project: OpenedProject, known: Collection[str]) -> list[str]:
     return [*offered]
 
 
-def _found(project: OpenedProject, names: Sequence[str]) -> Iterator[Any]:
+def _found(project: Project, names: Sequence[str]) -> Iterator[Any]:
     """Yield what each of these files of the project contains."""
     for path in project_files(project.cwd, names).paths:
         restrictions = annex(f"rules of {_READERS[f'{path.parent.name}/{path.name}']}")

@@ -9,6 +9,7 @@ from threading import Timer
 
 from agentcli.app.program import Program
 from agentcli.core.errors import AgentError
+from agentcli.sessions.retention import Retention
 from agentcli.system.paths import folder
 
 SWEPT = "swept"
@@ -22,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 def sweep_later(program: Program, after: float = SWEEP_AFTER) -> None:
     """Sweep in a separate thread, `after` a delay in seconds, if anything can expire and a sweep is due."""
-    if program.config.retention.wanted and due(program.dirs.state / SWEPT):
+    if program.config[Retention].wanted and due(program.dirs.state / SWEPT):
         sweeping = Timer(after, sweep_now, [program])
         sweeping.daemon = True
         sweeping.start()
@@ -36,7 +37,7 @@ def sweep_now(program: Program) -> None:
     try:
         folder(stamp.parent)
         stamp.touch(mode=0o600)
-        swept = sweep(program.store, program.config.retention)
+        swept = sweep(program.store, program.config[Retention])
     except (AgentError, OSError) as error:
         _log.warning("sessions could not be swept: %s", error)
         return

@@ -17,14 +17,16 @@ from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
 from agentcli.app.models import ModelSource, no_key
-from agentcli.app.options import LAST
-from agentcli.app.project import ProjectContext
+from agentcli.config.general import General
+from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import CredentialsError, InputError, ToolError, TrustError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Compaction, Mode, Settings
+from agentcli.program.options import LAST
+from agentcli.program.project import Project
 from agentcli.project.extensions import AgentKind
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import Parent, SessionInfo, checked_id
@@ -48,7 +50,7 @@ def unseen(total: int) -> Through:
 class Selection:
     """The model, mode and context policy of a session: this run's flags first, then the session's own, then the configured ones."""
 
-    def __init__(self, project: ProjectContext, models: ModelSource) -> None:
+    def __init__(self, project: Project, models: ModelSource) -> None:
         self._project = project
         self._models = models
 
@@ -99,7 +101,7 @@ class Selection:
             return default
         if self._project.options.session == "" and (newest := self._project.store.newest(self._project.project)):
             return newest.model  # the person will pick a stored session, each with its own model
-        if self._project.folder_config.general.model:
+        if self._project.folder_config[General].model:
             raise TrustError(
                 "No key is set. This folder's settings name a model, but the folder is not trusted. "
                 "Check its .agentcli/config.toml, then start with --trust."
@@ -108,17 +110,17 @@ class Selection:
 
     def mode(self, own: str = "") -> Mode:
         """Return the mode of a new session, or of a session with a mode of its `own`. Raises UsageError if it does not exist."""
-        return mode_named(self._project.options.mode or own or self._project.config.general.mode)
+        return mode_named(self._project.options.mode or own or self._project.config[General].mode)
 
     @property
     def policy_asked(self) -> str:
         """The policy that this run asks for by `--set`; empty if it leaves the choice to session and configuration."""
         config = self._project.config
-        return config.context.policy if config.origins.get("context.policy") == "--set" else ""
+        return config[ContextSettings].policy if config.origins.get("context.policy") == "--set" else ""
 
     def policy_of(self, history: History) -> str:
         """Return the policy with which a session would continue."""
-        return self.policy_asked or history.policy or self._project.config.context.policy
+        return self.policy_asked or history.policy or self._project.config[ContextSettings].policy
 
 
 class SessionOpener:
@@ -126,7 +128,7 @@ class SessionOpener:
 
     def __init__(
         self,
-        project: ProjectContext,
+        project: Project,
         selection: Selection,
         models: ModelSource,
         setup: Callable[[Sequence[str]], SessionSetup],
@@ -261,7 +263,7 @@ class SessionOpener:
         if not session.info.foreign or session.history.system:
             return ()
         model, mode = _said_elsewhere(session)
-        options, configured = self._options, self._project.config.general
+        options, configured = self._options, self._project.config[General]
         left = [
             *([f"the mode {mode} (--mode sets one)"] if mode and mode != (options.mode or configured.mode) else ()),
             *([f"the model {model} (-m sets one)"] if model and not options.model else ()),

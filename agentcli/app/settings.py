@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from agentcli.app.program import Program
-from agentcli.config import choices, parsed, steps
+from agentcli.config import parsed
 from agentcli.config.edit import set_key
 from agentcli.config.toml_text import toml_value
 from agentcli.manual import page
@@ -18,7 +18,7 @@ _SWITCH = ("true", "false")
 
 def settings(program: Program) -> Iterator[Setting]:
     """Every setting in force."""
-    few, origins, about = choices(_SWITCH), program.config.origins, descriptions()
+    few, origins, about = program.config.schema.choices(_SWITCH), program.config.origins, descriptions()
     for key, value in program.config.items():
         origin = origins.get(key, BUILT_IN)
         yield Setting(key, toml_value(value), origin, tuple(few.get(key, ())), about.get(key, ""))
@@ -38,9 +38,9 @@ def change(program: Program, key: str, text: str) -> str:
 
     Raises ConfigError for a key that does not exist or a value that does not fit.
     """
-    file = program.dirs.config_file
-    wanted = parsed(key, text)
-    set_key(file, steps(key), wanted)
+    file, schema = program.dirs.config_file, program.config.schema
+    wanted = parsed(schema, key, text)
+    set_key(file, schema.steps(key), wanted)
     program.reload()
     now, origin = program.config.get(key), program.config.origins.get(key, BUILT_IN)
     if now != wanted:

@@ -12,6 +12,7 @@ from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import INSTRUCTIONS, WHERE
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
@@ -67,7 +68,7 @@ def catalogue_of(program: CheckedProgram, model: ModelSpec) -> str:
     from agentcli.extensions.discover import catalogue
 
     found, small = program.extensions, program.agent_settings.is_small(model.window)
-    agents = found.agents if program.config.agent.subagents and not small else {}
+    agents = found.agents if program.config[AgentSettings].subagents and not small else {}
     return catalogue(found.skills, agents, model.window)
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.agent.ports import ApprovalRequest, Approve
+from agentcli.agent.settings import PermissionSettings
 from agentcli.agent.setup import Permissions, Sandboxes
-from agentcli.app.project import ProjectContext
 from agentcli.app.project_rules import project_rules
 from agentcli.app.saved_rules import SavedRules
+from agentcli.config.general import General
 from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
@@ -27,11 +28,12 @@ from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, readin
 from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
 from agentcli.permissions.started import Started
+from agentcli.program.project import Project
 from agentcli.sandbox import Sandbox, choose
 from agentcli.sandbox.aftermath import Aftermath
 from agentcli.sandbox.box import limits_told, unseen
 from agentcli.sandbox.private_tmp import PrivateTmp
-from agentcli.sessions.checkpoints.file_states import SKIPPED
+from agentcli.sessions.checkpoints.file_states import SKIPPED, CheckpointLimits
 from agentcli.system.programs import trusted_path
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ class WorkspacePolicy:
 
     def __init__(
         self,
-        context: ProjectContext,
+        context: Project,
         approve: Approve,
         traits: Mapping[str, Traits],
         started: Callable[[], Sequence[Started]] = tuple,
@@ -58,7 +60,7 @@ class WorkspacePolicy:
     def sandbox(self) -> Sandbox:
         """The sandbox of commands on this machine. Raises AgentError if one is required and none works."""
         self._context.leave_out(self._context.roots)  # the first program that is tried must not come from the workspace
-        return choose(self._context.config.general.sandbox, self._context.roots)
+        return choose(self._context.config[General].sandbox, self._context.roots)
 
     @cached_property
     def _tmp(self) -> PrivateTmp | None:
@@ -101,7 +103,7 @@ class WorkspacePolicy:
             undo=self._undo,
             readable=lambda: context.extensions.readable,
             shown=lambda: paths_shown(self.rules().allow, home),
-            destroys=context.config.permissions.destructive == "allow",
+            destroys=context.config[PermissionSettings].destructive == "allow",
             path=context.search_path,
             other_homes=() if context.env.get("HOME") == os.environ.get("HOME") else (Path.home(),),
             env=context.given_env,
@@ -116,19 +118,19 @@ class WorkspacePolicy:
 
     @property
     def _opens_network(self) -> bool:
-        return self._context.config.general.sandbox_network
+        return self._context.config[General].sandbox_network
 
     @property
     def _undo(self) -> UndoCover | None:
         """The extent of /undo in this run."""
-        limits = self._context.config.checkpoints
+        limits = self._context.config[CheckpointLimits]
         if self._context.options.no_session or not limits.seconds:
             return None
         return UndoCover(min(limits.file_bytes, limits.ignored_bytes), limits.files, SKIPPED)
 
     def rules(self) -> Rules:
         """Return the permission rules of configuration, flags, plugins, the project and its saved answers. Raises ConfigError or UsageError for a rule about no tool."""
-        given, options = self._context.config.permissions, self._context.options
+        given, options = self._context.config[PermissionSettings], self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
         known = self._traits
         rules = in_own_names(configured + parse_rules(self._allowed[0], (), options.deny, "flag"), known)
@@ -182,7 +184,7 @@ class WorkspacePolicy:
     @property
     def limits(self) -> ToolLimits:
         """Limits of tools. Raises ConfigError for an invalid address."""
-        limits = self._context.config.tools
+        limits = self._context.config[ToolLimits]
         _check_networks(limits.fetch_addresses)
         return limits
 
@@ -204,7 +206,7 @@ class WorkspacePolicy:
             path = trusted_path(self._context.search_path, self._context.roots)
             return self.sandbox.wrap_reader(argv, wraps.workspace, path, hidden)
 
-        required = self._context.config.general.sandbox == "require"
+        required = self._context.config[General].sandbox == "require"
         if mode != "auto" and not required and not contained:
             outside = CommandSandbox(wraps.outside, watch=lambda _: after.outside(workspace), outside=wraps.outside)
             return Sandboxes(outside, reader, still=wraps.still)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentcli.app.project import ProjectContext
 from agentcli.atif.document import ImageFolder, subagents_in, to_atif
 from agentcli.atif.steps import data_url
 from agentcli.cli.output import aside
 from agentcli.cli.progress import Progress
+from agentcli.program.project import Project
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.session import Session
 from agentcli.system import probe
 
 
-def trajectory(context: ProjectContext, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
+def trajectory(context: Project, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
     """Yield the trajectory in pieces; its images become files next to the output file."""
     subagents = subagents_in(context.store, session.info)
     file = Path(output)

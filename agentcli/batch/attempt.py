@@ -12,15 +12,16 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.batch import mirrors, trees
 from agentcli.batch.agent_process import Ending, StartAgent, run_agent, start_process
 from agentcli.batch.ledger import Row, State
 from agentcli.batch.work import Work, session_cost, session_spent
+from agentcli.config.general import General
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError
 from agentcli.permissions.denied.files import existing
 from agentcli.permissions.rules import parse_rules
+from agentcli.program.options import Options
 from agentcli.system import probe
 from agentcli.system.git import GitError
 from agentcli.system.process import Command, run_until
@@ -157,7 +158,7 @@ async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> int | None
         workspace = policy.workspace()
         denials = parse_rules((), (), work.task.deny, "flag").deny if work.task.check_input else ()
         hidden = existing([rule for rule in denials if rule.pattern], workspace)
-        network = program.config.general.sandbox_network
+        network = program.config[General].sandbox_network
         boxed = policy.sandbox.wrap(argv, workspace, network=network, hidden=hidden)
         argv, files = boxed.argv, dict(boxed.files)
     with (work.folder / "check.txt").open("wb") as file:

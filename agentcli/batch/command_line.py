@@ -204,9 +204,9 @@ def _plan(asked: BatchFlags, folder: Path) -> Plan:
 
 def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
     """Return the wire formats of the models that the tasks use."""
-    from agentcli.app.options import Options
     from agentcli.app.program import Program
     from agentcli.batch import mirrors
+    from agentcli.program.options import Options
 
     kinds = set()
     for repo, model, own in dict.fromkeys((task.repo, task.model, task.settings) for task in tasks):
@@ -269,10 +269,10 @@ def report(
     """
     import json
 
-    from agentcli.app.options import Options
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.batch.results import load, write_pages, write_report
     from agentcli.batch.swebench import predictions
+    from agentcli.program.options import Options
 
     if form not in ("html", "jsonl", "swebench"):
         raise UsageError(f"There is no format {form!r}. Use html, jsonl or swebench.")
@@ -281,7 +281,7 @@ def report(
         sys.stdout.writelines(f"{json.dumps(line)}\n" for line in predictions(batch))
         return
     with Progress("Exporting sessions") as progress:
-        write_pages(batch, ProjectContext(Options()), progress.of(len(batch.states)))
+        write_pages(batch, project_of(Options()), progress.of(len(batch.states)))
     page = write_report(batch)
     if form == "jsonl":
         sys.stdout.write((out / "results.jsonl").read_text())

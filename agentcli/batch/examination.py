@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.batch import mirrors, trees
 from agentcli.batch.plan import Plan
 from agentcli.batch.tasks import Task
 from agentcli.core.errors import AgentError, ConfigError, InputError
+from agentcli.program.options import Options
 from agentcli.system.paths import app_dirs
 
 

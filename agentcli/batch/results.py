@@ -22,7 +22,7 @@ from agentcli.system.git import git
 from agentcli.system.paths import replace_file
 
 if TYPE_CHECKING:
-    from agentcli.app.project import ProjectContext
+    from agentcli.program.project import Project
     from agentcli.sessions.exporting import Source
 
 Through = Callable[[Iterable[Any]], Iterable[Any]]
@@ -121,7 +121,7 @@ def _writable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def write_pages(batch: Batch, context: ProjectContext, through: Through = iter) -> None:
+def write_pages(batch: Batch, context: Project, through: Through = iter) -> None:
     """Export each task's session as a page, with secrets redacted; skip sessions that no longer exist.
 
     The tasks pass `through` a callback that may show progress.
@@ -139,7 +139,7 @@ def write_pages(batch: Batch, context: ProjectContext, through: Through = iter) 
             )
 
 
-def _source(context: ProjectContext, id: str, folder: Path) -> Source:
+def _source(context: Project, id: str, folder: Path) -> Source:
     """Return a session of a task, from the store, or from the export if it ran elsewhere. Raise AgentError if neither has it."""
     from agentcli.importers.sessions.own import read_source
     from agentcli.sessions.exporting import collect

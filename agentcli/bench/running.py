@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.batch.agent_process import EVENTS, Agent, Streams, start_process
 from agentcli.batch.attempt import run_attempt
@@ -30,6 +29,7 @@ from agentcli.bench.task_file import TaskFile, encoded, make_repository
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.tasks import start_task
+from agentcli.program.options import Options
 from agentcli.system import probe
 from agentcli.system.paths import AppDirs, folder, replace_file
 

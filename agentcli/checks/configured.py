@@ -4,53 +4,21 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
+from agentcli.config.general import General
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.started import Started
+from agentcli.program.project import Project
 from agentcli.project.definition import Definition
-from agentcli.project.opened import OpenedProject
 from agentcli.tools.lib.search import glob_regex
 
 FILE = "{file}"
 """The placeholder for the file in a command; it becomes the path relative to the session's folder."""
 PROJECT_FILE = ".agentcli/config.toml"
 """The file of a project that may define checks."""
-
-
-class General(Protocol):
-    """The settings at the top level."""
-
-    @property
-    def checks(self) -> Mapping[str, str]:
-        """Commands by glob."""
-        ...
-
-
-class Configured(Protocol):
-    """Settings that define checks."""
-
-    @property
-    def general(self) -> General:
-        """The settings at the top level."""
-        ...
-
-    @property
-    def origins(self) -> Mapping[str, str]:
-        """The place that sets each value."""
-        ...
-
-
-class CheckedProject(OpenedProject, Protocol):
-    """A project with its settings."""
-
-    @property
-    def config(self) -> Configured:
-        """The settings in force."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +56,17 @@ def _compiled(glob: str) -> re.Pattern[str]:
     return glob_regex(glob)
 
 
-def configured(program: CheckedProject) -> Sequence[Check]:
+def configured(program: Project) -> Sequence[Check]:
     """Return the checks of the settings, approved or not. An empty command switches a glob off."""
     origins = program.config.origins
     return [
         Check(glob, command, Path(origins.get(f"checks.{glob}", "")).parts[-2:] == tuple(PROJECT_FILE.split("/")))
-        for glob, command in program.config.general.checks.items()
+        for glob, command in program.config[General].checks.items()
         if command.strip()
     ]
 
 
-def in_force(program: CheckedProject) -> Sequence[Check]:
+def in_force(program: Project) -> Sequence[Check]:
     """Return the checks that may run: the user's own, and the project's that a person approved.
 
     In a folder that is not trusted there are none: most load code of it.
@@ -108,12 +76,12 @@ def in_force(program: CheckedProject) -> Sequence[Check]:
     return [one for one in configured(program) if not one.project or program.approvals.allows(one.definition)]
 
 
-def definitions(program: CheckedProject) -> Sequence[Definition]:
+def definitions(program: Project) -> Sequence[Definition]:
     """Return the definitions of the project's checks, which a person has to approve."""
     return [one.definition for one in configured(program) if one.project]
 
 
-def started(program: CheckedProject) -> Sequence[Started]:
+def started(program: Project) -> Sequence[Started]:
     """Return the commands of the checks in force."""
     return [
         Started(f"the check of {one.glob}", one.command.replace(FILE, ""), program.cwd) for one in in_force(program)

@@ -7,15 +7,17 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentcli.agent.session import AgentSession
-from agentcli.checks.configured import Check, CheckedProject, configured
+from agentcli.checks.configured import Check, configured
 from agentcli.checks.session import SessionChecks
 from agentcli.checks.suggestions import Suggestion, suggestions
+from agentcli.config.general import General
 from agentcli.core.sanitise import safe_line
+from agentcli.program.project import Project
 
 Row = tuple[str, bool, str]
 
 
-def lines(program: CheckedProject, session: AgentSession) -> list[str]:
+def lines(program: Project, session: AgentSession) -> list[str]:
     """Describe the checks of a session to people, and the ones that the project suggests."""
     here = session.core.ctx.service(SessionChecks)
     stopped = here.stopped if here is not None else {}
@@ -29,7 +31,7 @@ def lines(program: CheckedProject, session: AgentSession) -> list[str]:
     return [*known, *more]
 
 
-def rows(program: CheckedProject) -> Iterator[Row]:
+def rows(program: Project) -> Iterator[Row]:
     """Report the checks that wait for approval, and the ones that the project suggests."""
     for one in configured(program):
         state = _state(program, one, {})
@@ -38,13 +40,13 @@ def rows(program: CheckedProject) -> Iterator[Row]:
         yield "check suggested", True, _suggestion(new)
 
 
-def suggested(program: CheckedProject) -> Sequence[Suggestion]:
+def suggested(program: Project) -> Sequence[Suggestion]:
     """Return the checks that the project's files suggest for globs that the settings do not name."""
-    named = program.config.general.checks
+    named = program.config[General].checks
     return [one for one in suggestions(program.cwd, program.given_env.get("PATH", os.defpath)) if one.glob not in named]
 
 
-def _state(program: CheckedProject, one: Check, stopped: Mapping[Check, str]) -> str:
+def _state(program: Project, one: Check, stopped: Mapping[Check, str]) -> str:
     if one.project and not program.approvals.allows(one.definition):
         return "waits for approval: /hooks approve"
     return f"off: it {stopped[one]}" if one in stopped else "on"

@@ -11,11 +11,12 @@ from agentcli.agent.calls.call import Call, Run, Stage, edited_later
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.agent.tool_context import offer
-from agentcli.checks.configured import Check, CheckedProject, configured, in_force
+from agentcli.checks.configured import Check, configured, in_force
 from agentcli.checks.running import SECONDS, run_check
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Warned
 from agentcli.core.sanitise import safe_line
+from agentcli.program.project import Project
 from agentcli.system import probe
 from agentcli.tools.lib.findings import Finding, findings_in, line_shift, new_findings, report
 
@@ -191,7 +192,7 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace")
 
 
-def session_feature(program: CheckedProject, core: SessionCore) -> SessionFeature:
+def session_feature(program: Project, core: SessionCore) -> SessionFeature:
     """Return the checks in a session."""
     if not program.trusted and configured(program):
         core.printed.add(Warned(UNTRUSTED))

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentcli.app.options import Options
 from agentcli.cli.arguments import plain_options
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.sanitise import safe
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.ui.headless import Format

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.confirming import confirmed
 from agentcli.cli.flags import InFolder, Json, Set, Trust
 from agentcli.cli.output import say, say_json
@@ -17,6 +16,7 @@ from agentcli.cli.progress import Progress
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.app.doctor import Finding
@@ -91,7 +91,6 @@ def show(
 ) -> None:
     """List all settings with their values, as TOML."""
     from agentcli.app.program import Program
-    from agentcli.config import steps
     from agentcli.config.toml_text import toml_key, toml_value
 
     settings = Program(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
@@ -105,7 +104,7 @@ def show(
         say_json(from_where if origin else values)
         return
     say_toml(
-        f"{toml_key(*steps(key))} = {toml_value(value)}"
+        f"{toml_key(*settings.schema.steps(key))} = {toml_value(value)}"
         + (f"    # {settings.origins.get(key, 'built-in')}" if origin else "")
         for key, value in values.items()
     )
@@ -142,14 +141,15 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
 
     Comments in the file stay.
     """
-    from agentcli.config import parsed, steps
+    from agentcli.app.sections import SCHEMA
+    from agentcli.config import parsed
     from agentcli.config.edit import set_key
     from agentcli.config.toml_text import toml_value
     from agentcli.system.paths import app_dirs
 
     # Read nothing else, so that this command can correct an invalid value.
-    wanted, file = parsed(key, value), app_dirs().config_file
-    set_key(file, steps(key), wanted)
+    wanted, file = parsed(SCHEMA, key, value), app_dirs().config_file
+    set_key(file, SCHEMA.steps(key), wanted)
     say(f"Set {key} = {toml_value(_plain(wanted))} in {file}.")
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import taking_flags
+from agentcli.program.options import Options
 
 
 @taking_flags("acp")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from agentcli.app.options import LAST, Flag, Options, flags
 from agentcli.core.errors import UsageError
+from agentcli.program.options import LAST, Flag, Options, flags
 
 _FLAGS: Mapping[str, Flag] = {name: flag for flag in flags() if not flag.hidden for name in flag.names}
 _TAKES_VALUE = {

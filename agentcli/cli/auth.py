@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.output import say
 from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import UsageError
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InProject, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.progress import Progress
 from agentcli.core.text.plural import plural
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.app.project import ProjectContext
+    from agentcli.program.project import Project
     from agentcli.sessions.integrity import Report
 
 DAY = 86_400.0
@@ -30,12 +30,12 @@ def check(
     cwd: InProject = "",
 ) -> None:
     """Check sessions for damage; --repair fixes them."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.sessions.integrity import check as examine
     from agentcli.sessions.integrity import repair as mend
     from agentcli.sessions.integrity import report_to_json
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     infos = [context.store.find(selector, context.project)] if selector else context.store.list(context.project)
     work = mend if repair else examine
     with Progress("Checking records") as progress:
@@ -56,15 +56,16 @@ def check(
         raise typer.Exit(1)
 
 
-def _unfinished(context: ProjectContext, repair: bool) -> Sequence[Report]:
+def _unfinished(context: Project, repair: bool) -> Sequence[Report]:
     """Report leftovers of killed forks and imports in this project."""
     from agentcli.sessions.copying import abandoned
     from agentcli.sessions.integrity import unfinished
+    from agentcli.sessions.retention import Retention
 
     folders = [context.store.root / each for each in context.project.ids]
     if not any(abandoned(folder) for folder in folders):
         return ()
-    days = context.config.retention.leftover_days
+    days = context.config[Retention].leftover_days
     reports = [report for folder in folders for report in unfinished(folder, days * DAY, mend=repair)]
     if any(not report.repaired for report in reports):
         age = f"after {days:g} days"

@@ -234,12 +234,12 @@ def _built() -> dict[str, Any]:
 
     from agentcli import manual
     from agentcli.annexes import annex
-    from agentcli.app.options import flags
+    from agentcli.app.sections import SCHEMA
     from agentcli.cli.flags import Format, parameter_name
     from agentcli.cli.parser import whole_group
-    from agentcli.config import choices
     from agentcli.context.settings import POLICIES
     from agentcli.core.record import MODES
+    from agentcli.program.options import flags
     from agentcli.providers import catalog
     from agentcli.providers.registry import SERVERS
     from agentcli.sessions.exporting import FORMATS
@@ -262,7 +262,7 @@ def _built() -> dict[str, Any]:
         "SHELL": list(SHELLS),
         **{parameter_name(flag): list(flag.choices) for flag in flags() if flag.choices},
     }
-    return {"commands": commands, "values": values, "settings": choices(_TOGGLES)}
+    return {"commands": commands, "values": values, "settings": SCHEMA.choices(_TOGGLES)}
 
 
 def _kind(option: Any) -> str:

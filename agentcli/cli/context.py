@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from agentcli.annexes import annex
-from agentcli.app.options import LAST, Options
 from agentcli.cli.flags import InProject, Json, OfModel, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.program.options import LAST, Options
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program
@@ -172,12 +172,12 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
 def _window(program: Program, history: History, policy: str = "") -> Window:
     """Return the current window of a session, under this policy or its own."""
     from agentcli.context.provider_support import missing
-    from agentcli.context.settings import PolicyName
+    from agentcli.context.settings import ContextSettings, PolicyName
     from agentcli.context.view import view
     from agentcli.context.window import window_of
 
     name, spec = policy or program.selection.policy_of(history), program.selection.spec_for(history)
     if why := missing(policy, spec):
         raise InputError(why)
-    context = replace(program.config.context, policy=cast(PolicyName, name))
+    context = replace(program.config[ContextSettings], policy=cast(PolicyName, name))
     return window_of(view(history), spec, program.counts_for(history, policy), context, program.traits)

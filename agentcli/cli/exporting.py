@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Annotated, TextIO, cast
 import typer
 
 from agentcli.annexes import annex
-from agentcli.app.options import Options
 from agentcli.cli.flags import InProject, taking
 from agentcli.cli.output import aside, say
 from agentcli.cli.progress import Progress
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
+from agentcli.program.options import Options
 from agentcli.system import probe
 from agentcli.system.paths import replacement
 
 if TYPE_CHECKING:
-    from agentcli.app.project import ProjectContext
+    from agentcli.program.project import Project
     from agentcli.sessions.exporting import Redactor
     from agentcli.sessions.session import Session
 
@@ -61,13 +61,13 @@ def export(
 
     `agentcli sessions import` reads the JSON. ATIF v1.8 is the trajectory format of Harbor; it includes the sessions of subagents.
     """
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.core.text.secrets import known_secrets
     from agentcli.sessions.exporting import AGENTS, Redactor
     from agentcli.system.key_store import KeyStore
 
     asked = replace(asked, format=_format(asked))
-    context = ProjectContext(Options(cwd=asked.cwd))
+    context = project_of(Options(cwd=asked.cwd))
     info = context.store.find(selector, context.project)
     with Progress("Reading records") as progress:
         session = context.store.open(info.project_id, info.id, True, progress.of(info.records))
@@ -99,7 +99,7 @@ def _format(asked: ExportFlags) -> str:
         raise InputError(f"{error} Or give the format with -f.") from None
 
 
-def _for_agent(context: ProjectContext, session: Session, asked: ExportFlags, redactor: Redactor | None) -> None:
+def _for_agent(context: Project, session: Session, asked: ExportFlags, redactor: Redactor | None) -> None:
     exported = annex("export to another agent")(context, session, redactor, asked.format)
     if not asked.install:
         _write(exported.lines, asked.output, asked.keep_secrets)
@@ -118,11 +118,12 @@ def _for_agent(context: ProjectContext, session: Session, asked: ExportFlags, re
         aside(note)
 
 
-def _whole(context: ProjectContext, session: Session, asked: ExportFlags, secrets: Iterable[str]) -> Iterator[str]:
+def _whole(context: Project, session: Session, asked: ExportFlags, secrets: Iterable[str]) -> Iterator[str]:
+    from agentcli.sessions.checkpoints.file_states import CheckpointLimits
     from agentcli.sessions.exporting import ExportFormat, collect, export_pieces
 
     config = context.config
-    contents = config.checkpoints.export_bytes if asked.format == "json" and asked.keep_secrets else 0
+    contents = config[CheckpointLimits].export_bytes if asked.format == "json" and asked.keep_secrets else 0
     total = session.info.records
     with Progress("Reading records") as progress:
         source = collect(session, contents, progress.of(total), whole=asked.format == "json")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.arguments import ENDPOINTS
 from agentcli.cli.flags import Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.core.text.plural import plural
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program

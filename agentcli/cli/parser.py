@@ -23,11 +23,11 @@ from typer.main import get_command_name
 
 from agentcli import __version__
 from agentcli.annexes import annex
-from agentcli.app.options import Options
 from agentcli.cli.arguments import prepared
 from agentcli.core.annotation import hints_of
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.program.options import Options
 
 _HELP_NAMES = ["-h", "--help"]
 _HELP = frozenset(_HELP_NAMES)
@@ -192,10 +192,10 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "serve": ("agentcli.serve.command_line:serve", "Show the sessions of this machine in a browser."),
     "acp": ("agentcli.cli.acp:acp", "Serve an editor over the Agent Client Protocol."),
     "import-config": ("", "Import the configuration of other programs."),
-    "skills": ("agentcli.extensions.command_line:skills", "List and check skills."),
-    "agents": ("agentcli.extensions.command_line:agents", "List the agents that files define."),
+    "skills": ("agentcli.cli.extensions:skills", "List and check skills."),
+    "agents": ("agentcli.cli.extensions:agents", "List the agents that files define."),
     "config": ("agentcli.cli.about:config", "Show and change settings."),
-    "plugins": ("agentcli.extensions.plugins_command_line:app", "Add and remove plugins."),
+    "plugins": ("agentcli.cli.plugins:app", "Add and remove plugins."),
 }
 """Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help. An empty place means that an annex defines it."""
 

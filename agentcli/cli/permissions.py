@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.app.workspace import WorkspacePolicy
@@ -30,15 +30,16 @@ Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="add this r
 def show(json: Json = False) -> None:
     """List the mode and the rules."""
     from agentcli.app.program import Program
+    from agentcli.config.general import General
 
     program = Program(Options())
     rules = program.workspace_policy.rules()
     rows = [[kind, str(rule), rule.origin] for kind, rule in rules.listed()]
     if json:
         listed = [{"decision": kind, "rule": rule, "origin": origin} for kind, rule, origin in rows]
-        say_json({"mode": program.config.general.mode, "rules": listed})
+        say_json({"mode": program.config[General].mode, "rules": listed})
         return
-    mode, sandbox = program.config.general.mode, program.workspace_policy.sandbox.report
+    mode, sandbox = program.config[General].mode, program.workspace_policy.sandbox.report
     print_styled([("Mode: ", ""), (mode, "bold"), (f". {sandbox}{'' if rows else ' No rules set.'}", "")])
     if rows:
         print_table((Column("decision", style="bold"), Column("rule", wraps=True), Column("from", style="dim")), rows)
@@ -50,10 +51,10 @@ def remove(
     cwd: InFolder = "",
 ) -> None:
     """Remove a rule that "always" has saved for this project."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.app.saved_rules import SavedRules
 
-    project = ProjectContext(Options(cwd=cwd))
+    project = project_of(Options(cwd=cwd))
     SavedRules(project.dirs.sessions, project.cwd).remove(rule)
     print_styled([(f"Removed {safe_line(rule)}.", "")])
 

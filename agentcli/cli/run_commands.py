@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from agentcli.app.options import LAST, Options
 from agentcli.cli.arguments import contradiction
 from agentcli.cli.flags import taking_flags
 from agentcli.core.errors import UsageError
+from agentcli.program.options import LAST, Options
 
 
 def _options(given: dict[str, Any], prompt: str | None, session: str | None) -> Options:

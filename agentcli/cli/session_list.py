@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentcli.app.options import Options
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, on_terminal, print_table
 from agentcli.cli.progress import Progress
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.sessions.info import SessionInfo
@@ -52,11 +52,11 @@ def print_list(
 
     `limit`: 0 for all of them, None for as many as a person wants to see.
     """
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.sessions.info import info_to_json
     from agentcli.sessions.project import about_gone_folders
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     infos = context.store.trashed() if trash else context.store.list(None if everywhere else context.project)
     found = len(infos)
     if limit is None and on_terminal(sys.stdout) and not json:
@@ -109,11 +109,11 @@ def print_found(
     hits: int = HITS,
 ) -> None:
     """Print the sessions in which all the words occur, with the places."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.core.sanitise import safe
     from agentcli.sessions.search import search
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     projects = () if everywhere else context.project.ids
     with Progress("Searching") as progress:
         found = search(context.store.root, " ".join(words), projects, limit=limit, hits=hits, through=progress.of(0))

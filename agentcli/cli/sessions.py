@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from agentcli.annexes import annex
-from agentcli.app.options import Options
 from agentcli.cli.checking import check
 from agentcli.cli.confirming import confirmed
 from agentcli.cli.exporting import export
@@ -24,9 +23,10 @@ from agentcli.cli.view_page import view
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.app.project import ProjectContext
+    from agentcli.program.project import Project
     from agentcli.sessions.info import SessionInfo
     from agentcli.sessions.session import Session
 
@@ -108,9 +108,9 @@ def fork(
     cwd: InProject = "",
 ) -> None:
     """Copy a session, whole or up to a record."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     with Progress("Copying records") as progress:
         copy = context.store.fork(info, at or None, through=progress.of(info.records))
@@ -120,9 +120,9 @@ def fork(
 @app.command()
 def rename(selector: Selector, name: Annotated[str, typer.Argument(metavar="NAME")], cwd: InProject = "") -> None:
     """Name a session, for use with `resume`."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     found = context.store.find(selector, context.project)
     with Progress("Reading records") as progress:
         info = context.store.rename(found, name, context.project, through=progress.of(found.records))
@@ -137,9 +137,9 @@ def delete(
     cwd: InProject = "",
 ) -> None:
     """Move sessions to the trash; --undo restores them."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     store = context.store
     if undo:
         ids = dict.fromkeys(map(store.deleted_id, selectors))
@@ -167,9 +167,10 @@ def move(
 
     Use it after a folder was moved or renamed. Without SESSION and --from, it moves the sessions that this repository had at its old path.
     """
-    from agentcli.app.project import ProjectContext, folder_named
+    from agentcli.app.project import project_of
+    from agentcli.program.project import folder_named
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     target = folder_named(str(context.cwd / to)) if to else context.cwd
     infos = _moving(context, selectors or (), source)
     store = context.store
@@ -190,9 +191,9 @@ def pin(
     cwd: InProject = "",
 ) -> None:
     """Protect a session from retention; --undo unpins it."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     context.store.pin(info, not undo)
     say(f"{'Unpinned' if undo else 'Pinned'} {info.id}.")
@@ -206,12 +207,12 @@ def sweep(
 
     It covers all projects. Pinned and open sessions stay.
     """
-    from agentcli.app.project import ProjectContext
-    from agentcli.sessions.retention import Swept, superfluous
+    from agentcli.app.project import project_of
+    from agentcli.sessions.retention import Retention, Swept, superfluous
     from agentcli.sessions.retention import sweep as clear
 
-    context = ProjectContext(Options(cwd=cwd))
-    retention = context.config.retention
+    context = project_of(Options(cwd=cwd))
+    retention = context.config[Retention]
     with Progress("Moving to the trash") as progress:
         if dry_run:
             swept = Swept(tuple(superfluous(context.store, retention)))
@@ -244,13 +245,13 @@ def each_of(things: Iterable[T], act: Callable[[T], None]) -> None:
         raise typer.Exit(1)
 
 
-def _found(context: ProjectContext, selectors: Sequence[str]) -> list[SessionInfo]:
+def _found(context: Project, selectors: Sequence[str]) -> list[SessionInfo]:
     """Each named session once. Raises InputError for a name that leads to none: then nothing is done to the others either."""
     infos = [context.store.find(selector, context.project) for selector in selectors]
     return list({info.id: info for info in infos}.values())
 
 
-def _moving(context: ProjectContext, selectors: Sequence[str], source: str) -> Sequence[SessionInfo]:
+def _moving(context: Project, selectors: Sequence[str], source: str) -> Sequence[SessionInfo]:
     """Return the sessions to move, including the sessions of their subagents."""
     from agentcli.sessions.selecting import is_subagent
 
@@ -282,9 +283,9 @@ def _confirm(pinned: Sequence[SessionInfo]) -> None:
 
 
 def _read(selector: str, cwd: str) -> Session:
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     with Progress("Reading records") as progress:
         session = context.store.open(info.project_id, info.id, True, progress.of(info.records))

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InProject
 from agentcli.cli.output import say
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError
+from agentcli.program.options import Options
 
 
 def view(
@@ -23,10 +23,10 @@ def view(
 
     Without a browser, the path of the page is printed.
     """
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.app.session_page import view as open_page
 
-    context = ProjectContext(Options(cwd=cwd))
+    context = project_of(Options(cwd=cwd))
     info = context.store.find(selector, context.project) if selector else context.store.newest(context.project)
     if info is None:
         raise InputError("This project has no session yet. See `agentcli sessions list --all`.")

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.annexes import annex
-from agentcli.app.options import Options
 from agentcli.cli.flags import AllProjects, InFolder, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from agentcli.app.project import ProjectContext
 from agentcli.cli.progress import Progress
 from agentcli.exporters import claude_code, codex
 from agentcli.exporters.conversation import Conversation, conversation
+from agentcli.program.project import Project
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.session import Session
 
@@ -34,7 +34,7 @@ class Exported(NamedTuple):
     resume: str
 
 
-def exported(context: ProjectContext, session: Session, redactor: Redactor | None, format: str) -> Exported:
+def exported(context: Project, session: Session, redactor: Redactor | None, format: str) -> Exported:
     """Return a session in the format of another agent."""
     program = _PROGRAMS[format]
     with Progress("Reading records") as progress:

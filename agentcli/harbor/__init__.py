@@ -31,10 +31,10 @@ from harbor.agents.options import Cli, InstalledAgentOptions
 from pydantic import Field, create_model
 
 from agentcli import __version__
-from agentcli.app.options import flags
 from agentcli.atif.document import ImageFolder, subagents_in, to_atif
 from agentcli.core.errors import ConfigError, ContextError, CredentialsError, InputError, LimitReached
 from agentcli.core.message import COUNTS, Usage
+from agentcli.program.options import flags
 from agentcli.providers.registry import PROVIDERS, kind_of, variables_of
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.info import SessionInfo

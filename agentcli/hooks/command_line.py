@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InFolder, Json, taking
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
@@ -16,6 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.hooks.files import EVENTS
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.agent.hooks import Ran
@@ -109,6 +109,7 @@ async def _ran(
     from agentcli.hooks.configured import configured
     from agentcli.hooks.loaded import loaded
     from agentcli.hooks.session_hooks import HookPlace, SessionHooks
+    from agentcli.hooks.settings import HookSettings
     from agentcli.sessions.in_memory import MemorySession
 
     place = HookPlace(
@@ -119,7 +120,7 @@ async def _ran(
         program.traits,
         program.workspace_policy.workspace(),
     )
-    hooks = SessionHooks((*configured(program.config.hooks), *loaded(program).hooks), place)
+    hooks = SessionHooks((*configured(program.config[HookSettings]), *loaded(program).hooks), place)
     try:
         return [*await hooks.test(event, subject, call, fields)]
     finally:

@@ -6,19 +6,19 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
 from agentcli.hooks.settings import HookSettings
 from agentcli.permissions.started import Started
+from agentcli.program.project import Project
 from agentcli.project.files import project_files
-from agentcli.project.opened import OpenedProject
 from agentcli.system.regular_file import version
 
 if TYPE_CHECKING:
+    from agentcli.extensions.plugins import Plugin
     from agentcli.hooks.files import Hook, HookFile
     from agentcli.project.definition import Definition
-    from agentcli.project.plugin_parts import PluginParts
 
 USER_FILE = "hooks.json"
 """The file of the user's own hooks, in the config folder."""
@@ -26,24 +26,6 @@ CLAUDE_FILES = (".claude/settings.json", ".claude/settings.local.json")
 """A project's settings of Claude Code."""
 PROJECT_FILES = (".agentcli/hooks.json", *CLAUDE_FILES)
 """The files of a project that may define hooks."""
-
-
-class Configured(Protocol):
-    """Settings that define hooks."""
-
-    @property
-    def hooks(self) -> HookSettings:
-        """The hooks of the settings."""
-        ...
-
-
-class HookedProject(OpenedProject, Protocol):
-    """A project with its settings."""
-
-    @property
-    def config(self) -> Configured:
-        """The settings in force."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +36,12 @@ class LoadedHooks:
     notes: tuple[str, ...] = ()
 
 
-def user_hooks(project: OpenedProject) -> LoadedHooks:
+def user_hooks(project: Project) -> LoadedHooks:
     """Return the user's own hooks."""
     return _read(project.dirs.config / USER_FILE, USER_FILE)
 
 
-def project_hooks(project: OpenedProject) -> LoadedHooks:
+def project_hooks(project: Project) -> LoadedHooks:
     """Return the hooks that a trusted project's files define, approved or not; none if the folder is not trusted."""
     if not project.trusted:
         return LoadedHooks()
@@ -83,12 +65,12 @@ def _parsed(path: Path, source: str, folder: Path | None, _: tuple[int, ...]) ->
     return LoadedHooks(found.hooks, found.notes)
 
 
-def definitions(project: OpenedProject) -> Sequence[Definition]:
+def definitions(project: Project) -> Sequence[Definition]:
     """Return the definitions of the project's hooks, which a person has to approve."""
     return [hook.definition for hook in project_hooks(project).hooks]
 
 
-def loaded(project: OpenedProject) -> LoadedHooks:
+def loaded(project: Project) -> LoadedHooks:
     """Return the hooks in force, in their order, with notes about the hooks that were left out."""
     own, theirs = user_hooks(project), project_hooks(project)
     approved = tuple(hook for hook in theirs.hooks if project.approvals.allows(hook.definition))
@@ -97,7 +79,7 @@ def loaded(project: OpenedProject) -> LoadedHooks:
     return LoadedHooks(hooks, (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes))
 
 
-def _bundled(plugins: Sequence[PluginParts]) -> Iterator[HookFile]:
+def _bundled(plugins: Sequence[Plugin]) -> Iterator[HookFile]:
     """Yield the hooks of each plugin."""
     if plugins:
         from agentcli.hooks.files import bundled_hooks
@@ -105,7 +87,7 @@ def _bundled(plugins: Sequence[PluginParts]) -> Iterator[HookFile]:
         yield from (bundled_hooks(plugin.hooks) for plugin in plugins)
 
 
-def started(project: HookedProject) -> Sequence[Started]:
+def started(project: Project) -> Sequence[Started]:
     """Return the commands of the hooks in force."""
     hooks = [
         Started(f"the hook {hook.event} of {hook.source}", [hook.command, *hook.args], hook.folder or project.cwd)
@@ -113,7 +95,7 @@ def started(project: HookedProject) -> Sequence[Started]:
         else Started(f"the hook {hook.event} of {hook.source}", hook.command, hook.folder or project.cwd)
         for hook in loaded(project).hooks
     ]
-    settings = project.config.hooks
+    settings = project.config[HookSettings]
     tables = (*settings.commands, {"event": "PreCompress", "command": settings.pre_compress})
     own = [
         Started(f"the hook {table.get('event')} of config.toml", str(table.get("command")), project.cwd)

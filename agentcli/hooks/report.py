@@ -13,7 +13,9 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.hooks.configured import configured
 from agentcli.hooks.files import Hook
-from agentcli.hooks.loaded import HookedProject, loaded, project_hooks
+from agentcli.hooks.loaded import loaded, project_hooks
+from agentcli.hooks.settings import HookSettings
+from agentcli.program.project import Project
 from agentcli.project.places import folders
 
 NO_HOOKS = "No hooks. See `agentcli help hooks`."
@@ -27,15 +29,15 @@ class Listed:
     state: str
 
 
-def listed(program: HookedProject) -> tuple[list[Listed], Sequence[str]]:
+def listed(program: Project) -> tuple[list[Listed], Sequence[str]]:
     """Return all hooks in order of precedence, with notes about entries that were skipped."""
     found = loaded(program)
-    own = [*configured(program.config.hooks), *found.hooks]
+    own = [*configured(program.config[HookSettings]), *found.hooks]
     waiting = [hook for hook in project_hooks(program).hooks if not program.approvals.allows(hook.definition)]
     return [*(Listed(hook, "active") for hook in own), *(Listed(hook, "not approved") for hook in waiting)], found.notes
 
 
-def lines(program: HookedProject, session: AgentSession) -> list[str]:
+def lines(program: Project, session: AgentSession) -> list[str]:
     """Describe the hooks of a session to people, with the last result of each."""
     hooks, notes = listed(program)
     shown = [_line(one, session.hooks.last.get(one.hook)) for one in hooks]
@@ -53,7 +55,7 @@ def result(ran: Ran) -> str:
     return f"{said}: {safe_line(verdict.reason)}" if verdict.reason else said
 
 
-def rows(program: HookedProject) -> Iterator[tuple[str, bool, str]]:
+def rows(program: Project) -> Iterator[tuple[str, bool, str]]:
     """Rows of doctor: name, all well, detail; one for each hook, and one for each thing that is wrong."""
     hooks, notes = listed(program)
     for note in notes:
@@ -65,7 +67,7 @@ def rows(program: HookedProject) -> Iterator[tuple[str, bool, str]]:
         yield f"hook {one.hook.name}", state == "active", f"{about} ({state})"
 
 
-def _missing(hook: Hook, program: HookedProject) -> str:
+def _missing(hook: Hook, program: Project) -> str:
     """Return the program or script that a hook would start and that does not exist, named by its whole path; empty if none is missing."""
     root = str(hook.folder or next(iter(folders(program.cwd))))
     known = {**program.given_env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.confirming import confirmed
 from agentcli.cli.output import say, say_json
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.plural import plural
 from agentcli.importers.config import PROGRAMS
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.importers.config.import_run import ImportPlan

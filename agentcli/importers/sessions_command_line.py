@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InProject, Json, taking
 from agentcli.cli.output import aside, say, say_json
 from agentcli.cli.printing import Column, print_table
@@ -19,12 +18,13 @@ from agentcli.cli.progress import Progress
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.plural import plural
+from agentcli.program.options import Options
 from agentcli.system import probe
 
 if TYPE_CHECKING:
-    from agentcli.app.project import ProjectContext
     from agentcli.importers.sessions.discover import Candidate
     from agentcli.importers.sessions.import_run import ImportRun, Outcome, Price
+    from agentcli.program.project import Project
 
 STDIN = "-"
 
@@ -61,11 +61,11 @@ def import_sessions(asked: ImportFlags) -> None:
 
     It reads sessions of agentcli, Claude Code, Codex, Gemini CLI, opencode and pi, each once. PATH is a session file, a folder of them, or - for stdin; --from finds those that a program keeps.
     """
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.importers.sessions.import_run import ImportRun
     from agentcli.sessions.info import name_of
 
-    context = ProjectContext(Options(cwd=asked.cwd))
+    context = project_of(Options(cwd=asked.cwd))
     name, alone = asked.name and name_of(asked.name), asked.alone
     _check(context, name, asked.session, alone)
     with contextlib.ExitStack() as until_done:
@@ -90,7 +90,7 @@ def import_sessions(asked: ImportFlags) -> None:
         raise typer.Exit(InputError.exit_code if alone else 1)
 
 
-def _priced(context: ProjectContext) -> Price:
+def _priced(context: Project) -> Price:
     """Return the prices of the models that are known here."""
     from agentcli.app.models import Models
     from agentcli.providers import model_figures
@@ -100,7 +100,7 @@ def _priced(context: ProjectContext) -> Price:
     ).price
 
 
-def _check(context: ProjectContext, name: str, session: str, alone: bool) -> None:
+def _check(context: Project, name: str, session: str, alone: bool) -> None:
     """Raise UsageError for options that need a single file, InputError for a name that is taken."""
     if name and not alone:
         raise UsageError("--name needs a single session: give one file.")
@@ -111,7 +111,7 @@ def _check(context: ProjectContext, name: str, session: str, alone: bool) -> Non
 
 
 def _sources(
-    context: ProjectContext, asked: ImportFlags, until_done: contextlib.ExitStack, progress: Progress
+    context: Project, asked: ImportFlags, until_done: contextlib.ExitStack, progress: Progress
 ) -> tuple[Sequence[Candidate], Sequence[Outcome]]:
     """Return the files to import, each once, and the named ones that cannot be read.
 
@@ -167,7 +167,7 @@ def _stdin() -> Iterator[Path]:
         yield Path(file.name)
 
 
-def _is_here(context: ProjectContext, source: Candidate) -> bool:
+def _is_here(context: Project, source: Candidate) -> bool:
     folder = Path(source.folder)
     if not folder.is_absolute():
         return False
@@ -177,7 +177,7 @@ def _is_here(context: ProjectContext, source: Candidate) -> bool:
     )
 
 
-def _must_be_free(context: ProjectContext, name: str) -> None:
+def _must_be_free(context: Project, name: str) -> None:
     for other in context.store.list(context.project):
         if other.name == name:
             raise InputError(

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InProject, Json, OfModel, Set, taking
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, on_terminal, print_styled, print_table
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program
@@ -92,9 +92,10 @@ def compare(sessions: Sessions, asked: CompareFlags) -> None:
 
 
 def _setup(program: Program, history: History, summariser: str) -> Setup:
+    from agentcli.context.settings import ContextSettings
     from agentcli.lab.replay import Setup
 
-    setup = Setup(program.selection.spec_for(history), program.traits, program.config.context)
+    setup = Setup(program.selection.spec_for(history), program.traits, program.config[ContextSettings])
     return replace(setup, summarise=_written_by(program, summariser, setup.model)) if summariser else setup
 
 
@@ -174,8 +175,9 @@ def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Summa
     from agentcli.agent.compaction.run import summarise
     from agentcli.agent.compaction.snapshot import Brief
     from agentcli.agent.compaction.summariser import Summariser
+    from agentcli.context.settings import ContextSettings
 
-    calls = program.config.context.max_summary_calls
+    calls = program.config[ContextSettings].max_summary_calls
 
     def write(task: SummaryTask) -> Summary:
         brief, form = Brief(task.window, main), task.form

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InProject, Json, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
@@ -14,6 +13,7 @@ from agentcli.cli.progress import Progress
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.plural import plural
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.core.model import ModelSpec

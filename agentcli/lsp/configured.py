@@ -10,8 +10,8 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.permissions.started import Started
+from agentcli.program.project import Project
 from agentcli.project.definition import Definition
-from agentcli.project.opened import OpenedProject
 from agentcli.system.programs import find_program
 
 FILE = ".lsp.json"
@@ -78,7 +78,7 @@ class Found:
 UNTRUSTED = "Language servers load code of the folder that they serve: none starts until you trust this folder. `agentcli --trust` does for one run."
 
 
-def in_force(program: OpenedProject) -> Found:
+def in_force(program: Project) -> Found:
     """Return the servers that may be started: the user's, the plugins', the project's approved ones, and known ones on PATH.
 
     In a folder that is not trusted there are none, as its code would run in them.
@@ -93,17 +93,17 @@ def in_force(program: OpenedProject) -> Found:
     return found + Found([*_on_path(program)])
 
 
-def project_servers(program: OpenedProject) -> Found:
+def project_servers(program: Project) -> Found:
     """Return the servers that the project's file defines, approved or not; none if the folder is not trusted."""
     return _read(program.cwd / FILE, FILE) if program.trusted else Found()
 
 
-def definitions(program: OpenedProject) -> Sequence[Definition]:
+def definitions(program: Project) -> Sequence[Definition]:
     """Return the definitions of the project's servers, which a person has to approve."""
     return [one.definition for one in project_servers(program).servers]
 
 
-def started(program: OpenedProject) -> Sequence[Started]:
+def started(program: Project) -> Sequence[Started]:
     """Return the commands of the servers in force."""
     servers = in_force(program).servers
     return [Started(f"the language server {one.name}", [one.command, *one.args], program.cwd) for one in servers]
@@ -173,7 +173,7 @@ def _read(file: Path, source: str) -> Found:
         return Found(notes=[safe_line(f"{source} is left out: {error}")])
 
 
-def _on_path(program: OpenedProject) -> Iterator[LanguageServer]:
+def _on_path(program: Project) -> Iterator[LanguageServer]:
     for name, (argv, languages) in KNOWN.items():
         if file := find_program(argv[0], [program.cwd], program.given_env.get("PATH")):
             yield LanguageServer(name, file, argv[1:], languages, {})

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from agentcli.core.sanitise import safe_line
 from agentcli.lsp.configured import in_force, project_servers
-from agentcli.project.opened import OpenedProject
+from agentcli.program.project import Project
 
 Row = tuple[str, bool, str]
 
 
-def rows(program: OpenedProject) -> Iterator[Row]:
+def rows(program: Project) -> Iterator[Row]:
     """Report the servers in use, the servers that wait for approval, and invalid entries."""
     found = in_force(program)
     for one in found.servers:

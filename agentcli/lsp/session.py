@@ -31,7 +31,7 @@ from agentcli.lsp.edits import patch_of
 from agentcli.lsp.server import Document, Patience, Server, path_of
 from agentcli.permissions.denied.files import denial_of, reading_denials
 from agentcli.permissions.paths import judge_path
-from agentcli.project.opened import OpenedProject
+from agentcli.program.project import Project
 from agentcli.system import probe
 from agentcli.tools.lib.findings import line_shift, new_findings, report
 from agentcli.tools.lsp import LanguageServers, Operation
@@ -330,7 +330,7 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def session_feature(program: OpenedProject, core: SessionCore, patience: Patience | None = None) -> SessionFeature:
+def session_feature(program: Project, core: SessionCore, patience: Patience | None = None) -> SessionFeature:
     """Return the language servers in a session."""
     servers = SessionServers(core, in_force(program), patience or Patience())
     return SessionFeature(

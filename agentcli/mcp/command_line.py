@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
@@ -19,6 +18,7 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import display_path, safe, safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.mcp.transport import NAMES, STDIO, TRANSPORTS, Kind, reaching
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program

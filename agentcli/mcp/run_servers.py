@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.mcp_servers import Elicitation, ElicitedField, ServerState
@@ -27,8 +27,8 @@ from agentcli.mcp.config import (
 from agentcli.mcp.names import server_prefix
 from agentcli.mcp.server_login import authentication, to_renew
 from agentcli.permissions.started import Started
+from agentcli.program.project import Project
 from agentcli.project.definition import Definition
-from agentcli.project.opened import OpenedProject
 from agentcli.project.trust import not_read
 from agentcli.system.programs import search_path
 
@@ -43,38 +43,10 @@ HEADER = 20
 """Most characters of a field's title before a question."""
 
 
-class RunOptions(Protocol):
-    """The options of a run that concern servers."""
-
-    @property
-    def no_session(self) -> bool:
-        """True if nothing is stored, no log either."""
-        ...
-
-    @property
-    def mcp_config(self) -> Sequence[str]:
-        """Definitions on the command line: files, or JSON."""
-        ...
-
-
-class ServedProject(OpenedProject, Protocol):
-    """A project with the folders that servers may see."""
-
-    @property
-    def options(self) -> RunOptions:
-        """The options of the run."""
-        ...
-
-    @property
-    def roots(self) -> Sequence[Path]:
-        """The folders of the workspace."""
-        ...
-
-
 class RunServers:
     """The MCP servers of a run. A project's servers need the user's approval."""
 
-    def __init__(self, project: ServedProject, ask: AskUser) -> None:
+    def __init__(self, project: Project, ask: AskUser) -> None:
         """`ask` puts servers' questions to the person."""
         self._added = Definitions()
         self._project, self._ask = project, ask
@@ -255,12 +227,12 @@ def approvable(server: ServerDefinition) -> Definition:
     return Definition("server", server.name, server.source, server.starts, server.content)
 
 
-def project_servers(project: OpenedProject) -> Iterable[Definition]:
+def project_servers(project: Project) -> Iterable[Definition]:
     """Return the servers that the files of the project would start."""
     return [approvable(server) for server in project_definitions(project.cwd).servers.values() if not server.disabled]
 
 
-def unread(project: OpenedProject) -> str:
+def unread(project: Project) -> str:
     """Return the warning about the hooks and servers of an untrusted folder; empty if it is trusted or has none."""
     return "" if project.trusted else not_read(project.cwd, [server.name for server in project_servers(project)])
 

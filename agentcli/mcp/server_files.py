@@ -11,7 +11,7 @@ from typing import Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.mcp.config import USER_FILE, definition
-from agentcli.project.opened import OpenedProject
+from agentcli.program.project import Project
 from agentcli.project.trust import repository
 from agentcli.system import probe
 from agentcli.system.locked_file import update
@@ -41,7 +41,7 @@ class ServerFile:
         update(self.path, changed, lock=self.lock)
 
 
-def server_file(project: OpenedProject, scope: FileScope) -> ServerFile:
+def server_file(project: Project, scope: FileScope) -> ServerFile:
     """Return the file with the servers of a scope. Raises InputError for a link that leads out of the repository."""
     own = project.dirs.config / USER_FILE
     lock = own.with_name(f".{USER_FILE}.lock")

@@ -19,7 +19,7 @@ from agentcli.system.browser import open_page
 from agentcli.system.key_store import KeyStore
 
 if TYPE_CHECKING:
-    from agentcli.project.opened import OpenedProject
+    from agentcli.program.project import Project
 
 FILE = "mcp-tokens.json"
 """The file in the state folder that stores logins if there is no keyring."""
@@ -31,7 +31,7 @@ _DONE = b"<!doctype html><title>agentcli</title><p>You are logged in. You may cl
 class LoginStore:
     """The stored login of one server."""
 
-    def __init__(self, project: OpenedProject, server: ServerDefinition) -> None:
+    def __init__(self, project: Project, server: ServerDefinition) -> None:
         self._store = KeyStore(project.dirs.state, FILE)
         self._name, self._former = vault_key(server), former_key(server)
 
@@ -54,7 +54,7 @@ class LoginStore:
         return self._former in stored and self._name not in stored
 
 
-def authentication(project: OpenedProject, server: ServerDefinition) -> Any:
+def authentication(project: Project, server: ServerDefinition) -> Any:
     """Return the authentication of requests to a server that the user has logged in to; None for any other server."""
     if not server.transport.has_login or not probe.exists(project.dirs.state / FILE):
         return None
@@ -70,7 +70,7 @@ def authentication(project: OpenedProject, server: ServerDefinition) -> Any:
     return provider(server, vault)
 
 
-def to_renew(project: OpenedProject, servers: Iterable[ServerDefinition]) -> Iterator[str]:
+def to_renew(project: Project, servers: Iterable[ServerDefinition]) -> Iterator[str]:
     """Yield a line about each server whose login a former version stored for its whole host."""
     if not probe.exists(project.dirs.state / FILE):
         return
@@ -83,7 +83,7 @@ def to_renew(project: OpenedProject, servers: Iterable[ServerDefinition]) -> Ite
                 )
 
 
-def log_out(project: OpenedProject, server: ServerDefinition) -> bool:
+def log_out(project: Project, server: ServerDefinition) -> bool:
     """Forget the login of a server. Return False if none is stored. Raises InputError if a variable of its definition is not set."""
     vault = LoginStore(project, _expanded(server, project.env))
     had = bool(vault.read()) or vault.is_for_the_host
@@ -92,7 +92,7 @@ def log_out(project: OpenedProject, server: ServerDefinition) -> bool:
 
 
 async def log_in(
-    project: OpenedProject,
+    project: Project,
     server: ServerDefinition,
     say: Callable[[str], None],
     pasted: Callable[[], Awaitable[str | None]] | None = None,

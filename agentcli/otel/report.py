@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentcli.otel.switch import SWITCH, captures_content, fault, is_on
-from agentcli.project.opened import OpenedProject
+from agentcli.program.project import Project
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 DEFAULT = "http://localhost:4318"
 
 
-def rows(program: OpenedProject) -> Iterator[tuple[str, bool, str]]:
+def rows(program: Project) -> Iterator[tuple[str, bool, str]]:
     """Report the address and whether content is sent, or why nothing is."""
     env = program.env
     if not is_on(env):

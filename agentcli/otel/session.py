@@ -16,7 +16,7 @@ from agentcli.otel.exporting import Sender, opened
 from agentcli.otel.instruments import Instruments
 from agentcli.otel.switch import fault, is_on
 from agentcli.otel.turn import Subject, TurnTrace
-from agentcli.project.opened import OpenedProject
+from agentcli.program.project import Project
 
 _PLATFORMS = {"bedrock": "aws.bedrock", "vertex": "gcp.vertex_ai", "vertexai": "gcp.vertex_ai"}
 """Providers as the conventions name them, by platform."""
@@ -35,7 +35,7 @@ def sender_of_process() -> Sender:
     return opened(os.environ)
 
 
-def session_feature(program: OpenedProject, core: SessionCore) -> SessionFeature:
+def session_feature(program: Project, core: SessionCore) -> SessionFeature:
     """Return the telemetry of a session; a reason why there is none is said once."""
     if not is_on(program.env):
         return SessionFeature("opentelemetry")
@@ -45,7 +45,7 @@ def session_feature(program: OpenedProject, core: SessionCore) -> SessionFeature
         sender = sender_of_process()
     except (ValueError, OSError) as error:  # a variable that the SDK cannot read, a certificate that is gone
         return SessionFeature("opentelemetry", notices=partial(_told_once, f"OpenTelemetry is off: {error}"))
-    platforms = {name: str(table.get("platform", "")) for name, table in _providers(program).items()}
+    platforms = {name: str(table.get("platform", "")) for name, table in program.config.providers.items()}
     return SessionFeature(
         "opentelemetry",
         watch=partial(watched, sender.instruments, core, platforms, program.given_env),
@@ -89,11 +89,6 @@ def provider_name(platforms: Mapping[str, str], model: ModelSpec) -> str:
     """Return the provider of a model as the conventions name it."""
     platform = platforms.get(model.provider, "")
     return _PLATFORMS.get(platform) or _VENDORS.get(model.provider) or model.provider
-
-
-def _providers(program: OpenedProject) -> Mapping[str, Mapping[str, Any]]:
-    config = getattr(program, "config", None)
-    return config.providers if config is not None else {}
 
 
 def _told_once(why: str) -> Iterator[Event]:

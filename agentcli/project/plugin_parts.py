@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from agentcli.core.dataclass import dataclass
 
@@ -33,37 +33,3 @@ class PluginServers:
     """True if the text is in the format of Gemini CLI."""
     problem: str = ""
     """The reason why the text cannot be read."""
-
-
-class PluginParts(Protocol):
-    """A plugin as other features see it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def folder(self) -> Path:
-        """Its folder."""
-        ...
-
-    @property
-    def hooks(self) -> PluginHooks:
-        """Its hooks."""
-        ...
-
-    @property
-    def servers(self) -> PluginServers:
-        """Its MCP servers."""
-        ...
-
-    @property
-    def lsp(self) -> Mapping[str, Any]:
-        """The definitions of its language servers, as they are written."""
-        ...
-
-    @property
-    def variables(self) -> Mapping[str, str]:
-        """Variables that its hooks and servers may use."""
-        ...

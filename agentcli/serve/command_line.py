@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InFolder, Json, taking_flags
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.serve.machine import Machine
@@ -97,14 +97,14 @@ def serve_run(port: Port = None, name: Names = None, read_only: ReadOnly = False
     It listens on a socket in the state folder, which ssh can forward; with --port on 127.0.0.1, too. The printed link logs one browser in,
     once and within 5 minutes; `agentcli serve link` prints another. See `agentcli help serve`.
     """
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.serve.access import FOLDER, TUNNEL, Access
     from agentcli.serve.app import Server
     from agentcli.serve.listening import serve as listen
     from agentcli.serve.listening import sockets
     from agentcli.serve.new_sessions import Starter
 
-    context = ProjectContext(Options())
+    context = project_of(Options())
     place = context.dirs.state / FOLDER
     opened = sockets(place, port)
     listening = opened[1].getsockname()[1] if port is not None else 0
@@ -125,10 +125,10 @@ def serve_run(port: Port = None, name: Names = None, read_only: ReadOnly = False
 @serve.command("link")
 def serve_link(read_only: ReadOnly = False) -> None:
     """Print another login link of the server that runs."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.serve.links import new_link
 
-    say(new_link(ProjectContext(Options()).dirs.state, read_only))
+    say(new_link(project_of(Options()).dirs.state, read_only))
 
 
 @serve.command("session", hidden=True)
@@ -147,10 +147,10 @@ def serve_session(
 
 def machine_here(name: str) -> Machine:
     """Return the sessions of this user on this machine; `name` is how sessions see who asks."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.core.text.secrets import known_secrets
     from agentcli.serve.machine import Machine
     from agentcli.sessions.exporting.redactor import Redactor
 
-    context = ProjectContext(Options())
+    context = project_of(Options())
     return Machine(context.store, context.dirs.state, Redactor(known_secrets(context.env)), name)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentcli.core.errors import ConfigError
-from agentcli.project.opened import OpenedProject
+from agentcli.program.project import Project
 from agentcli.web_search.engines import chosen
 
 Row = tuple[str, bool, str]
 
 
-def rows(program: OpenedProject, setting: str) -> Iterator[Row]:
+def rows(program: Project, setting: str) -> Iterator[Row]:
     """Report the engine, and its key if it needs one."""
     try:
         found = chosen(setting)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.agent.tool_context import offer
-from agentcli.project.opened import OpenedProject
+from agentcli.program.project import Project
 from agentcli.tools.web_search import SearchEngine
 from agentcli.web_search.asking import AskedEngine
 from agentcli.web_search.engines import chosen
 from agentcli.web_search.provider import ProviderSearch
 
 
-def session_feature(program: OpenedProject, core: SessionCore) -> SessionFeature:
+def session_feature(program: Project, core: SessionCore) -> SessionFeature:
     """Return the web search of a session. Raises ConfigError for a setting that makes no sense."""
     limits = core.setup.settings.limits
     found = chosen(limits.web_search)

@@ -31,7 +31,7 @@ from pydantic import TypeAdapter
 
 from agentcli.acp.agent import SESSIONS, EditorAgent
 from agentcli.app.editors import EditorHost
-from agentcli.app.options import Options
+from agentcli.program.options import Options
 
 Json = dict[str, Any]
 _SENT = {

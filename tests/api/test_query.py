@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import agentcli
-from agentcli.app.options import Options
 from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
+from agentcli.program.options import Options
 from agentcli.ui.run_events import to_json
 from tests.api.embedded import calls, environment, options, script, workspace
 

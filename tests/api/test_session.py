@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import agentcli
-from agentcli.app.options import Options
 from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
+from agentcli.program.options import Options
 from tests.api.embedded import calls, environment, options, script, workspace
 
 

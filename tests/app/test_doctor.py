@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agentcli.app.doctor import diagnose
-from agentcli.app.options import Options
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Record
+from agentcli.program.options import Options
 from agentcli.sessions.storage.records import Through
 from agentcli.sessions.store import Store
 

@@ -11,10 +11,10 @@ import pytest
 
 from agentcli.agent.setup import WHERE
 from agentcli.app.doctor_worktrees import worktree_rows
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Settings
+from agentcli.program.options import Options
 from agentcli.sessions.info import Parent
 from agentcli.system.worktrees import Worktree, add_worktree
 

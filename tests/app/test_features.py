@@ -19,15 +19,16 @@ from agentcli.app.approvable import definitions
 from agentcli.app.doctor import examine
 from agentcli.app.feature import CheckedProgram, Feature, Row, later, slash_commands, tools_of, traits_of
 from agentcli.app.features import FEATURES
-from agentcli.app.options import Options
 from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
+from agentcli.config.general import General
 from agentcli.core.dataclass import replace
 from agentcli.core.event import Event, Noticed
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.permissions.started import Started
+from agentcli.program.options import Options
 from agentcli.project.definition import Definition
 from agentcli.tools.registry import TRAITS, Entry, tools
 from agentcli.ui.commands.definition import Command, command
@@ -141,7 +142,7 @@ def test_a_run_without_a_terminal_waits_for_the_first_news_of_any_feature(
 
 
 def test_a_feature_that_is_off_offers_no_tool_and_former_sessions_know_its_traits(tmp_path: Path) -> None:
-    made = program(tmp_path, replace(TIDE, offers=lambda asked: asked.config.general.mode == "plan"))
+    made = program(tmp_path, replace(TIDE, offers=lambda asked: asked.config[General].mode == "plan"))
     assert "tide" not in [tool.name for tool in made.tools_with(servers=False)]
     assert made.traits["tide"] == ENTRY.traits
 

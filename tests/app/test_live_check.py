@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentcli.app import live_check as live
-from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.program.options import Options
 from agentcli.providers.scripted.model import Reply, say
 from tests.loopback import Asked, Loopback, Refuse
 

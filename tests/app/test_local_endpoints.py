@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from agentcli.app.local_endpoints import local_servers
 from agentcli.app.models import Models
+from agentcli.app.sections import SCHEMA
 from agentcli.config import Config
 from agentcli.providers.settings import BUILT_IN
 from tests.providers.test_context_windows import server
@@ -30,7 +31,9 @@ def test_servers_that_answer_list_their_models_with_the_windows_that_they_state(
 
 
 def test_the_table_of_a_preset_changes_only_what_it_names() -> None:
-    config = Config(providers={"ollama": {"base_url": "http://gpu:11434/v1"}, "openrouter": {"idle_timeout": 5.0}})
+    config = Config(
+        SCHEMA, providers={"ollama": {"base_url": "http://gpu:11434/v1"}, "openrouter": {"idle_timeout": 5.0}}
+    )
     providers = Models(config, {}).providers
     assert (providers["ollama"].kind, providers["ollama"].base_url) == ("openai", "http://gpu:11434/v1")
     assert providers["openrouter"] == replace(BUILT_IN["openrouter"], idle_timeout=5.0)

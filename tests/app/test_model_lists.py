@@ -9,8 +9,8 @@ from typing import Any
 from agentcli.acp.host import ProjectRequest
 from agentcli.app.editors import LISTED, EditorHost
 from agentcli.app.model_lists import specs
-from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.program.options import Options
 from agentcli.providers.endpoint_lists import FOLDER, MODELS, EndpointList, EndpointLists
 
 URL = "http://127.0.0.1:9/v1"

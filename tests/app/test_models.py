@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.settings import AgentSettings
 from agentcli.app.models import Models, no_key
+from agentcli.app.sections import SCHEMA
 from agentcli.config import Config
 from agentcli.config.general import General
 from agentcli.core.errors import InputError
+from agentcli.providers.retry_policy import RetryPolicy
 
 CLAUDE = "anthropic/claude-sonnet-5"
 
 
 def models(env: Mapping[str, str], config: Config | None = None) -> Models:
-    return Models(config or Config(), env)
+    return Models(config or Config(SCHEMA), env)
 
 
 def test_a_model_that_is_connected_already_is_not_connected_again() -> None:
@@ -31,14 +32,14 @@ def test_a_model_that_is_connected_already_is_not_connected_again() -> None:
 
 def test_a_model_is_connected_anew_with_another_key() -> None:
     connected = models({"ANTHROPIC_API_KEY": "one"}).connected
-    first, second = (Models(Config(), {"ANTHROPIC_API_KEY": key}, connected=connected) for key in ("one", "two"))
+    first, second = (Models(Config(SCHEMA), {"ANTHROPIC_API_KEY": key}, connected=connected) for key in ("one", "two"))
     assert first.connect(CLAUDE) is not second.connect(CLAUDE)
     assert first.connect(CLAUDE) is first.connect(CLAUDE)
 
 
 def test_a_script_begins_anew_each_time_that_it_is_connected(tmp_path: Path) -> None:
     (tmp_path / "script.json").write_text('{"replies": [{"text": "hello"}]}')
-    run = models({}, Config(general=General(model=f"script:{tmp_path}/script.json")))
+    run = models({}, Config(SCHEMA, {General: General(model=f"script:{tmp_path}/script.json")}))
     assert run.connect(run.default) is not run.connect(run.default)
 
 
@@ -47,7 +48,7 @@ def test_the_advice_for_a_start_without_a_key_fits_in_80_columns() -> None:
 
 
 def own(**aliases: str) -> Models:
-    return models({"GEMINI_API_KEY": "one"}, Config(aliases=aliases))
+    return models({"GEMINI_API_KEY": "one"}, Config(SCHEMA, aliases=aliases))
 
 
 def test_an_alias_of_the_users_means_its_model_wherever_a_model_is_named_and_comes_before_a_built_in_one() -> None:
@@ -81,7 +82,7 @@ def test_an_alias_that_means_no_model_says_so(aliases: Mapping[str, str], says: 
 
 def test_a_model_is_not_its_own_fallback_under_an_alias() -> None:
     run = own(fast="google/gemini-3.8-flash")
-    patient = replace(run, config=replace(run.config, agent=AgentSettings(fallback_model="fast")))
-    other = replace(run, config=replace(run.config, agent=AgentSettings(fallback_model="opus")))
+    patient = replace(run, config=run.config.changed("agent.fallback_model", "fast"))
+    other = replace(run, config=run.config.changed("agent.fallback_model", "opus"))
     patience = [each.connect("fast") and each.connected[-1].retry for each in (patient, other)]
-    assert patience == [run.config.retry, run.config.retry.short]
+    assert patience == [run.config[RetryPolicy], run.config[RetryPolicy].short]

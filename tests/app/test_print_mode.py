@@ -10,9 +10,9 @@ import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.app.front_end import FrontEnd
-from agentcli.app.options import Options
 from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
+from agentcli.program.options import Options
 from agentcli.ui.headless import Format
 
 

@@ -11,7 +11,6 @@ import pytest
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.agent.setup import fitting
 from agentcli.app.front_end import FrontEnd
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.context.settings import TiktokenSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -19,6 +18,7 @@ from agentcli.context.tokens.estimators import Calibrated, Tiktoken, vocabularie
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec, ToolSchema
+from agentcli.program.options import Options
 from agentcli.providers.registry import PROVIDERS
 from agentcli.sessions.in_memory import MemorySession
 

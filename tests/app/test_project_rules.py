@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 from agentcli.app.doctor import examine
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.app.project_rules import offered_rules
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import decide
+from agentcli.program.options import Options
 from agentcli.tools.registry import TRAITS
 
 SETTINGS = {

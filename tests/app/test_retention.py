@@ -3,12 +3,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.app.retention import DAY, SWEPT, due, sweep_later, sweep_now
+from agentcli.program.options import Options
 from agentcli.sessions.retention import Retention
 from tests.sessions.bodies import user
 
@@ -63,8 +62,8 @@ def test_it_happens_in_the_background_and_once_a_day(tmp_path: Path) -> None:
 
 def test_nothing_is_swept_or_noted_where_nothing_is_wanted(tmp_path: Path) -> None:
     made = program(tmp_path)
-    made.config = replace(made.config, retention=Retention(leftover_days=0))
-    assert not made.config.retention.wanted
+    made.config = made.config.changed("retention.leftover_days", 0)
+    assert not made.config[Retention].wanted
     sweep_later(made)
     assert not (made.dirs.state / SWEPT).exists()
 

@@ -11,8 +11,8 @@ import pytest
 from agentcli.agent.ports import Prompt
 from agentcli.app.feature import Feature
 from agentcli.app.features import FEATURES
-from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.program.options import Options
 from agentcli.providers.scripted.model import call, say
 from tests.loopback import Loopback
 from tests.providers.hearing import ALL, CHAT

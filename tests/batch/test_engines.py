@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
+from agentcli.app.project import project_of
 from agentcli.batch import trees
 from agentcli.batch.driver import Driver
 from agentcli.batch.engines import EngineAttempt, engine_named, taken
@@ -25,6 +24,7 @@ from agentcli.batch.results import Batch, write_pages
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import SESSION, Work
 from agentcli.core.errors import ConfigError, UsageError
+from agentcli.program.options import Options
 from agentcli.system.git import git
 from agentcli.system.paths import app_dirs
 from tests.batch.repository import DONE, WRITES, ledger, program, results, script
@@ -109,7 +109,7 @@ def test_a_start_comes_back_by_value_and_is_not_run_again(tmp_path: Path, monkey
             passed.append(id)
             yield id, state
 
-    write_pages(Batch(work.out, "b", {}, entries, fold([row])), ProjectContext(Options(cwd=str(copy))), through)
+    write_pages(Batch(work.out, "b", {}, entries, fold([row])), project_of(Options(cwd=str(copy))), through)
     assert passed == ["t"]
     assert "Done." in (work.folder / "session.html").read_text()
 

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.core.message import Message
@@ -25,6 +24,7 @@ from agentcli.core.model import Request
 from agentcli.core.record import Body, Record
 from agentcli.core.tasks import emitted
 from agentcli.lab.facts import facts
+from agentcli.program.options import Options
 from agentcli.tools.recall import recall
 from agentcli.tools.registry import TRAITS
 from tests.bench.bench_lab import REAL, recorded

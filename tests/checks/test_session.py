@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentcli.agent.session import AgentSession
+from agentcli.app.sections import SCHEMA
 from agentcli.checks import running
 from agentcli.config import load
 from agentcli.core.event import Event, Warned
@@ -38,7 +39,9 @@ class Approved:
 
 
 def program(checks: Mapping[str, str]) -> Any:
-    return SimpleNamespace(config=load(None, None, {}, more={"checks": checks}), approvals=Approved(), trusted=True)
+    return SimpleNamespace(
+        config=load(SCHEMA, None, None, {}, more={"checks": checks}), approvals=Approved(), trusted=True
+    )
 
 
 def opened(folder: Path, checks: Mapping[str, str], *replies: Sequence[ToolCall] | str, **more: Any) -> AgentSession:

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.config import load, parsed, steps
+from agentcli.agent.settings import AgentSettings, PermissionSettings
+from agentcli.app.sections import SCHEMA
+from agentcli.config import load, parsed
 from agentcli.config.edit import add_to_list, set_key
+from agentcli.config.general import General
 from agentcli.config.retired import RETIRED
-from agentcli.context.settings import SlidingSettings
+from agentcli.context.settings import ContextSettings, SlidingSettings
 from agentcli.core.errors import ConfigError
+from agentcli.hooks.settings import HookSettings
+from agentcli.ui.settings import UiSettings
 
 
 def written(path: Path, text: str) -> Path:
@@ -25,17 +30,17 @@ def test_each_layer_goes_before_the_one_below_it(tmp_path: Path) -> None:
     user = written(tmp_path / "user.toml", 'model = "opus"\n[context]\nsoft = 0.5\nhard = 0.6\n[prune]\nprotect = 1\n')
     project = written(tmp_path / "project.toml", "[context]\nsoft = 0.55\n")
     env = {"AGENTCLI_CONTEXT__SOFT": "0.57", "AGENTCLI_MODEL": "haiku"}
-    config = load(user, project, env, ["context.soft=0.58"], {"model": "flash"})
-    assert (config.general.model, config.context.soft, config.context.hard) == ("flash", 0.58, 0.6)
-    assert config.context.prune.protect == 1
+    config = load(SCHEMA, user, project, env, ["context.soft=0.58"], {"model": "flash"})
+    assert (config[General].model, config[ContextSettings].soft, config[ContextSettings].hard) == ("flash", 0.58, 0.6)
+    assert config[ContextSettings].prune.protect == 1
     assert config.origins["context.soft"] == "--set"
     assert config.origins["context.hard"] == str(user)
-    assert load(user, project, env).context.soft == 0.57
-    assert load(user, project, {}).context.soft == 0.55
+    assert load(SCHEMA, user, project, env)[ContextSettings].soft == 0.57
+    assert load(SCHEMA, user, project, {})[ContextSettings].soft == 0.55
 
 
 def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path) -> None:
-    config = load(written(tmp_path / "c.toml", "[context]\npolicyy = 'auto'\n"), env={})
+    config = load(SCHEMA, written(tmp_path / "c.toml", "[context]\npolicyy = 'auto'\n"), env={})
     assert len(config.warnings) == 1
     assert "context.policy" in config.warnings[0]
 
@@ -47,20 +52,20 @@ def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path) -> N
 def test_a_wrong_value_names_file_and_cure(tmp_path: Path, text: str) -> None:
     path = written(tmp_path / "c.toml", text)
     with pytest.raises(ConfigError, match=str(path)):
-        load(path, env={})
+        load(SCHEMA, path, env={})
 
 
 def test_a_word_that_is_none_of_the_few_is_answered_with_them(tmp_path: Path) -> None:
     path = written(tmp_path / "c.toml", "[providers.own]\nthinking = 'much'\n")
     with pytest.raises(ConfigError, match="must be one of 'none', 'budget', 'adaptive', 'level', '', not 'much'"):
-        load(path, env={})
+        load(SCHEMA, path, env={})
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
 def test_a_file_in_another_encoding_is_read_and_keeps_it_when_it_is_changed(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes("# Größe für alle\n[agent]\nmax_steps = 7\n".encode(encoding))
-    assert load(file, env={}).agent.max_steps == 7
+    assert load(SCHEMA, file, env={})[AgentSettings].max_steps == 7
     set_key(file, "agent.max_steps", 9)
     assert file.read_bytes() == "# Größe für alle\n[agent]\nmax_steps = 9\n".encode(encoding)
 
@@ -68,7 +73,7 @@ def test_a_file_in_another_encoding_is_read_and_keeps_it_when_it_is_changed(tmp_
 def test_a_file_that_cannot_be_read_is_named_once_with_the_cause(tmp_path: Path) -> None:
     file = written(tmp_path / "file", "") / "config.toml"
     with pytest.raises(ConfigError) as refused:
-        load(file)
+        load(SCHEMA, file)
     assert str(refused.value).startswith(f"Can't read {file}: Not a directory. ")
 
 
@@ -78,8 +83,8 @@ def test_settings_that_lead_out_of_a_repository_are_left_out_and_named(tmp_path:
     (tmp_path / "project" / ".git").mkdir()
     (tmp_path / "outside.toml").write_text("[agent]\nmax_steps = 7\n")
     (folder / "config.toml").symlink_to(tmp_path / "outside.toml")
-    config = load(None, folder / "config.toml", {})
-    assert config.agent.max_steps != 7
+    config = load(SCHEMA, None, folder / "config.toml", {})
+    assert config[AgentSettings].max_steps != 7
     assert [line.partition(": ")[2] for line in config.warnings] == ["left out."]
 
 
@@ -88,13 +93,13 @@ def test_settings_that_lead_out_of_a_repository_are_left_out_and_named(tmp_path:
 )
 def test_hostile_settings_of_a_project_are_refused_in_a_line(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
-        load(None, written(tmp_path / "c.toml", text), {})
+        load(SCHEMA, None, written(tmp_path / "c.toml", text), {})
 
 
 def test_a_pipe_in_a_project_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "config.toml")
     with pytest.raises(ConfigError, match=r"config\.toml is not a regular file\. Replace or remove it\."):
-        load(None, tmp_path / "config.toml", {})
+        load(SCHEMA, None, tmp_path / "config.toml", {})
 
 
 @pytest.mark.parametrize(
@@ -117,7 +122,7 @@ def test_a_pipe_in_a_project_is_refused_and_not_waited_for(tmp_path: Path) -> No
 def test_what_stands_in_a_table_has_its_type_too(tmp_path: Path, text: str) -> None:
     path = written(tmp_path / "c.toml", text)
     with pytest.raises(ConfigError, match=str(path)):
-        load(path, env={})
+        load(SCHEMA, path, env={})
 
 
 @pytest.mark.parametrize(
@@ -144,10 +149,10 @@ def test_a_number_out_of_range_is_refused_wherever_it_stands(tmp_path: Path, key
     path = written(tmp_path / "c.toml", f"[{section}]\n{name} = {value}\n")
     variable = f"AGENTCLI_{key.upper().replace('.', '__')}"
     for where, load_it in (
-        (f" in {path} ", lambda: load(path, env={})),
-        (" in --set ", lambda: load(env={}, flags=[f"{key}={value}"])),
-        (f" in the environment ({variable}) ", lambda: load(env={variable: value})),
-        (" ", lambda: parsed(key, value)),
+        (f" in {path} ", lambda: load(SCHEMA, path, env={})),
+        (" in --set ", lambda: load(SCHEMA, env={}, flags=[f"{key}={value}"])),
+        (f" in the environment ({variable}) ", lambda: load(SCHEMA, env={variable: value})),
+        (" ", lambda: parsed(SCHEMA, key, value)),
     ):
         with pytest.raises(ConfigError) as refused:
             load_it()
@@ -155,14 +160,14 @@ def test_a_number_out_of_range_is_refused_wherever_it_stands(tmp_path: Path, key
 
 
 def test_the_ends_of_a_range_and_all_defaults_are_in_it(tmp_path: Path) -> None:
-    assert load(env={}, flags=["context.soft=0", "context.hard=1"]).context.hard == 1.0
-    for key, value in load(env={}).items():
+    assert load(SCHEMA, env={}, flags=["context.soft=0", "context.hard=1"])[ContextSettings].hard == 1.0
+    for key, value in load(SCHEMA, env={}).items():
         text = "{}" if hasattr(value, "items") else json.dumps(value)
-        assert parsed(key, text) is not None, key
+        assert parsed(SCHEMA, key, text) is not None, key
 
 
 def test_what_a_server_wants_in_a_request_may_be_any_number() -> None:
-    config = load(env={}, flags=["providers.x.kind=anthropic", "providers.x.extra_body.seed=-1"])
+    config = load(SCHEMA, env={}, flags=["providers.x.kind=anthropic", "providers.x.extra_body.seed=-1"])
     assert config.providers["x"]["extra_body"] == {"seed": -1}
 
 
@@ -170,19 +175,19 @@ def test_tables_with_free_names_may_hold_tables_and_dots(tmp_path: Path) -> None
     text = '[providers.x]\nkind = "google"\nheaders = { "X-A.b" = "c" }\nextra_body = { top = { k = 3 } }\n'
     text += '[models."gemini-3.8-flash"]\nwindow = 9\n[models."gemini-3.8-flash".prices]\ninput = 2\n'
     flags = ['models."gemini-3.8-flash".max_output=7', "models.gemini-3.8-flash.prices.output=4", "general.mode=plan"]
-    config = load(written(tmp_path / "c.toml", text), env={}, flags=flags)
+    config = load(SCHEMA, written(tmp_path / "c.toml", text), env={}, flags=flags)
     assert config.providers["x"]["headers"] == {"X-A.b": "c"}
     assert config.providers["x"]["extra_body"] == {"top": {"k": 3}}
     model = {"window": 9, "max_output": 7, "prices": {"input": 2, "output": 4}}
     assert config.models == {"gemini-3.8-flash": model}
     assert config.origins["models.gemini-3.8-flash.max_output"] == "--set"
-    assert config.general.mode == "plan"
+    assert config[General].mode == "plan"
     assert not config.warnings
 
 
 def test_an_unknown_key_in_such_a_table_is_a_warning_as_well(tmp_path: Path) -> None:
     text = "[providers.x]\nkind = 'google'\nbase_ur = 'y'\n[models.x]\nwindw = 3\nprices = { inptu = 1 }\n"
-    config = load(written(tmp_path / "c.toml", text), env={})
+    config = load(SCHEMA, written(tmp_path / "c.toml", text), env={})
     assert config.providers == {"x": {"kind": "google"}}
     for warning, near in zip(
         config.warnings, ("providers.x.base_url", "models.x.window", "models.x.prices"), strict=True
@@ -196,63 +201,67 @@ def test_a_project_may_not_loosen_anything(tmp_path: Path) -> None:
         'mode = "yolo"\nsandbox = "off"\n[permissions]\nallow = ["bash"]\ndeny = ["bash(rm *)"]\n'
         '[hooks]\npre_compress = "curl evil"\n[ui]\nstatus_command = "curl evil"\n[providers.x]\nkind = "anthropic"\nbase_url = "http://evil"\n',
     )
-    config = load(None, project, {})
-    assert (config.general.mode, config.general.sandbox, config.hooks.pre_compress) == ("ask", "auto", "")
-    assert config.permissions.allow == ()
-    assert config.permissions.deny == ("bash(rm *)",)
-    assert config.ui.status_command == ""
+    config = load(SCHEMA, None, project, {})
+    assert (config[General].mode, config[General].sandbox, config[HookSettings].pre_compress) == ("ask", "auto", "")
+    assert config[PermissionSettings].allow == ()
+    assert config[PermissionSettings].deny == ("bash(rm *)",)
+    assert config[UiSettings].status_command == ""
     assert not config.providers
     assert len(config.warnings) == 7
 
 
 def test_the_switches_switch_off(tmp_path: Path) -> None:
-    config = load(None, None, {"AGENTCLI_DISABLE_AUTOCOMPACT": "1", "AGENTCLI_DISABLE_PRUNE": "true"})
-    assert not config.context.autocompact
-    assert not config.context.prune.enabled
-    assert load(None, None, {"AGENTCLI_DISABLE_PRUNE": "0"}).context.prune.enabled
+    config = load(SCHEMA, None, None, {"AGENTCLI_DISABLE_AUTOCOMPACT": "1", "AGENTCLI_DISABLE_PRUNE": "true"})
+    assert not config[ContextSettings].autocompact
+    assert not config[ContextSettings].prune.enabled
+    assert load(SCHEMA, None, None, {"AGENTCLI_DISABLE_PRUNE": "0"})[ContextSettings].prune.enabled
 
 
 @pytest.mark.parametrize(
     ("text", "value"), [("0", False), ("False", False), ("off", False), ("1", True), ("yes", True)]
 )
 def test_the_environment_says_yes_and_no_in_any_usual_way(text: str, value: bool) -> None:
-    assert load(None, None, {"AGENTCLI_CONTEXT__AUTOCOMPACT": text}).context.autocompact is value
+    assert load(SCHEMA, None, None, {"AGENTCLI_CONTEXT__AUTOCOMPACT": text})[ContextSettings].autocompact is value
     with pytest.raises(ConfigError, match="true or false"):
-        load(None, None, {"AGENTCLI_CONTEXT__AUTOCOMPACT": "2"})
+        load(SCHEMA, None, None, {"AGENTCLI_CONTEXT__AUTOCOMPACT": "2"})
 
 
 def test_lists_and_tables_come_from_text_too() -> None:
-    config = load(None, None, {"AGENTCLI_PERMISSIONS__DENY": "bash(a), bash(b)"}, ['permissions.allow=["read"]'])
-    assert config.permissions.deny == ("bash(a)", "bash(b)")
-    assert config.permissions.allow == ("read",)
-    local = load(None, None, {}, ['providers.local.kind="anthropic"', "providers.local.base_url=http://localhost:1"])
+    config = load(
+        SCHEMA, None, None, {"AGENTCLI_PERMISSIONS__DENY": "bash(a), bash(b)"}, ['permissions.allow=["read"]']
+    )
+    assert config[PermissionSettings].deny == ("bash(a)", "bash(b)")
+    assert config[PermissionSettings].allow == ("read",)
+    local = load(
+        SCHEMA, None, None, {}, ['providers.local.kind="anthropic"', "providers.local.base_url=http://localhost:1"]
+    )
     assert local.providers["local"] == {"kind": "anthropic", "base_url": "http://localhost:1"}
 
 
 def test_one_name_of_a_table_can_be_set_and_asked_for() -> None:
     env = {"AGENTCLI_CONTEXT__COMPRESSION_MODEL__DEFAULT": "a/b"}
-    config = load(env=env, flags=["context.gemini.limits.gemini-9.9-pro=9"])
-    assert config.context.compression_model == {"default": "a/b"}
+    config = load(SCHEMA, env=env, flags=["context.gemini.limits.gemini-9.9-pro=9"])
+    assert config[ContextSettings].compression_model == {"default": "a/b"}
     assert config.get("context.compression_model.default") == "a/b"
-    assert config.context.gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-9.9-pro": 9}
+    assert config[ContextSettings].gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-9.9-pro": 9}
     assert config.origins == {
         "context.compression_model": "environment",
         "context.compression_model.default": "environment",
         "context.gemini.limits": "--set",
         "context.gemini.limits.gemini-9.9-pro": "--set",
     }
-    whole = load(env={}, flags=['context.gemini.limits={"gemini-8-pro" = 8}'])
-    assert whole.context.gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-8-pro": 8}
+    whole = load(SCHEMA, env={}, flags=['context.gemini.limits={"gemini-8-pro" = 8}'])
+    assert whole[ContextSettings].gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-8-pro": 8}
     with pytest.raises(ConfigError, match=r"context\.gemini\.limits\.x in --set must be a whole number, not 'much'"):
-        load(env={}, flags=["context.gemini.limits.x=much"])
+        load(SCHEMA, env={}, flags=["context.gemini.limits.x=much"])
 
 
 @pytest.mark.parametrize("flag", ["contxt.soft=1", "gemini.limits.x=7", "providers.local.bas_url=x"])
 def test_a_setting_that_does_not_exist_is_an_error_on_the_command_line_and_a_warning_elsewhere(flag: str) -> None:
     key, _, value = flag.partition("=")
     with pytest.raises(ConfigError, match=rf"Unknown setting '{key}' in --set\. Did you mean"):
-        load(env={}, flags=[flag])
-    [warning] = load(env={f"AGENTCLI_{key.upper().replace('.', '__')}": value}).warnings
+        load(SCHEMA, env={}, flags=[flag])
+    [warning] = load(SCHEMA, env={f"AGENTCLI_{key.upper().replace('.', '__')}": value}).warnings
     assert "is ignored" in warning
 
 
@@ -260,25 +269,25 @@ def test_aliases_of_models_are_entries_of_their_own_that_a_project_cannot_set(tm
     user = written(tmp_path / "c.toml", "[models.aliases]\nfast = 'flash'\n\"gpt-5.2\" = 'azure/gpt-5.2'")
     (tmp_path / "there").mkdir()
     project = written(tmp_path / "there" / "config.toml", "[models.aliases]\nfast = 'opus'")
-    config = load(user, project, {}, ["models.aliases.best=opus"])
+    config = load(SCHEMA, user, project, {}, ["models.aliases.best=opus"])
     assert config.aliases == {"fast": "flash", "gpt-5.2": "azure/gpt-5.2", "best": "opus"}
     assert not config.models
     assert config.get("models.aliases.gpt-5.2") == "azure/gpt-5.2"
     assert config.origins["models.aliases.gpt-5.2"] == str(user)
     assert config.origins["models.aliases.best"] == "--set"
-    assert steps('models.aliases."gpt-5.2"') == ("models", "aliases", "gpt-5.2")
+    assert SCHEMA.steps('models.aliases."gpt-5.2"') == ("models", "aliases", "gpt-5.2")
     [warning] = config.warnings
     assert "'models.aliases.fast'" in warning
 
 
 def test_there_are_at_most_120_settings_and_none_that_is_gone_comes_back() -> None:
-    keys = {key for key, _ in load(env={}).items()}
+    keys = {key for key, _ in load(SCHEMA, env={}).items()}
     assert len(keys) <= 120
     assert not keys & RETIRED
 
 
 def test_every_setting_can_be_asked_for_by_its_key() -> None:
-    config = load(None, None, {})
+    config = load(SCHEMA, None, None, {})
     keys = dict(config.items())
     assert {"model", "context.policy", "context.prune.protect", "tools.read_lines", "retry.attempts"} <= set(keys)
     assert all(config.get(key) == value for key, value in keys.items())
@@ -325,7 +334,7 @@ def test_a_config_that_is_a_link_stays_one(tmp_path: Path) -> None:
 def test_a_providers_setting_by_another_programs_name_leads_to_ours(tmp_path: Path, other: str, ours: str) -> None:
     file = tmp_path / "config.toml"
     file.write_text(f"[providers.google]\n{other} = 'v1beta'\n")
-    (warning,) = load(file, env={}).warnings
+    (warning,) = load(SCHEMA, file, env={}).warnings
     assert f"Did you mean providers.google.{ours}" in warning
 
 
@@ -364,27 +373,27 @@ def test_a_preset_stands_between_what_a_run_asks_for_and_files_and_environment(t
     env = {f"AGENTCLI_CONTEXT__SLIDING__{name}": number for name, number in (("RECENTS", "6"), ("WINDOW", "5"))}
 
     def sliding(*flags: str) -> SlidingSettings:
-        return load(file, env=env, flags=flags).context.sliding
+        return load(SCHEMA, file, env=env, flags=flags)[ContextSettings].sliding
 
     assert sliding() == SlidingSettings(primers=9, recents=6, window=5, budget=7, trigger=0.5)
     qa = sliding("context.sliding.budget=60000", "context.preset=qa")
     assert qa == SlidingSettings(primers=2, recents=10, window=30, budget=60_000, trigger=0.5)
-    assert load(env={"AGENTCLI_CONTEXT__PRESET": "debugging"}).get("context.sliding.budget") == 75_000
+    assert load(SCHEMA, env={"AGENTCLI_CONTEXT__PRESET": "debugging"}).get("context.sliding.budget") == 75_000
     assert sliding("context.preset=qa", 'context.preset=""') == sliding()
 
 
 def test_a_preset_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(ConfigError, match=r"context\.preset in --set must be one of"):
-        load(env={}, flags=["context.preset=q"])
+        load(SCHEMA, env={}, flags=["context.preset=q"])
 
 
 def test_prices_may_be_several_tables_each_from_its_day(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[models."a/b"]\nprices = [{ input = 1, output = 5 }, { since = 2027-01-01, input = 2 }]\n')
-    assert load(file, env={}).models["a/b"]["prices"] == (
+    assert load(SCHEMA, file, env={}).models["a/b"]["prices"] == (
         {"input": 1.0, "output": 5.0},
         {"input": 2.0, "since": "2027-01-01"},
     )
     file.write_text('[[models."a/b".prices]]\nsince = "soon"\ninput = 2\n')
     with pytest.raises(ConfigError, match=r"since in .* must be a date such as 2026-12-01"):
-        load(file, env={})
+        load(SCHEMA, file, env={})

@@ -6,7 +6,8 @@ import tomllib
 
 import pytest
 
-from agentcli.config import Config, load, steps
+from agentcli.app.sections import SCHEMA
+from agentcli.config import Config, load
 from agentcli.config.toml_text import toml_key, toml_value
 
 
@@ -24,11 +25,11 @@ def test_the_settings_in_force_can_be_pasted_into_a_config_file(tmp_path) -> Non
         "providers.local.kind=anthropic",
         'context.compression_model={default="a/b"}',
     ]
-    config = load(None, None, {}, flags)
-    text = "\n".join(f"{toml_key(*steps(key))} = {toml_value(value)}" for key, value in config.items())
+    config = load(SCHEMA, None, None, {}, flags)
+    text = "\n".join(f"{toml_key(*SCHEMA.steps(key))} = {toml_value(value)}" for key, value in config.items())
     file = tmp_path / "config.toml"
     file.write_text(text)
-    again = load(file, None, {})
+    again = load(SCHEMA, file, None, {})
     assert not again.warnings
     assert dict(again.items()) == dict(config.items())
-    assert dict(again.items()) != dict(Config().items())
+    assert dict(again.items()) != dict(Config(SCHEMA).items())

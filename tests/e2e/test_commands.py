@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.options import Options
 from agentcli.app.program import Program as App
+from agentcli.context.settings import ContextSettings
+from agentcli.program.options import Options
 from agentcli.providers.scripted.model import say
 from tests.bench.bench_large import claude_code
 from tests.e2e.program import Program
@@ -238,7 +239,7 @@ def test_a_preset_goes_before_environment_and_config_and_behind_what_the_run_ask
     env = {"HOME": str(tmp_path), "AGENTCLI_CONTEXT__SLIDING__PRIMERS": "9", "AGENTCLI_CONTEXT__SLIDING__AIM": "0.3"}
     asked = Options(cwd=str(tmp_path), settings=("context.preset=qa", "context.sliding.recents=7"))
     config = App(asked, env).config
-    sliding = config.context.sliding
+    sliding = config[ContextSettings].sliding
     assert (sliding.primers, sliding.recents, sliding.window, sliding.aim) == (2, 7, 30, 0.3)
     origins = [config.origins[f"context.sliding.{name}"] for name in ("primers", "recents", "window", "aim")]
     assert origins == ["preset qa", "--set", "preset qa", "environment"]

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from agentcli.agent.session import AgentSession
+from agentcli.app.sections import SCHEMA
 from agentcli.config import load
 from agentcli.lsp.configured import KNOWN
 from agentcli.lsp.server import Patience
@@ -75,7 +76,7 @@ def path() -> Iterator[str]:
 
 def opened(folder: Path, path: str) -> AgentSession:
     program = SimpleNamespace(
-        config=load(None, None, {}, more={"lsp": True}),
+        config=load(SCHEMA, None, None, {}, more={"lsp": True}),
         plugins=([], []),
         trusted=False,
         cwd=folder,

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
+from agentcli.app.project import project_of
 from agentcli.cli import run
 from agentcli.core.event import Event
 from agentcli.core.message import Text
@@ -27,6 +26,7 @@ from agentcli.extensions.installed_plugins import Plugins
 from agentcli.extensions.skills import FORM as SKILL_FORM
 from agentcli.extensions.skills import check
 from agentcli.hooks.loaded import loaded
+from agentcli.program.options import Options
 from agentcli.project.places import Place, find
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.tools.registry import tools
@@ -170,7 +170,7 @@ def test_all_plugins_are_added_and_removed_without_a_trace(
     at_home_in(tmp_path, monkeypatch)
     every = [plugin for plugin in sorted(plugins.iterdir()) if plugin.is_dir()]
     assert [run(["plugins", "add", str(plugin), "--yes"]) for plugin in every] == [0] * len(every)
-    project = ProjectContext(Options())
+    project = project_of(Options())
     assert len(every) >= 13
     assert not [note for note in project.extensions.notes if "left out" in note]
     assert "commit-commands:commit" in project.extensions.commands

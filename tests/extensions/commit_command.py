@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.message import Text
+from agentcli.program.options import Options
 from tests.agent.open_session import messages, say_to
 
 

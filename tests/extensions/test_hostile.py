@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from agentcli.app.doctor import examine
-from agentcli.app.options import Options
 from agentcli.app.plugin_contents import contents
 from agentcli.app.program import Program
 from agentcli.core.errors import InputError
 from agentcli.extensions.installed_plugins import Plugins
 from agentcli.importers.config.import_run import import_plan, lines
+from agentcli.program.options import Options
 from agentcli.system.paths import app_dirs
 
 HUGE = 10_000_000

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.options import Options
 from agentcli.app.plugin_contents import contents
 from agentcli.app.program import Program
-from agentcli.app.project import ProjectContext
+from agentcli.app.project import project_of
 from agentcli.cli import run
 from agentcli.core.errors import InputError
 from agentcli.extensions.installed_plugins import Plugins
 from agentcli.extensions.plugins import read_plugin
 from agentcli.hooks.files import bundled_hooks
 from agentcli.hooks.loaded import loaded
+from agentcli.program.options import Options
 from tests.extensions.commit_command import assert_shows_git, changed_repository, sent
 
 
@@ -83,7 +83,7 @@ def test_what_a_plugin_would_start_and_allow_is_listed_before_it_is_added(home: 
 def test_an_added_plugin_is_in_force_under_its_name_and_gone_when_it_is_removed(home: Path) -> None:
     assert run(["plugins", "add", str(claude(home / "a")), "--yes"]) == 0
     copy = home / "DATA/agentcli/plugins/tools"
-    project = ProjectContext(Options())
+    project = project_of(Options())
     assert [*project.extensions.skills, *project.extensions.commands, *project.extensions.agents] == [
         "tools:pdf",
         "tools:commit",
@@ -94,7 +94,7 @@ def test_an_added_plugin_is_in_force_under_its_name_and_gone_when_it_is_removed(
     assert program().servers.configured().servers["docs"].starts == f"{copy}/serve x"
     assert run(["plugins", "remove", "tools"]) == 0
     assert not copy.exists()
-    assert not ProjectContext(Options()).extensions.skills
+    assert not project_of(Options()).extensions.skills
 
 
 def test_a_command_of_a_plugin_sends_what_git_prints_in_the_repository(home: Path) -> None:
@@ -114,27 +114,27 @@ def test_a_command_of_a_plugin_sends_what_git_prints_in_the_repository(home: Pat
 
 def test_the_data_of_a_plugin_outlasts_an_update_and_goes_with_it(home: Path) -> None:
     assert run(["plugins", "add", str(claude(home / "a")), "--yes"]) == 0
-    (hook,) = loaded(ProjectContext(Options())).hooks
+    (hook,) = loaded(project_of(Options())).hooks
     data = Path(dict(hook.env)["CLAUDE_PLUGIN_DATA"])
     (data / "state").write_text("kept")
     (home / "a/commands/new.md").write_text("New.")
     assert run(["plugins", "add", str(home / "a"), "--yes"]) == 0
-    assert "tools:new" in ProjectContext(Options()).extensions.commands
+    assert "tools:new" in project_of(Options()).extensions.commands
     assert (data / "state").read_text() == "kept"
     assert run(["plugins", "remove", "tools"]) == 0
     assert not [*(home / "DATA/agentcli/plugins").iterdir()]
 
 
 def test_a_disabled_or_changed_plugin_is_not_loaded(home: Path) -> None:
-    plugins = Plugins(ProjectContext(Options()).dirs)
+    plugins = Plugins(project_of(Options()).dirs)
     with plugins.candidate(str(claude(home / "a"))) as plugin:
         plugins.add(plugin, str(home / "a"), link=True)
-    assert ProjectContext(Options()).extensions.skills
+    assert project_of(Options()).extensions.skills
     plugins.enable("tools", False)
-    assert not ProjectContext(Options()).extensions.skills
+    assert not project_of(Options()).extensions.skills
     plugins.enable("tools", True)
     (home / "a/hook.py").write_text("import os")
-    changed = ProjectContext(Options())
+    changed = project_of(Options())
     assert not changed.extensions.skills
     assert changed.extensions.left_out == [
         "Plugin tools: its files have changed since it was added; add it again to look at them: left out."
@@ -190,13 +190,13 @@ MARKETPLACE = {
 )
 def test_what_is_no_plugin_is_refused(make, message: str, home: Path) -> None:  # type: ignore[no-untyped-def]
     make(home / "x")
-    plugins = Plugins(ProjectContext(Options()).dirs)
+    plugins = Plugins(project_of(Options()).dirs)
     with pytest.raises(InputError, match=message), plugins.candidate(str(home / "x")):
         pass
 
 
 def test_links_that_lead_out_of_a_plugin_and_pipes_are_refused(home: Path) -> None:
-    plugins = Plugins(ProjectContext(Options()).dirs)
+    plugins = Plugins(project_of(Options()).dirs)
     for name, make in (("link", lambda path: path.symlink_to("/etc/passwd")), ("pipe", os.mkfifo)):
         make(claude(home / name) / "bad")
         with pytest.raises(InputError, match="bad is"), plugins.candidate(str(home / name)):

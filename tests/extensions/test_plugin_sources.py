@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.options import Options
 from agentcli.app.plugin_contents import contents
-from agentcli.app.project import ProjectContext
+from agentcli.app.project import project_of
 from agentcli.cli import run
 from agentcli.core.errors import InputError
 from agentcli.extensions.installed_plugins import Plugins
+from agentcli.program.options import Options
 from tests.extensions.test_installed_plugins import claude, home, written
 
 __all__ = ["home"]
@@ -47,7 +47,7 @@ def committed(folder: Path, *tags: str) -> str:
 
 
 def skills() -> list[str]:
-    return [*ProjectContext(Options()).extensions.skills]
+    return [*project_of(Options()).extensions.skills]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_plugin_is_added_by_its_folder_or_its_name_in_a_marketplace(
     committed(market(home / "m"))
     assert run(["plugins", "add", f"file://{home}/m#{part}", "--yes"]) == 0
     assert skills() == found
-    assert [(one.name, one.source) for one in Plugins(ProjectContext(Options()).dirs).installed()] == [
+    assert [(one.name, one.source) for one in Plugins(project_of(Options()).dirs).installed()] == [
         (name, f"file://{home}/m#{part}")
     ]
 
@@ -76,7 +76,7 @@ def test_a_plugin_from_elsewhere_is_the_commit_that_the_marketplace_names(home: 
     committed(home / "other")
     source = {"source": "git-subdir", "url": f"file://{home}/other", "path": "deep", "ref": "v9", "sha": old}
     assert run(["plugins", "add", f"{market(home / 'm', source=source)}#else", "--yes"]) == 0
-    [skill] = ProjectContext(Options()).extensions.skills.values()
+    [skill] = project_of(Options()).extensions.skills.values()
     assert (skill.name, skill.description) == ("elsewhere:pdf", "Reads.")
 
 
@@ -94,13 +94,13 @@ def test_a_source_that_is_none_is_named(home: Path, part: str, said: str) -> Non
     folder = market(home / "m", source={"source": "npm", "package": "x"})
     with (
         pytest.raises(InputError, match=said.replace("?", r"\?").replace(".", r"\.")),
-        Plugins(ProjectContext(Options()).dirs).candidate(f"{folder}#{part}"),
+        Plugins(project_of(Options()).dirs).candidate(f"{folder}#{part}"),
     ):
         pass
 
 
 def test_the_cost_of_a_plugin_in_each_request_is_told_before_it_is_added(home: Path) -> None:
-    plugins = Plugins(ProjectContext(Options()).dirs)
+    plugins = Plugins(project_of(Options()).dirs)
     sizes = []
     for part in ("papers", "sheets"):
         with plugins.candidate(f"{market(home / 'm')}#{part}") as plugin:
@@ -134,7 +134,7 @@ def test_an_update_shows_what_changes_and_keeps_a_plugin_disabled(
     monkeypatch.setattr("builtins.input", lambda: "n")
     assert run(["plugins", "update", "tools"]) == 1
     assert run(["plugins", "update", "tools", "--yes"]) == 0
-    [_, tools] = Plugins(ProjectContext(Options()).dirs).installed()
+    [_, tools] = Plugins(project_of(Options()).dirs).installed()
     assert tools.plugin is not None
     assert (tools.plugin.version, tools.enabled, tools.trouble) == ("2.0", False, "")
     assert run(["plugins", "update"]) == 0
@@ -154,4 +154,4 @@ def test_a_source_that_is_gone_or_another_plugin_now_is_told_and_the_others_are_
     assert "tools-a: " in shown
     assert "is now the plugin other. Add that, and remove tools-b." in shown
     assert "Updated tools-c." in shown
-    assert "tools-c:new" in ProjectContext(Options()).extensions.commands
+    assert "tools-c:new" in project_of(Options()).extensions.commands

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentcli.app.sections import SCHEMA
 from agentcli.config import load
 from agentcli.core.errors import ConfigError
 from agentcli.core.event import Event, Warned
@@ -153,8 +154,8 @@ def test_every_hook_that_matches_runs_and_each_that_fails_is_told(tmp_path: Path
 def test_hooks_are_listed_in_the_configuration_or_named_by_their_old_setting(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[[hooks]]\nevent = "PreCompress"\nmatcher = "auto"\ncommand = "save"\ntimeout = 5\n')
-    config = load(file, env={"AGENTCLI_HOOKS__PRE_COMPRESS": "copy"})
-    assert configured(config.hooks) == (
+    config = load(SCHEMA, file, env={"AGENTCLI_HOOKS__PRE_COMPRESS": "copy"})
+    assert configured(config[HookSettings]) == (
         Hook("PreCompress", "copy"),
         Hook("PreCompress", "save", "auto", timeout=5),
     )
@@ -164,8 +165,8 @@ def test_hooks_are_listed_in_the_configuration_or_named_by_their_old_setting(tmp
 def test_a_projects_own_hooks_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[[hooks]]\nevent = "PreCompress"\ncommand = "evil"\n')
-    config = load(None, file, env={})
-    assert configured(config.hooks) == ()
+    config = load(SCHEMA, None, file, env={})
+    assert configured(config[HookSettings]) == ()
     assert "a project may not set it" in config.warnings[0]
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
+from agentcli.app.sections import SCHEMA
 from agentcli.config import load
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, Warned
@@ -59,7 +60,7 @@ def program(folder: Path, how: str, **more: Any) -> Any:
     }
     plugin = SimpleNamespace(name="fake", lsp={"fake": entry}, variables={})
     return SimpleNamespace(
-        config=load(None, None, {}, more={"lsp": True}),
+        config=load(SCHEMA, None, None, {}, more={"lsp": True}),
         approvals=Approved(),
         plugins=([plugin], []),
         trusted=True,

@@ -13,8 +13,8 @@ from typing import Any
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.app.front_end import FrontEnd
-from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.program.options import Options
 from tests.loopback.plan import Asked
 
 

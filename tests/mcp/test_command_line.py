@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.options import Options
 from agentcli.app.program import Program
-from agentcli.app.project import TRUSTED
 from agentcli.cli.parser import invoke
 from agentcli.core.errors import InputError, UsageError
 from agentcli.mcp.checks import server_rows
+from agentcli.program.options import Options
+from agentcli.program.project import TRUSTED
 from agentcli.project.trust import trust
 from tests.mcp.running import FAKE
 
@@ -168,7 +168,8 @@ def test_the_check_up_names_each_server_and_what_is_wrong_with_it(project: Path)
         "unset": {"url": "https://example.org", "headers": {"A": "${NO_SUCH_VARIABLE}"}},
     }
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": {**given, "bad": {"comand": "x"}}}))
-    rows = {what: (ok, detail) for what, ok, detail in server_rows(Program(Options(trust=True), dict(os.environ)))}
+    program = Program(Options(trust=True), dict(os.environ))
+    rows = {what: (ok, detail) for what, ok, detail in server_rows(program, program.servers)}
     assert rows["server fine"][0]
     assert rows["server gone"] == (False, ".mcp.json: no-such-program was not found")
     assert rows["server unset"] == (False, ".mcp.json: it needs $NO_SUCH_VARIABLE, which is not set")

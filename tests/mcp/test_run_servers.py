@@ -66,7 +66,7 @@ def test_without_trust_or_approval_no_process_exists_and_one_warning_names_them(
     for trust in (False, True):
         with program(options(project, trust=False)) as run:
             if trust:
-                from agentcli.app.project import TRUSTED
+                from agentcli.program.project import TRUSTED
                 from agentcli.project.trust import trust as remember
 
                 remember(project, run.dirs.state / TRUSTED)
@@ -79,7 +79,7 @@ def test_without_trust_or_approval_no_process_exists_and_one_warning_names_them(
 
 
 def test_an_approved_server_is_started_until_its_definition_changes(project: Path) -> None:
-    from agentcli.app.project import TRUSTED
+    from agentcli.program.project import TRUSTED
     from agentcli.project.trust import trust
 
     define(project, one=fake())
@@ -93,7 +93,7 @@ def test_an_approved_server_is_started_until_its_definition_changes(project: Pat
 
 
 def test_a_server_that_waits_was_declined_or_is_disabled_says_so(project: Path) -> None:
-    from agentcli.app.project import TRUSTED
+    from agentcli.program.project import TRUSTED
     from agentcli.project.trust import trust
 
     define(project, new=fake(), refused=fake("chatter"), off=fake(disabled=True))
@@ -257,7 +257,7 @@ def test_doctor_lists_each_server_with_its_file_and_what_is_wrong_with_it(projec
         bad={"comand": "x"},
     )
     with program(options(project)) as run:
-        rows = {(name, ok, text.partition(": ")[2] or text) for name, ok, text in server_rows(run)}
+        rows = {(name, ok, text.partition(": ")[2] or text) for name, ok, text in server_rows(run, run.servers)}
     assert {(name, ok) for name, ok, _ in rows} == {
         ("server works", True),
         ("server gone", False),
@@ -268,7 +268,7 @@ def test_doctor_lists_each_server_with_its_file_and_what_is_wrong_with_it(projec
     assert ("server gone", False, "no-such-program was not found") in rows
     assert ("server unset", False, "it needs $NOT_SET, which is not set") in rows
     with program(options(project, trust=False)) as run:
-        (row,) = server_rows(run)
+        (row,) = server_rows(run, run.servers)
     assert row[2].startswith(
         "Hooks, servers and rules were not read, since this folder is not trusted: .mcp.json (servers: "
     )

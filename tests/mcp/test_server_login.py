@@ -177,7 +177,7 @@ def test_a_port_that_is_taken_is_named(project: Path) -> None:
 
 
 def test_a_server_that_nobody_approved_is_not_logged_in_to(project: Path) -> None:
-    from agentcli.app.project import TRUSTED
+    from agentcli.program.project import TRUSTED
     from agentcli.project.trust import trust
 
     define(project, web={"url": "http://127.0.0.1:9/mcp"})

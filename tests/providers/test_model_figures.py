@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.app.models import Models
+from agentcli.app.sections import SCHEMA
 from agentcli.config import Config
 from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange, Prices
@@ -51,13 +52,13 @@ def read(day: str = "2026-11-22") -> model_figures.Figures:
 
 
 def test_a_model_that_is_in_no_table_has_what_was_read() -> None:
-    spec = Models(Config(), {}, figures=read()).spec("openrouter/acme/roadrunner")
+    spec = Models(Config(SCHEMA), {}, figures=read()).spec("openrouter/acme/roadrunner")
     assert (spec.window, spec.max_output, spec.images, spec.known) == (64_000, 8_000, False, True)
     assert spec.prices == Prices(1, 4, 0.1, 1)
 
 
 def test_long_prompts_have_prices_of_their_own() -> None:
-    prices = Models(Config(), {}, figures=read()).spec("openrouter/acme/tiered").prices
+    prices = Models(Config(SCHEMA), {}, figures=read()).spec("openrouter/acme/tiered").prices
     assert prices == Prices(5, 30, 5, 5, 272_000, 10, 45, 5, 5)
 
 
@@ -67,7 +68,7 @@ def test_only_models_of_known_providers_are_read() -> None:
 
 def test_what_was_read_stands_above_the_table_and_below_the_configuration() -> None:
     models = Models(
-        Config(models={"google/gemini-4-argon": {"window": 5_000}}), {}, figures=read(date.today().isoformat())
+        Config(SCHEMA, models={"google/gemini-4-argon": {"window": 5_000}}), {}, figures=read(date.today().isoformat())
     )
     spec = models.spec("argon")
     assert spec.prices is not None

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from agentcli.app.models import Models
+from agentcli.app.sections import SCHEMA
 from agentcli.config import Config
 from agentcli.core.errors import ConfigError, InputError, ModelError
 from agentcli.core.message import Image, Text, Thinking, ToolResult
@@ -69,7 +70,7 @@ def test_ids_of_platforms_lead_to_the_figures_of_the_model(listed: str, own: str
 )
 def test_the_vendors_own_names_of_models_become_those_of_the_platform(own: str, bedrock: str, vertex: str) -> None:
     clouds = {name: {"kind": "anthropic", "platform": name} for name in ("bedrock", "vertex")}
-    models = Models(Config(providers=clouds), {})
+    models = Models(Config(SCHEMA, providers=clouds), {})
     assert [models.spec(f"{name}/{own}").id for name in clouds] == [bedrock, vertex]
 
 
@@ -80,7 +81,7 @@ def test_every_model_of_the_table_leads_back_to_its_figures() -> None:
 
 
 def test_a_model_of_a_platform_keeps_its_own_id_and_has_no_price() -> None:
-    models = Models(Config(providers={"aws": {"kind": "anthropic", "platform": "bedrock"}}), {})
+    models = Models(Config(SCHEMA, providers={"aws": {"kind": "anthropic", "platform": "bedrock"}}), {})
     spec = models.spec("aws/us.anthropic.claude-sonnet-4-5-20250929-v1:0")
     assert (spec.id, spec.window, spec.thinking) == ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200_000, "budget")
     assert spec.prices is None
@@ -89,7 +90,7 @@ def test_a_model_of_a_platform_keeps_its_own_id_and_has_no_price() -> None:
 
 def test_a_platform_of_another_vendor_is_refused() -> None:
     with pytest.raises(ConfigError, match='platform = "bedrock" is for kind = "anthropic"'):
-        _ = Models(Config(providers={"aws": {"kind": "google", "platform": "bedrock"}}), {}).providers
+        _ = Models(Config(SCHEMA, providers={"aws": {"kind": "google", "platform": "bedrock"}}), {}).providers
 
 
 def test_credentials_are_seen_where_the_sdk_would_find_them(tmp_path: Path) -> None:
@@ -105,7 +106,7 @@ def test_credentials_are_seen_where_the_sdk_would_find_them(tmp_path: Path) -> N
 
 def test_what_is_not_installed_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "botocore", None)
-    model = Models(Config(), {}).spec("anthropic/claude-sonnet-4-5")
+    model = Models(Config(SCHEMA), {}).spec("anthropic/claude-sonnet-4-5")
     with pytest.raises(InputError, match=r"pip install .*'anthropic\[bedrock\]'"):
         connect(model, BEDROCK, {})
 
@@ -154,7 +155,7 @@ def test_a_version_in_extra_body_goes_before_that_of_the_platform() -> None:
 
 def sent_to(settings: ProviderSettings, model: str) -> dict[str, Any]:
     """The fields of a request that the SDK adds to its own."""
-    models = Models(Config(providers={"aws": {"kind": "anthropic", "platform": settings.platform}}), {})
+    models = Models(Config(SCHEMA, providers={"aws": {"kind": "anthropic", "platform": settings.platform}}), {})
     extra: dict[str, Any] = to_wire(request(models.spec(f"aws/{model}"), "hello"), settings).get("extra_body", {})
     return extra
 
@@ -206,7 +207,7 @@ def asked_on(platform: Any, model: str, reply: Any) -> tuple[Heard, Loopback]:
         settings = ProviderSettings("cloud", "anthropic", base_url=server.url, platform=platform)
 
         async def run() -> Heard:
-            models = Models(Config(providers={"cloud": {"kind": "anthropic", "platform": platform}}), {})
+            models = Models(Config(SCHEMA, providers={"cloud": {"kind": "anthropic", "platform": platform}}), {})
             connected = connect(models.spec(f"cloud/{model}"), settings, {}, ONCE)
             heard = await hear(connected, request(connected.spec, "hello"))
             await connected.close()  # type: ignore[attr-defined]
@@ -283,7 +284,7 @@ def test_gemini_on_vertex_without_credentials_says_so(
     settings = ProviderSettings("cloud", "google", platform="vertexai")
 
     async def run() -> Heard:
-        models = Models(Config(providers={"cloud": {"kind": "google", "platform": "vertexai"}}), {})
+        models = Models(Config(SCHEMA, providers={"cloud": {"kind": "google", "platform": "vertexai"}}), {})
         connected = connect(models.spec("cloud/gemini-3.8-flash"), settings, {}, ONCE)
         heard = await hear(connected, request(connected.spec, "hello"))
         await connected.close()  # type: ignore[attr-defined]
@@ -307,7 +308,7 @@ def test_gemini_on_vertex_streams_calls_and_gets_its_history_back(
         settings = ProviderSettings("cloud", "google", base_url=server.url, platform="vertexai")
 
         async def run() -> list[Heard]:
-            models = Models(Config(providers={"cloud": {"kind": "google", "platform": "vertexai"}}), {})
+            models = Models(Config(SCHEMA, providers={"cloud": {"kind": "google", "platform": "vertexai"}}), {})
             model = connect(models.spec("cloud/gemini-3.8-flash"), settings, {}, ONCE)
             hello = RequestMessage("user", (Text("hello"), DOT))
             first = await hear(model, request(model.spec, hello))

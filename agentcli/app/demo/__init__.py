@@ -11,8 +11,8 @@ from pathlib import Path
 
 from agentcli.app.demo.project import build
 from agentcli.app.demo.script import CHECK, COMPRESS, TASK
-from agentcli.app.options import Options
 from agentcli.core.errors import InputError
+from agentcli.program.options import Options
 
 SMALL_WINDOW = (
     "models.demo.window=16000",

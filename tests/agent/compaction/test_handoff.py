@@ -11,13 +11,13 @@ import pytest
 
 from agentcli.agent.session import AgentSession
 from agentcli.agent.tool_context import SessionPassages
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Pin, Todo, TodoItem
 from agentcli.core.tasks import emitted
 from agentcli.core.text.passage import Passage
+from agentcli.program.options import Options
 from agentcli.tools.recall import recall
 from tests.context.snapshot.statements import RULE, TOPICS, told
 

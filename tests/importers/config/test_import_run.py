@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.extensions.agents import FORM
 from agentcli.importers.config.import_run import ImportPlan, carry_out, import_plan, lines
 from agentcli.permissions.decide import decide
+from agentcli.program.options import Options
 from agentcli.project.places import Place, find
 from agentcli.tools.registry import TRAITS
 

@@ -10,9 +10,9 @@ import pytest
 
 from agentcli.agent.ports import Prompt
 from agentcli.app.host import TerminalHost
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.message import Message, Text
+from agentcli.program.options import Options
 from agentcli.project.notes import with_line
 from tests.ui.contexts import ScriptedContext
 from tests.ui.test_slash import type_

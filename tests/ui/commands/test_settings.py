@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentcli.app.host import TerminalHost
-from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.program.options import Options
 from agentcli.ui.style import MUTE, Look
 from tests.ui.contexts import ScriptedContext
 from tests.ui.test_slash import completions, type_

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.confirming import confirmed
 from agentcli.cli.flags import Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.extensions.installed_plugins import Installed, Plugins
@@ -135,7 +135,7 @@ def disable(name: Name) -> None:
 
 
 def _plugins() -> Plugins:
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
     from agentcli.extensions.installed_plugins import Plugins
 
-    return Plugins(ProjectContext(Options()).dirs)
+    return Plugins(project_of(Options()).dirs)

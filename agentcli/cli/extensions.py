@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.app.options import Options
 from agentcli.cli.flags import InFolder, Json, Trust
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.sanitise import display_path, safe, safe_line
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.app.project import ProjectContext
+    from agentcli.program.project import Project
     from agentcli.project.extensions import AgentKind, Extensions, Skill
     from agentcli.project.places import Place
 
@@ -56,15 +56,15 @@ def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) ->
 
 def _found(cwd: str, trust: bool) -> Extensions:
     """Return the extensions of a folder; print the notes about them on stderr."""
-    from agentcli.app.project import ProjectContext
+    from agentcli.app.project import project_of
 
-    project = ProjectContext(Options(cwd=cwd, trust=trust))
+    project = project_of(Options(cwd=cwd, trust=trust))
     for note in [*_not_read(project), *project.extensions.notes]:
         print(f"agentcli: {safe(note)}", file=sys.stderr)
     return project.extensions
 
 
-def _not_read(project: ProjectContext) -> list[str]:
+def _not_read(project: Project) -> list[str]:
     """Return a note of the project's files that are left out because its folder is not trusted, if there are any."""
     if project.trusted:
         return []

@@ -1,0 +1,1 @@
+"""One run of the program, below features and front ends: its options and its project."""
