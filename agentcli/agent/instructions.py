@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.setup import INSTRUCTIONS, SessionSetup
 from agentcli.context.inject import wrap
 from agentcli.context.view import view
-from agentcli.core.errors import ToolError
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
+from agentcli.core.text.path_pattern import matching
 from agentcli.core.tool import Traits
 from agentcli.permissions.denied.files import denial_of, reading_denials
 from agentcli.project.instructions import Instructions, beneath
@@ -138,7 +137,6 @@ def nested_of(core: SessionCore) -> NestedInstructions | None:
 def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) -> Iterator[Instructions]:
     """Yield the rules of a folder that apply to this path; with `always`, also the rules for all paths."""
     from agentcli.project.path_rules import rules_of
-    from agentcli.tools.lib.search import glob_regex
 
     top = folder.resolve()
     if not path.is_relative_to(top):
@@ -146,10 +144,8 @@ def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) 
     inner = path.relative_to(top)
     parts = [str(part) for part in (inner, *inner.parents)]  # as in .gitignore, what fits a folder is about all in it
     for rule, patterns in rules_of(folder, within, FILE_BYTES, []):
-        with suppress(ToolError):  # not a valid pattern
-            regexes = [glob_regex(pattern.rstrip("/")) for pattern in patterns]
-            if (always and not patterns) or any(one.fullmatch(part) for one in regexes for part in parts):
-                yield rule
+        if (always and not patterns) or any(matching(pattern.strip("/"), parts) for pattern in patterns):
+            yield rule
 
 
 def folders_to(path: Path, cwd: Path, roots: Sequence[Path]) -> Iterator[tuple[Path, Path]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from agentcli.agent.ports import Prompt
 from agentcli.agent.setup import Sandboxes, SessionSetup
+from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image
 from agentcli.core.record import Mode
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import Boxed, CommandSandbox
+from agentcli.core.tool import Boxed, CommandSandbox, Wrap
 from agentcli.permissions.denied.files import NOTHING, denial_of, paths_named, reading_denials
 from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import resolved
@@ -105,7 +107,17 @@ def shared_sandboxes(command: str, rules: Rules, mode: Mode, setup: SessionSetup
     denial = judge_reading(line, denials, setup.workspace)
     if rule := named_by(line, denials, setup.workspace) or denial.rule:
         raise InputError(f"{_forbidden(rule)}, and the model would see it. !!{command} shows it to you alone.")
-    return setup.permissions.sandboxes(mode, denial.hidden, False)
+    sandboxes = setup.permissions.sandboxes(mode, denial.hidden, False)
+    if denial.instead is None:
+        return sandboxes
+    note = f"[left out of what git shows, by deny rules: {', '.join(denial.left_out)}]"
+    narrowed = f"printf '%s\\n' {shlex.quote(note)}\n{denial.instead.text}"
+
+    def within(wrap: Wrap | None) -> Wrap:
+        return lambda argv: (wrap or Boxed)([narrowed if word == command else word for word in argv])
+
+    decided = replace(sandboxes.decided, wrap=within(sandboxes.decided.wrap), outside=within(sandboxes.decided.outside))
+    return replace(sandboxes, decided=decided, still=within(sandboxes.still))
 
 
 def _forbidden(rule: Rule) -> str:

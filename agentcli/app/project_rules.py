@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.annexes import annex
 from agentcli.core.errors import AgentError
+from agentcli.core.text.path_pattern import literal
 from agentcli.hooks.loaded import CLAUDE_FILES, label
-from agentcli.permissions.rules import Rules, in_own_names, literal, parse_rule
+from agentcli.permissions.rules import Rules, in_own_names, parse_rule
 from agentcli.program.project import Project
 from agentcli.project.files import project_files
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import re
 import shlex
 import signal
 import sys
@@ -29,6 +28,7 @@ from agentcli.bench.task_file import TaskFile, encoded, make_repository
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.tasks import start_task
+from agentcli.core.text.path_pattern import literal
 from agentcli.program.options import Options
 from agentcli.system import probe
 from agentcli.system.paths import AppDirs, folder, replace_file
@@ -138,18 +138,13 @@ def _task(task: TaskFile, out: Path, max_cost: float | None) -> Task:
         setup=task.setup,
         check=shlex.join([sys.executable, "-I", "-m", "agentcli.bench.check"]),
         check_input=encoded(task),
-        deny=(f"read({_literal(task.path.parent)}/*.txt)", f"read({_literal(out / 'tasks')}/**)"),
+        deny=(f"read({literal(str(task.path.parent))}/*.txt)", f"read({literal(str(out / 'tasks'))}/**)"),
         max_cost=task.max_cost if max_cost is None else min(max_cost, task.max_cost),
         max_time=task.max_time,
         max_turns=task.max_turns,
         settings=tuple(task.settings),
         meta={"kill_after": task.kill_after} if task.kill_after else None,
     )
-
-
-def _literal(path: Path) -> str:
-    """Return a pattern that matches nothing but a path."""
-    return re.sub(r"([*?\[])", r"[\1]", str(path))
 
 
 def most(tasks: Sequence[Task], settings: tuple[str, ...]) -> float | None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from agentcli.config.general import General
 from agentcli.core.dataclass import dataclass
+from agentcli.core.text.path_pattern import matching
 from agentcli.permissions.started import Started
 from agentcli.program.project import Project
 from agentcli.project.definition import Definition
-from agentcli.tools.lib.search import glob_regex
 
 FILE = "{file}"
 """The placeholder for the file in a command; it becomes the path relative to the session's folder."""
@@ -32,7 +30,7 @@ class Check:
 
     def matches(self, path: str) -> bool:
         """Return True if it checks the file at a path relative to the session's folder."""
-        return _compiled(self.glob).match(path) is not None
+        return bool(matching(self.glob, [path]))
 
     def line(self, path: str) -> str:
         """Return the command line for a file."""
@@ -49,11 +47,6 @@ class Check:
         """The check as a definition that a person approves."""
         content = {"glob": self.glob, "command": self.command}
         return Definition("check", self.glob, PROJECT_FILE, self.command, content)
-
-
-@cache
-def _compiled(glob: str) -> re.Pattern[str]:
-    return glob_regex(glob)
 
 
 def configured(program: Project) -> Sequence[Check]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.aliases import known_as
 from agentcli.core.errors import AgentError
 from agentcli.core.message import ToolCall
+from agentcli.core.text.path_pattern import literal
 from agentcli.core.tool import Traits
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _rule(condition: str, root: str) -> Rule | None:
 
     The pattern of a path is written as in `.gitignore`, with `/` for the project's folder and `//` for the root of the disk.
     """
-    from agentcli.permissions.rules import literal, parse_rule
+    from agentcli.permissions.rules import parse_rule
 
     name, _, rest = condition.strip().partition("(")
     pattern = rest.removesuffix(")")

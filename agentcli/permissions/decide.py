@@ -49,6 +49,10 @@ class Decision:
     """The part of the machine that a read-only command looks at, which no sandbox shows."""
     hidden: Hidden = NOTHING
     """Files to hide from the command when it runs."""
+    instead: str = ""
+    """The command that runs in place of the call's, with denied files excluded from what git shows; empty if there is none."""
+    left_out: tuple[str, ...] = ()
+    """The excluded files, each with its rule."""
     contained: bool = False
     """True for a command that may run because the sandbox contains it: it is not to run outside."""
 
@@ -71,7 +75,11 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     boxed = nature.line is not None and _boxed(decision, workspace)
     if nature.unproven and decision.decision != "deny" and not boxed:
         decision = Decision("ask", "deny rules", nature.unproven, unsaved=nature.unproven)
-    return replace(decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden)
+    instead = nature.line.text if nature.left_out and nature.line is not None else ""
+    return replace(
+        decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden,
+        instead=instead, left_out=nature.left_out,
+    )  # fmt: skip
 
 
 def _together(decisions: Sequence[Decision]) -> Decision:

@@ -59,6 +59,8 @@ class CallFacts:
     """Reason to ask if files that deny rules name cannot be hidden."""
     hidden: Hidden = NOTHING
     """Files to hide from a command."""
+    left_out: tuple[str, ...] = ()
+    """Denied files that `line` excludes from what git shows, each with its rule; the call itself does not."""
     destroys: str = ""
     protected: str = ""
     interacts: str = ""
@@ -143,28 +145,33 @@ def _command_nature(
 ) -> CallFacts:
     from agentcli.permissions.shell.command_line import analyse  # loads the tables of all programs
 
-    line = analyse(command, workspace)
-    if line.refused:
-        return CallFacts(refused=line.refused)
+    denials = reading_denials(rules.deny, tools)
+    hidden = existing(denials, workspace) if denials else NOTHING
+    if workspace.masks and hidden.files:
+        workspace = replace(workspace, concealed=frozenset(hidden.files))
+    given = analyse(command, workspace)
+    if given.refused:
+        return CallFacts(refused=given.refused)
+    denied = _denied_reading(given, tools, rules.deny, workspace, hidden) if rules.deny else CallFacts()
+    line = denied.line or given
     deny, ask, allow = ([rule for rule in kind if rule.is_for(tool)] for kind in (rules.deny, rules.ask, rules.allow))
-    text = f"{tool}({exact(line.text.strip())})"
-    facts = CallFacts(
-        denied=command_rule(deny, line),
+    text = f"{tool}({exact(given.text.strip())})"
+    facts = replace(
+        denied,
+        denied=command_rule(deny, given) or denied.denied,
         destroys=line.destroys,
         protected=line.protected,
-        asked=command_rule(ask, line),
+        asked=command_rule(ask, given),
         harmless=ONLY_READS if line.harmless else "",
         line=line,
         machine=line.machine,
-        obscure=_OBSCURE if may_hide_from(deny, line) else "",
+        obscure=_OBSCURE if may_hide_from(deny, given) else "",
         always="" if line.unsaved else text,
         unsaved=line.unsaved,
         offers=_offers(line, tool, [rule.pattern for rule in allow]),
         session=text,
     )
-    if rules.deny:
-        facts = _with_denials(facts, line, tools, rules.deny, workspace)
-    return _with_allowing(facts, line, allow, tools, rules.allow) if rules.allow else facts
+    return _with_allowing(facts, given, allow, tools, rules.allow) if rules.allow else facts
 
 
 def _offers(line: CommandLine, tool: str, approved: Sequence[str]) -> Offers:
@@ -179,25 +186,27 @@ def _offers(line: CommandLine, tool: str, approved: Sequence[str]) -> Offers:
     return offers
 
 
-def _with_denials(
-    facts: CallFacts, line: CommandLine, tools: Mapping[str, Traits], rules: Sequence[Rule], workspace: Workspace
+def _denied_reading(
+    line: CommandLine, tools: Mapping[str, Traits], rules: Sequence[Rule], workspace: Workspace, hidden: Hidden
 ) -> CallFacts:
-    """Return the facts of a command with what the deny rules about files say."""
+    """Return what the deny rules about files say of a command: `line` is set if it is to run with exclusions."""
     about = _readers(tools) if line.harmless else _readers(tools) | _writers(tools)
     paths = [rule for rule in rules if rule.tool in about and rule.pattern]
     denials = reading_denials(rules, tools)
     if not paths and not denials:
-        return facts
+        return CallFacts()
     from agentcli.permissions.denied.commands import judge_reading, named_by
 
-    reading = judge_reading(line, denials, workspace)
-    denied = facts.denied or named_by(line, paths, workspace)
-    return replace(
-        facts,
-        denied=denied or reading.rule,
-        denied_why="" if denied else reading.why,
+    if rule := named_by(line, paths, workspace):
+        return CallFacts(denied=rule)
+    reading = judge_reading(line, denials, workspace, hidden)
+    return CallFacts(
+        denied=reading.rule,
+        denied_why=reading.why,
         unproven=reading.unproven,
         hidden=reading.hidden,
+        left_out=reading.left_out,
+        line=reading.instead,
     )
 
 

@@ -51,12 +51,15 @@ def _secrets(folder: Path) -> tuple[str, ...]:
 def repository(folder: Path) -> tuple[Path, ...]:
     """Return the folders that git reads in `folder`: the top of the work tree first, then the folders of its repository.
 
-    The result is empty outside a repository.
+    A bare repository is its own top. The result is empty outside a repository.
     """
-    top = next((top for top in (folder, *folder.parents) if os.path.lexists(top / ".git")), None)
+    above = (folder, *folder.parents)
+    top = next((top for top in above if os.path.lexists(top / ".git") or _is_git_folder(top)), None)
     if top is None:
         return ()
     marker = top / ".git"
+    if not os.path.lexists(marker):
+        return (top, top)
     try:
         own = _pointed(top, marker) if marker.is_file() else Path(os.path.realpath(marker))
         common = _common_folder(own)

@@ -15,6 +15,8 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.sanitise import invisible
+from agentcli.core.text.path_pattern import names_wildcard
+from agentcli.core.text.secrets import TEMPLATES
 from agentcli.permissions.git_config import GitFacts, git_facts
 from agentcli.system.programs import search_path
 from agentcli.system.resolve import follow, spelled
@@ -60,6 +62,8 @@ class Workspace:
     sandboxed: bool = False
     masks: bool = False
     """True if single files can be hidden from any command, even from one that a person allowed."""
+    concealed: frozenset[Path] = frozenset()
+    """Files that deny rules hide from the command that is judged: it may go over them."""
     records: bool = False
     """True if the sandbox can open a repository to git alone, with its settings and hooks closed."""
     tmp: Path | None = None
@@ -212,6 +216,19 @@ def installed_in(text: str, target: Path, workspace: Workspace) -> str:
     return next((folder.name for folder in above if os.path.lexists(folder / "pyvenv.cfg")), "")
 
 
+def is_template(name: str) -> bool:
+    """Return True if a file name is one of a template of an `.env` file: `.env.example`."""
+    plain = canonical(name)
+    return plain.startswith(".env") and plain.endswith(TEMPLATES)
+
+
+def leaves_templates(pattern: str) -> bool:
+    """Return True if a pattern is about `.env` files but not about their templates: a wildcard finds them, without naming them."""
+    last = pattern.rpartition("/")[2]
+    named = any(template in last.casefold() for template in TEMPLATES)
+    return names_wildcard(last) and bool(last.strip("*")) and not named
+
+
 def names_protected(text: str, *, write: bool) -> str:
     """Return the protected name among the components of an unresolved path, or the empty string."""
     return next((part for part in text.split("/") if _protected_name(part, write)), "")
@@ -331,7 +348,7 @@ def _below_root(path: str, parts: list[str], workspace: Workspace) -> list[str]:
 def _protected_name(part: str, write: bool) -> bool:
     name = canonical(part)
     if name.startswith(".env"):
-        return name != ".env.example"
+        return not is_template(name)
     return write and (name in PROTECTED_FOLDERS or name in PROTECTED_FILES)
 
 

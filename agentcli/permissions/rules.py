@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import posixpath
 import re
@@ -17,7 +18,25 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.mcp_servers import PREFIX
 from agentcli.core.text.near import did_you_mean, near_names
-from agentcli.permissions.paths import PRIVATE_IN_HOME, Workspace, canonical, impossible, resolved
+from agentcli.core.text.path_pattern import (
+    Reading,
+    as_text,
+    covers_below,
+    literal,
+    matches_in_some_reading,
+    names_wildcard,
+    path_regex,
+    written_out,
+)
+from agentcli.permissions.paths import (
+    PRIVATE_IN_HOME,
+    Workspace,
+    canonical,
+    impossible,
+    is_template,
+    leaves_templates,
+    resolved,
+)
 from agentcli.system import probe
 
 if TYPE_CHECKING:
@@ -235,12 +254,6 @@ def path_rule(
     return None
 
 
-def covers_below(pattern: str) -> bool:
-    """Return True if a pattern covers everything below the folder that it names: its last component is `**`, or has no wildcard."""
-    last = pattern.rstrip("/").rpartition("/")[2]
-    return last == "**" or not set(last) & set("*?[")
-
-
 def _fits_above(pattern: str, path: Path, workspace: Workspace) -> bool:
     """Return True if a pattern names a folder that contains the path; for a relative pattern, one below the workspace's top."""
     if not covers_below(pattern) or pattern.endswith("**"):
@@ -266,11 +279,6 @@ def exact_path(target: Path, workspace: Workspace) -> str:
     return literal(f"./{inside}" if inside else text)
 
 
-def literal(path: str) -> str:
-    """Return the path pattern that matches only this text."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
-
-
 def holds_secrets(path: Path) -> bool:
     """Return True if a path leads into a folder, or is a file, in which programs keep credentials in a home folder."""
     parts = tuple(map(canonical, path.parts))
@@ -294,52 +302,32 @@ def reading_scope(path: Path, workspace: Workspace) -> str:
     return f"{literal(str(folder))}/**"
 
 
-@lru_cache(maxsize=1024)
-def path_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a path pattern as in .gitignore: `*` and `?` stay within a folder, `**` crosses, a trailing slash means all below.
-
-    A pattern with a slash before its end is relative to the workspace's top; one without matches at any depth.
-    """
-    text = pattern.removeprefix("./")
-    if "/" not in pattern.rstrip("/"):
-        text = f"**/{text}"
-    if text.endswith("/"):
-        text += "**"
-    parts = re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]/]+\]|.", text, re.DOTALL)
-    return re.compile("".join(map(_piece, parts)), re.DOTALL)
-
-
 def _fits(pattern: str, path: Path, workspace: Workspace, strict: bool) -> bool:
-    wanted = os.path.join(workspace.home, pattern[2:]) if pattern.startswith("~/") else pattern
+    """Return True if a pattern matches a path; unless `strict`, in any reading of its brackets and braces, in any case."""
+    wanted = os.path.join(literal(str(workspace.home)), pattern[2:]) if pattern.startswith("~/") else pattern
+    tops = [Path("/")]
     texts = [str(path)]
     if not wanted.startswith("/"):
-        texts = [str(path.relative_to(root)) for root in workspace.resolved_roots if root in (path, *path.parents)]
-        texts = texts or ([] if strict else [path.name])
+        tops = [root for root in workspace.resolved_roots if root in (path, *path.parents)]
+        texts = [str(path.relative_to(root)) for root in tops] or ([] if strict else [path.name])
     if strict:
-        return any(path_pattern(wanted).fullmatch(text) for text in texts)
-    folded = path_pattern("/".join(part.casefold() for part in wanted.split("/")))
-    return any(
-        folded.fullmatch("/".join(map(canonical, text.split("/")))) or path_pattern(wanted).fullmatch(text)
-        for text in texts
-    )
+        return any(path_regex(wanted, _reading_here(wanted, tops)).fullmatch(text) for text in texts)
+    if is_template(path.name) and leaves_templates(wanted):
+        return False
+    for each in written_out(wanted):
+        folded = "/".join(part.casefold() for part in each.split("/"))
+        for text in texts:
+            plain = "/".join(map(canonical, text.split("/")))
+            if matches_in_some_reading(folded, plain) or matches_in_some_reading(each, text):
+                return True
+    return False
 
 
-def _piece(part: str) -> str:
-    match part:
-        case "**/":
-            return "(?:[^/]+/)*"
-        case "**":
-            return ".*"
-        case "*":
-            return "[^/]*"
-        case "?":
-            return "[^/]"
-        case _:
-            return _set(part) if len(part) > 1 else re.escape(part)
-
-
-def _set(part: str) -> str:
-    inside = part[1:-1]
-    negated = len(inside) > 1 and inside[0] in "!^"
-    listed = re.sub(r"([\\\[&~|])", r"\\\1", inside[1:] if negated else inside)
-    return f"[{'^' if negated else ''}{listed}]" if listed != "^" else re.escape("^")
+def _reading_here(pattern: str, tops: Sequence[Path]) -> Reading:
+    """Return the reading of a pattern: brackets and braces are text if the path that it begins with so exists."""
+    plain = list(itertools.takewhile(lambda part: not names_wildcard(part), pattern.strip("/").split("/")))
+    while plain and not set(plain[-1]) & set("[{"):
+        plain.pop()
+    named = as_text("/".join(plain))
+    exists = bool(named) and any(os.path.lexists(top / named) for top in tops)
+    return Reading(sets=not exists, alternatives=not exists)

@@ -278,8 +278,11 @@ class SandboxStage(Stage):
 
     def around(self, run: Run) -> Run:
         async def ran(call: Call) -> Call:
-            if call.decision is not None and call.its_tool.traits.runs_commands:
-                call = replace(call, box=self._sandbox(call.decision, call.harmless))
+            decision, traits = call.decision, call.its_tool.traits
+            if decision is not None and traits.runs_commands:
+                call = replace(call, box=self._sandbox(decision, call.harmless))
+                if decision.instead:
+                    call = call.with_input({**call.call.input, traits.subject: decision.instead})
             return await run(call)
 
         return ran
@@ -293,6 +296,7 @@ class SandboxStage(Stage):
         sandboxes = self._setup.permissions.sandboxes(self._gate.mode, decision.hidden, decision.contained)
         left_out = self._left_out(decision)
         note, if_failed = (left_out, "") if decision.hidden.told else ("", left_out)
+        note = "\n".join(filter(None, (_excluded(decision.left_out), note)))
 
         def noted(box: CommandSandbox) -> CommandSandbox:
             return replace(box, note=note, if_failed="\n".join(filter(None, (box.if_failed, if_failed))))
@@ -314,6 +318,12 @@ class SandboxStage(Stage):
         shown = [str(path.relative_to(cwd) if path.is_relative_to(cwd) else path) for path in paths[:_SHOWN]]
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
         return f"[deny rules hide from commands: {', '.join(shown)}{more}]" if paths else ""
+
+
+def _excluded(files: Sequence[str]) -> str:
+    """Return the line about the files that a command of git left out; empty if there are none."""
+    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    return f"[left out of what git shows, by deny rules: {', '.join(files[:_SHOWN])}{more}]" if files else ""
 
 
 class BufferStage(Stage):

@@ -13,10 +13,11 @@ from agentcli.agent.setup import WHERE, Sandboxes, SessionSetup
 from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Mode
+from agentcli.core.text.path_pattern import literal
 from agentcli.core.tool import CommandSandbox, ToolOutput, Traits
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rule, Rules, literal
+from agentcli.permissions.rules import Rule, Rules
 from agentcli.system.worktrees import NoWorktree, Worktree
 
 _FOLDER = "Folder: "

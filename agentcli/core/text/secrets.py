@@ -21,10 +21,16 @@ def holds_secret(name: str, value: str) -> bool:
     return "://" in value and "@" in value and bool(re.search(_URL_PASSWORD, value))
 
 
+TEMPLATES = (".example", ".sample", ".template", ".dist")
+"""Endings of the templates of `.env` files, which hold no secrets and which a project keeps for all: `.env.example`."""
+
+
 def is_secret_file(path: str) -> bool:
-    """Return True if a path names a file that is protected from reading, in any case: `.env` and names that begin with it, but not `.env.example`."""
+    """Return True if a path names a file that is protected from reading, in any case: `.env` and names that begin with it, but no template."""
     folded = path.casefold()
-    return ".env" in folded and any(part.startswith(".env") and part != ".env.example" for part in folded.split("/"))
+    return ".env" in folded and any(
+        part.startswith(".env") and not part.endswith(TEMPLATES) for part in folded.split("/")
+    )
 
 
 def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.denied.files import NOTHING, Held, Hidden, denial_of, existing, held_around
+from agentcli.permissions.denied.exclusions import with_exclusions
+from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, existing
 from agentcli.permissions.denied.git_verdicts import GitVerdict, judge_git
+from agentcli.permissions.denied.history import Held, held_around
 from agentcli.permissions.paths import Workspace, impossible, resolved
 from agentcli.permissions.readonly.option_grammar import Found, fit
 from agentcli.permissions.readonly.searches import search_of
@@ -19,7 +21,7 @@ from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.rules import Rule, path_rule
 from agentcli.permissions.shell.always_asked import paths_in
 from agentcli.permissions.shell.changes import CHANGING
-from agentcli.permissions.shell.command_line import CommandLine
+from agentcli.permissions.shell.command_line import CommandLine, analyse
 from agentcli.permissions.shell.file_names import meanings
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Part, runs
@@ -48,6 +50,10 @@ class Denial:
     hidden: Hidden = NOTHING
     unproven: str = ""
     """Reason to ask if nothing can be hidden from the command."""
+    instead: CommandLine | None = None
+    """The line as it may run, with denied files excluded from what git shows; None if it needs no change."""
+    left_out: tuple[str, ...] = ()
+    """The excluded files, each with the rule that denies reading it."""
 
 
 def named_by(line: CommandLine, rules: Sequence[Rule], workspace: Workspace) -> Rule | None:
@@ -64,16 +70,26 @@ def named_by(line: CommandLine, rules: Sequence[Rule], workspace: Workspace) -> 
     return None
 
 
-def judge_reading(line: CommandLine, denials: Sequence[Rule], workspace: Workspace) -> Denial:
-    """Judge a line by the rules that deny reading files."""
+def judge_reading(
+    line: CommandLine, denials: Sequence[Rule], workspace: Workspace, hidden: Hidden | None = None
+) -> Denial:
+    """Judge a line by the rules that deny reading files, of which `hidden` exist; they are looked for if it is None."""
     if not denials:
         return Denial()
-    hidden = existing(denials, workspace)
+    return _judged(line, denials, workspace, existing(denials, workspace) if hidden is None else hidden)
+
+
+def _judged(line: CommandLine, denials: Sequence[Rule], workspace: Workspace, hidden: Hidden) -> Denial:
     held = held_around(_all_places(line, workspace), denials, workspace)
     gits = [verdict for part in line.parts for verdict in _git_verdicts(part, line, held, hidden, workspace)]
-    for verdict in gits:
-        if verdict.held is not None and verdict.shows != "nothing":
-            return _denied_by_git(verdict, denials, workspace)
+    shown = [verdict for verdict in gits if verdict.held is not None and verdict.shows != "nothing"]
+    if shown:
+        text = with_exclusions(line.text, lambda part: list(_git_verdicts(part, line, held, hidden, workspace)))
+        instead = analyse(text, workspace) if text and text != line.text else line
+        changed = _judged(instead, denials, workspace, hidden) if instead is not line else None
+        if changed is None or changed.rule is not None:
+            return _denied_by_git(shown[0], denials, workspace)
+        return replace(changed, instead=instead, left_out=tuple(_left_out(shown, denials, workspace)))
     reach = _reach_of(line, gits, hidden, workspace)
     only_git = bool(line.parts) and all(part.words and part.words[0].text in ("git", "cd") for part in line.parts)
     if reach == "no" and only_git and not any(verdict.masked for verdict in gits):
@@ -106,12 +122,23 @@ def _denied_by_git(verdict: GitVerdict, denials: Sequence[Rule], workspace: Work
     assert verdict.held is not None
     file = verdict.held.top / verdict.name if verdict.name else verdict.held.top
     rule = denial_of(file, denials, workspace) or denials[0]
-    what = _shown(file, workspace) if verdict.held.known else "what"
-    why = (
-        f"the repository contains {what}, which the rule {rule} from {rule.origin} keeps from being read, and git may show it. "
-        f"Name what to show, or exclude it: git diff -- . ':(exclude){_shown(file, workspace)}'"
+    what = _shown(file, workspace) if verdict.held.known else "files"
+    return Denial(
+        rule,
+        f"the repository contains {what}, which the rule {rule} from {rule.origin} keeps from being read, and this may show it. "
+        f"{verdict.advice}",
     )
-    return Denial(rule, why)
+
+
+def _left_out(verdicts: Sequence[GitVerdict], denials: Sequence[Rule], workspace: Workspace) -> Iterator[str]:
+    """Yield the files that exclusions leave out, each with its rule; the rules alone if there are many files."""
+    for held in dict.fromkeys(verdict.held for verdict in verdicts if verdict.held is not None):
+        if len(held.exclusions) != len(held.names):
+            yield from map(str, denials)
+            continue
+        for name in sorted(held.names):
+            rule = denial_of(held.top / name, denials, workspace) or denials[0]
+            yield f"{_shown(held.top / name, workspace)} ({rule})"
 
 
 def _git_verdicts(

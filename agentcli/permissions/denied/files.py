@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.text.path_pattern import covers_below, literal, matches_in_some_reading, written_out
 from agentcli.core.tool import Traits
-from agentcli.permissions.git_config import repository
-from agentcli.permissions.paths import Workspace, canonical, entries_of, impossible, resolved
-from agentcli.permissions.rules import Rule, covers_below, path_pattern, path_rule
+from agentcli.permissions.paths import (
+    Workspace,
+    canonical,
+    entries_of,
+    impossible,
+    is_template,
+    leaves_templates,
+    resolved,
+)
+from agentcli.permissions.rules import Rule, path_rule
 from agentcli.system import probe
-from agentcli.system.programs import GIT_HARDENED_ENV, find_program
 
 ENTRIES = 200_000
 """Largest number of directory entries to visit in the search for denied files; beyond it, some stay unknown."""
@@ -151,18 +156,21 @@ def remaining(denials: Sequence[Rule], workspace: Workspace, folder: Path) -> It
 def _by_top(denials: Sequence[Rule], workspace: Workspace) -> dict[Path, list[tuple[str, ...]]]:
     """Return the patterns as components, by the folder that they are relative to."""
     tops: dict[Path, list[tuple[str, ...]]] = {}
-    for rule in denials:
-        pattern = rule.pattern
+    for pattern in (each for rule in denials for each in written_out(rule.pattern)):
         if pattern.startswith("~/"):
-            pattern = os.path.join(workspace.home, pattern[2:])
+            pattern = os.path.join(literal(str(workspace.home)), pattern[2:])
         if pattern.startswith("/"):
             tops.setdefault(Path("/"), []).append(_components(pattern[1:]))
             continue
-        text = pattern.removeprefix("./")
-        components = _components(text if "/" in pattern.rstrip("/") else f"**/{text}")
         for root in workspace.resolved_roots:
-            tops.setdefault(root, []).append(components)
+            tops.setdefault(root, []).append(relative_components(pattern))
     return tops
+
+
+def relative_components(pattern: str) -> tuple[str, ...]:
+    """Return the components of a pattern that is relative to the top of the workspace, or to no folder."""
+    text = pattern.removeprefix("./")
+    return _components(text if "/" in pattern.rstrip("/") else f"**/{text}")
 
 
 def _components(pattern: str) -> tuple[str, ...]:
@@ -248,9 +256,10 @@ def _steps(states: frozenset[_State], name: str) -> Iterator[_State]:
 
 
 def _names(component: str, name: str) -> bool:
-    exact = path_pattern(f"./{component}")
-    folded = path_pattern(f"./{component.casefold()}")
-    return bool(exact.fullmatch(name) or folded.fullmatch(canonical(name)))
+    if is_template(name) and leaves_templates(component):
+        return False
+    folded = component.casefold()
+    return matches_in_some_reading(f"./{component}", name) or matches_in_some_reading(f"./{folded}", canonical(name))
 
 
 def _ends(state: _State) -> bool:
@@ -261,133 +270,3 @@ def _ends(state: _State) -> bool:
 def _covers(state: _State) -> bool:
     """Return True if a pattern ends here and also names everything below: its last component is `**` or has no wildcard."""
     return _ends(state) and bool(state[0]) and covers_below(state[0][-1])
-
-
-SECONDS = 5.0
-"""Time limit for a look through the history, in seconds; a repository that takes longer counts as one that contains such files."""
-_LOG = (
-    *(
-        "-c",
-        "log.showRoot=true",
-        "log",
-        "--format=",
-        "--raw",
-        "-z",
-        "--no-abbrev",
-        "--no-renames",
-        "-m",
-        "--no-ext-diff",
-    ),
-    *("--ignore-submodules=none", "--full-history", "--all", "--reflog"),
-)
-_CHANGE = re.compile(r":\d{6} \d{6} ([0-9a-f]+) ([0-9a-f]+) [A-Z]\d*\0([^\0]+)\0")
-_HEADS = ("FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
-_REFS = 20_000
-"""Largest number of reference files of a repository to check for changes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """Denied files in a repository: their `names` relative to the `top` of the work tree, and the ids of their `blobs`.
-
-    `objects` are the folders that store their content. `known` is false if the search failed. `replaced` is true if references
-    let git show other objects than a commit names; `remotes` are the names of other repositories.
-    """
-
-    top: Path
-    objects: tuple[Path, ...]
-    names: frozenset[str] = frozenset()
-    blobs: frozenset[str] = frozenset()
-    known: bool = True
-    replaced: bool = False
-    remotes: frozenset[str] = frozenset()
-
-    @property
-    def any(self) -> bool:
-        """True if it contains denied files, or may contain some."""
-        return bool(self.names) or not self.known
-
-
-def held_around(folders: Sequence[Path], denials: Sequence[Rule], workspace: Workspace) -> list[Held]:
-    """Return which denied files the repositories around these folders contain."""
-    found: dict[Path, Held] = {}
-    for folder in folders:
-        top, *stores = repository(resolved(folder)) or (None,)
-        if top is None or top in found:
-            continue
-        specs = tuple(_pathspecs(top, denials, workspace))
-        folders_of = [store / "objects" if probe.exists(store / "HEAD") else store for store in stores]
-        objects = tuple(folder for folder in folders_of if probe.is_dir(folder))
-        if specs and objects:
-            state = _state(stores[0], objects[0].parent)
-            found[top] = _look(top, objects, specs, state, tuple(workspace.resolved_roots))
-    return list(found.values())
-
-
-def _pathspecs(top: Path, denials: Sequence[Rule], workspace: Workspace) -> Iterator[str]:
-    """Yield the rules as git pathspecs for the top of a work tree."""
-    for root, pattern in remaining(denials, workspace, top):
-        before = f"{glob.escape(os.path.relpath(root, top))}/" if root != top else ""
-        yield f":(top,glob,icase){before}{pattern}" if before + pattern else ":(top)"
-        if pattern and covers_below(pattern) and not pattern.endswith("**"):
-            yield f":(top,glob,icase){before}{pattern}/**"
-
-
-@lru_cache(maxsize=32)
-def _look(top: Path, objects: tuple[Path, ...], specs: tuple[str, ...], state: object, roots: tuple[Path, ...]) -> Held:
-    git = find_program("git", roots)
-    if not git:
-        return Held(top, objects)
-    heads = [head for head in _HEADS if any(probe.is_file(folder.parent / head) for folder in objects)]
-    walk = [*_LOG, "--ignore-missing", *heads, "--", *specs]
-    logged = run_git(git, top, walk)
-    indexed = run_git(git, top, ["ls-files", "--stage", "-z", "--full-name", "--", *specs])
-    replaced = bool(run_git(git, top, ["for-each-ref", "--count=1", "refs/replace"]))
-    remotes = frozenset((run_git(git, top, ["remote"]) or "").split())
-    if logged is None or indexed is None:
-        return Held(top, objects, known=False, replaced=replaced, remotes=remotes)
-    changes = _CHANGE.findall(logged)
-    staged = [entry.partition("\t")[::2] for entry in indexed.split("\0") if "\t" in entry]
-    names = {name for *_, name in changes} | {name for _, name in staged}
-    blobs = {oid for *oids, _ in changes for oid in oids if oid.strip("0")} | {
-        about.split(" ")[1] for about, _ in staged
-    }
-    return Held(top, objects, frozenset(names), frozenset(blobs), replaced=replaced, remotes=remotes)
-
-
-def run_git(git: str, folder: Path, arguments: Sequence[str], given: str = "") -> str | None:
-    """Return what a git command that starts no program prints in a folder, `given` on stdin; None if it fails or takes too long."""
-    env = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            [git, "--no-pager", "--no-replace-objects", *arguments],
-            cwd=folder,
-            env={**env, **GIT_HARDENED_ENV},
-            input=os.fsencode(given),
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return os.fsdecode(done.stdout) if done.returncode == 0 else None
-
-
-def _state(own: Path, common: Path) -> object:
-    """Return a value that changes whenever the references, the index or the remotes of a repository change."""
-    files = [own / "HEAD", own / "index", own / "logs/HEAD"]
-    files += [common / "packed-refs", common / "logs/refs/stash", common / "config"]
-    files += [own / head for head in _HEADS]
-    for number, (folder, _, names) in enumerate(os.walk(common / "refs")):
-        files += [Path(folder), *(Path(folder, name) for name in names)]
-        if number * 16 + len(files) > _REFS:
-            break
-    return tuple(map(_stamp, files))
-
-
-def _stamp(file: Path) -> tuple[int, int, int]:
-    try:
-        status = os.stat(file)
-    except OSError:
-        return (0, 0, 0)
-    return (status.st_mtime_ns, status.st_ino, status.st_size)

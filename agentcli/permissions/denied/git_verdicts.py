@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -10,17 +9,17 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.denied.files import Held
+from agentcli.permissions.denied.history import Held, excluding
 from agentcli.permissions.denied.objects import Named, named_objects
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.readonly.git_table import GIT_READERS, covers, limits, path_named, shows_text
+from agentcli.permissions.readonly.git_table import GIT_READERS, LIMITED, limits, path_named, shows_path, shows_text
 from agentcli.permissions.readonly.option_grammar import Found, fit
 from agentcli.permissions.shell.git_repositories import RECORDING, repository_problem
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.system.git_keys import reads_only
 
 _CHANGING = word_set("""
-add commit branch tag checkout switch stash restore reset push pull fetch merge rebase cherry-pick revert remote init gc prune clean
+add commit branch tag checkout switch stash restore reset push pull fetch merge rebase cherry-pick revert remote init gc prune clean rm mv
 """)
 """Commands that show no content of files, with the options below."""
 _QUIET = word_set("""
@@ -34,14 +33,16 @@ _QUIET = word_set("""
 """Options of such commands that make them show no content either."""
 _TAKING = word_set("add commit stash")
 """Commands that may put the content of files of the work tree into the repository."""
-_SENDING = word_set("push pull fetch remote")
-"""Commands that may use another repository on this machine, to which no rule would apply."""
 _ADDRESS = re.compile(r"(?!file:)[a-z][a-z+.-]*://|[^/:]+:(?!:)")
 """Address of a repository on another machine: `https://host/path` or `host:path`."""
 _TREES = word_set("diff grep log show whatchanged rev-list diff-tree diff-index range-diff")
 """Commands that show the text of files of a tree, if they show any."""
 _OID = re.compile(r"[0-9a-fA-F]{4,64}")
-_EXCLUDING = re.compile(r":(?:(?P<sign>[!^]/?|/[!^])|\((?P<words>[a-z,]*)\))(?P<rest>.*)", re.DOTALL)
+
+_OTHERS = "Use git diff, git show or git log -p: such files are left out of what these show."
+_BY_ITSELF = (
+    "Run git by itself, with its words written out, such as `git diff` or `git show COMMIT`: such files are left out."
+)
 
 Shows = Literal["nothing", "denied", "unknown"]
 
@@ -55,6 +56,12 @@ class GitVerdict:
     held: Held | None = None
     masked: bool = True
     """True if denied files must be hidden from it anyway: it runs programs of the repository, or would record the files."""
+    exclusions: tuple[str, ...] = ()
+    """Pathspecs with which it would show no denied file; empty if no pathspec can do that."""
+    advice: str = _OTHERS
+    """The next step if no pathspec can do that."""
+    limit: str = ""
+    """The first operand that it takes for a path without `--` before it; empty if there is none."""
 
 
 def judge_git(
@@ -78,12 +85,15 @@ def judge_git(
         fitting = fit(GIT_READERS[name], arguments)
         if not isinstance(fitting, str):
             return _reads(name, fitting[1], places, held, workspace)
-    elsewhere = name in _SENDING and _to_this_machine(name, arguments, places, held)
-    if name in _CHANGING and _known_quiet(name, arguments) and not elsewhere:
+    if name in _CHANGING and _known_quiet(name, arguments):
         named = _named(arguments, places, held, workspace)
         for each in held:
             if each.any and named.shows(each, trees=True):
                 return GitVerdict("denied", min(each.names, default=""), each)
+            if name == "mv" and each.any and (file := _moved(arguments, places, each)):
+                return GitVerdict(
+                    "denied", file, each, advice="Name what to move, one file or folder beside it after the other."
+                )
         takes = name in _TAKING and not tracked and not _takes_named(name, arguments, places)
         hooks = any(repository_problem(folder, workspace, name) for folder in places)
         return GitVerdict("nothing", masked=takes or hooks)
@@ -98,18 +108,12 @@ def _known_quiet(name: str, arguments: Sequence[str]) -> bool:
     return all(option in _QUIET for option in options)
 
 
-def _to_this_machine(name: str, arguments: Sequence[str], folders: Sequence[Path], held: Sequence[Held]) -> bool:
-    """Return True if a command may send to or fetch from a repository on this machine, also one that does not exist yet."""
-    if any(word.startswith("file:") or os.path.lexists(folder / word) for folder in folders for word in arguments):
-        return True
-    words = iter(arguments)
-    operands = [
-        word for word in words if not (word.startswith("-") and (word != "--depth" or next(words, "") is not None))
-    ]
-    if name == "remote":
-        return operands[:1] in (["add"], ["set-url"]) and not all(map(_ADDRESS.match, operands[2:]))
-    remotes = frozenset[str]().union(*(each.remotes for each in held))
-    return bool(operands) and operands[0] not in remotes and not _ADDRESS.match(operands[0])
+def _moved(arguments: Sequence[str], folders: Sequence[Path], held: Held) -> str:
+    """Return a denied file that a move would give another name, or the empty string."""
+    names = held.names if held.known else {"."}
+    moved = [folder / word for folder in folders for word in arguments if not word.startswith("-")]
+    paths = [os.path.normpath(path) for path in moved]
+    return next((name for name in sorted(names) if any((held.top / name).is_relative_to(path) for path in paths)), "")
 
 
 def _named(words: Iterable[str], folders: Sequence[Path], held: Sequence[Held], workspace: Workspace) -> Named:
@@ -140,8 +144,11 @@ def _unknown(held: Sequence[Held]) -> GitVerdict:
 def _reads(name: str, found: Found, folders: Sequence[Path], held: Sequence[Held], workspace: Workspace) -> GitVerdict:
     danger = any(workspace.git(folder).danger for folder in folders)
     shown = shows_text(name, found)
-    values = [value for kind, value in found if kind == "rev"]
+    behind = sum(kind == "behind" for kind, _ in found)
+    revs = [value for kind, value in found if kind == "rev"]
+    values = revs[: len(revs) - behind]
     named = _named(values, folders, held, workspace)
+    scopes: list[tuple[Held, str]] = []
     for each in held:
         if not each.any:
             continue
@@ -154,10 +161,34 @@ def _reads(name: str, found: Found, folders: Sequence[Path], held: Sequence[Held
             return GitVerdict("denied", min(each.names, default=""), each)
         if name == "cat-file" and each.known:
             continue
-        if shown and any(_in_scope(name, found, folder, each) for folder in folders):
-            file = next((_in_scope(name, found, folder, each) for folder in folders), "")
-            return GitVerdict("denied", file, each)
+        if shown and (file := next(filter(None, (_in_scope(name, found, folder, each) for folder in folders)), "")):
+            scopes.append((each, file))
+    if scopes:
+        (first, file), *_ = scopes
+        exclusions = tuple(dict.fromkeys(spec for each, _ in scopes for spec in each.exclusions))
+        if why_not := _no_exclusions(name, found):
+            return GitVerdict("denied", file, first, advice=why_not)
+        return GitVerdict(
+            "denied", file, first, exclusions=exclusions, advice=_BY_ITSELF, limit=_first_path(name, found, folders)
+        )
     return GitVerdict("nothing", masked=danger)
+
+
+def _no_exclusions(name: str, found: Found) -> str:
+    """Return what to do in place of a command that pathspecs cannot limit further; empty if they can."""
+    options = {value for kind, value in found if kind == "option"}
+    if "--follow" in options or "-L" in options:
+        return f"Leave out {'--follow' if '--follow' in options else '-L'}: `git log -p -- FILE` shows the changes of a file."
+    if name == "stash":
+        return "`git diff 'stash@{0}^' 'stash@{0}'` shows a stash without such files."
+    return "" if name in LIMITED else _OTHERS
+
+
+def _first_path(name: str, found: Found, folders: Sequence[Path]) -> str:
+    if ("option", "--") in found:
+        return ""
+    values = [value for kind, value in found if kind == "rev"]
+    return next((path for folder in folders for path in limits(name, found, str(folder)) if path in values), "")
 
 
 def _named_object(values: Iterable[str], folders: Sequence[Path], held: Held) -> str:
@@ -179,41 +210,8 @@ def _named_object(values: Iterable[str], folders: Sequence[Path], held: Held) ->
 def _in_scope(name: str, found: Found, folder: Path, held: Held) -> str:
     """Return a denied file that a command with text output may show in a folder, or the empty string."""
     here = os.path.realpath(folder)
-    followed = ("option", "--follow") in found
-    specs = [] if followed else limits(name, found, here)
-    included = [spec for spec in specs if _excluded(spec) is None]
-    left_out = [pattern for spec in specs if (pattern := _excluded(spec)) is not None]
+    specs = [] if ("option", "--follow") in found else limits(name, found, here)
+    if held.specs and all(excluding(spec) in specs for spec in held.specs):
+        return ""
     names = held.names if held.known else {"(its history could not be looked through)"}
-    for each in sorted(names):
-        path = str(held.top / each)
-        inside = not included or any(covers(spec, here, path) for spec in included)
-        if inside and not any(_left_out(pattern, here, held.top, each) for pattern in left_out):
-            return each
-    return ""
-
-
-def _excluded(spec: str) -> tuple[bool, str] | None:
-    """Return what a pathspec excludes: whether it counts from the top, and its pattern; None if it excludes nothing."""
-    match = _EXCLUDING.fullmatch(spec)
-    if not match:
-        return None
-    if match["sign"]:
-        return "/" in match["sign"], match["rest"]
-    words = set(match["words"].split(","))
-    if "glob" in words and not match["rest"].endswith("/**"):
-        return None
-    return ("top" in words, match["rest"]) if "exclude" in words and words <= {"exclude", "top", "glob"} else None
-
-
-def _left_out(excluded: tuple[bool, str], here: str, top: Path, name: str) -> bool:
-    """Return True if a pattern certainly excludes a file; False if in doubt."""
-    from_top, pattern = excluded
-    base = str(top) if from_top else here
-    path = os.path.relpath(top / name, base)
-    pattern = pattern.removesuffix("/**").removesuffix("/*").rstrip("/")
-    if not pattern or path.startswith(".."):
-        return False
-    plain = not set(pattern) & set("*?[\\")
-    if plain:
-        return path == pattern or path.startswith(pattern + "/")
-    return "\\" not in pattern and fnmatch.fnmatchcase(path, pattern)
+    return next((each for each in sorted(names) if shows_path(specs, here, held.top, str(held.top / each))), "")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.denied.files import Held, run_git
+from agentcli.permissions.denied.history import Held, run_git
 from agentcli.system.programs import find_program
 
 _EMPTY = (
@@ -56,6 +56,12 @@ def named_objects(words: Iterable[str], folders: Sequence[Path], roots: Sequence
             doubtful |= listed is None
             below |= {entry.split("\t")[0].split(" ")[2] for entry in (listed or "").split("\0") if entry}
     return Named(frozenset(blobs), frozenset(below), doubtful)
+
+
+def all_commits(names: Sequence[str], folder: Path) -> bool:
+    """Return True if each of these revisions names a commit of the repository around a folder, or nothing."""
+    git = find_program("git", (folder,))
+    return bool(git) and all(kind == "commit" for kind, _ in _resolve(git, folder, names))
 
 
 def _spellings(word: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from agentcli.permissions.paths import (
     resolved,
 )
 from agentcli.permissions.readonly.fed import fed_command, fed_files
-from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
+from agentcli.permissions.readonly.git_table import GIT_READERS, leaves_out, shown_secret
 from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
 from agentcli.permissions.readonly.table import READERS, SEARCHING, find_reads
 from agentcli.permissions.shell.file_names import meanings
@@ -262,6 +262,8 @@ def _glob_names_protected(glob: str) -> str:
 
 
 def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading:
+    if kind == "rev" and leaves_out(value):
+        return Reading()
     if kind == "range":
         value = value.rpartition(":")[2]
     if kind == "entry":

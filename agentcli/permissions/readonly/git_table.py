@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentcli.permissions.denied.objects import all_commits
+from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import names_protected
 from agentcli.permissions.readonly.option_grammar import Found, Shape
 from agentcli.permissions.shell.known_programs import word_set
@@ -150,10 +152,12 @@ _SUMMARIES = word_set("""
 
 _WITH_TEXT = word_set("diff show range-diff")
 _WITHOUT_TEXT = word_set("log reflog whatchanged rev-list diff-tree diff-index diff-files")
-_LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index diff-files grep status")
+LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index diff-files grep status reflog")
 """Commands that take an operand for a path if a file of that name exists: git refuses to guess if it may also be a revision."""
 
 
+_EXCLUDING = re.compile(r":(?:(?P<sign>[!^]/?|/[!^])|\((?P<words>[a-z,]*)\))(?P<rest>.*)", re.DOTALL)
+_EXCLUDING_WORDS = frozenset({"exclude", "top", "glob", "literal"})
 _MAYBE_FILE = re.compile(r"^[0-9a-fA-F]{4,64}$|\^\{")
 
 
@@ -177,12 +181,15 @@ def shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence[
     """Return a tracked protected file that a recognised git command may show, or the empty string."""
     if not tracked or not shows_text(subcommand, found):
         return ""
+    secrets = [path for path in tracked if names_protected(path, write=False)]
     here = os.path.realpath(folder)
+    specs = limits(subcommand, found, here) if secrets else []
     # A pathspec limits what a commit shows, not a file that is named by its id.
-    by_id = any(_MAYBE_FILE.search(value) for kind, value in found if kind == "rev")
-    specs = [] if by_id else limits(subcommand, found, here)
-    secrets = (path for path in tracked if names_protected(path, write=False))
-    return next((path for path in secrets if not specs or any(covers(spec, here, path) for spec in specs)), "")
+    ids = [value for kind, value in found if kind == "rev" and value not in specs and _MAYBE_FILE.search(value)]
+    if specs and ids and not all_commits(ids, folder):
+        specs = []
+    top = next(iter(repository(Path(here))), Path(here))
+    return next((path for path in secrets if shows_path(specs, here, top, path)), "")
 
 
 def shows_text(subcommand: str, found: Found) -> bool:
@@ -212,13 +219,26 @@ def shows_text(subcommand: str, found: Found) -> bool:
 
 def limits(subcommand: str, found: Found, here: str) -> list[str]:
     """Return the paths that a command is limited to; empty if it may show every file."""
-    if subcommand not in _LIMITED:
+    if subcommand not in LIMITED:
         return []
     behind = [value for kind, value in found if kind == "behind"]
     if ("option", "--") not in found:
         revs = (value for kind, value in found if kind == "rev")
         behind = [value for value in revs if value[:1] != ":" and os.path.lexists(os.path.join(here, value))]
     return behind or (["."] if subcommand == "grep" else [])
+
+
+def leaves_out(word: str) -> bool:
+    """Return True if a word is a pathspec that excludes files from what git shows, and so names none."""
+    return word.startswith((":(exclude", ":!", ":^"))
+
+
+def shows_path(specs: Sequence[str], here: str, top: Path, path: str) -> bool:
+    """Return True if a command in a folder that is limited to these pathspecs may show a file, or if in doubt."""
+    included = [spec for spec in specs if _excluded(spec) is None]
+    left_out = (excluded for spec in specs if (excluded := _excluded(spec)) is not None)
+    inside = not included or any(covers(spec, here, path) for spec in included)
+    return inside and not any(_left_out(excluded, here, top, path) for excluded in left_out)
 
 
 def covers(spec: str, here: str, path: str) -> bool:
@@ -230,3 +250,30 @@ def covers(spec: str, here: str, path: str) -> bool:
         return True
     wild = not {"*", "?"}.isdisjoint(spec)
     return wild and (".." in spec or fnmatch.fnmatchcase(path, f"{glob.escape(here)}/{spec}*".casefold()))
+
+
+def _excluded(spec: str) -> tuple[frozenset[str], str] | None:
+    """Return the words and the pattern of a pathspec that excludes files; None if it excludes none."""
+    match = _EXCLUDING.fullmatch(spec)
+    if not match:
+        return None
+    if match["sign"]:
+        return frozenset(["exclude", *(["top"] if "/" in match["sign"] else [])]), match["rest"]
+    words = frozenset(match["words"].split(","))
+    if "glob" in words and not match["rest"].endswith("/**"):
+        return None
+    return (words, match["rest"]) if "exclude" in words and words <= _EXCLUDING_WORDS else None
+
+
+def _left_out(excluded: tuple[frozenset[str], str], here: str, top: Path, path: str) -> bool:
+    """Return True if a pattern certainly excludes a file; False if in doubt."""
+    words, pattern = excluded
+    path = os.path.relpath(path, str(top) if "top" in words else here)
+    if "literal" not in words:
+        pattern = pattern.removesuffix("/**").removesuffix("/*")
+    pattern = pattern.rstrip("/")
+    if not pattern or path.startswith(".."):
+        return False
+    if "literal" in words or not set(pattern) & set("*?[\\"):
+        return path == pattern or path.startswith(pattern + "/")
+    return "\\" not in pattern and fnmatch.fnmatchcase(path, pattern)

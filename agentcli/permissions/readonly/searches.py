@@ -53,7 +53,8 @@ def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tup
                 verdict = judge_path(entry.path, workspace, write=False)
                 if verdict.verdict != "free":
                     return f"the search would follow a link: {verdict.why}", verdict.verdict == "protected"
-            if _private(entry.name) and search.opens(entry.path) and (search.hidden or _unhidden(entry)):
+            reads = _private(entry.name) and search.opens(entry.path) and (search.hidden or _unhidden(entry))
+            if reads and Path(entry.path) not in workspace.concealed:
                 return f"the search would read {entry.path}, which is protected", True
             if not left:
                 return (

@@ -20,6 +20,7 @@ from agentcli.permissions.paths import (
     resolved,
 )
 from agentcli.permissions.readonly.commands import Reader, Reading, fits_reading, shows_no_content
+from agentcli.permissions.readonly.git_table import leaves_out
 from agentcli.permissions.shell.known_programs import SHELLS, is_interpreter, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, runs
 from agentcli.permissions.shell.values import BELOW, spread
@@ -128,7 +129,12 @@ def _quoted_in(name: str, word: str) -> Iterator[str]:
 
 
 def paths_in(word: str) -> Iterator[str]:
-    """Yield the paths that a word of an unknown command may name: the word, or its part after `=`, `:`, `@` or an option's letter."""
+    """Yield the paths that a word of an unknown command may name: the word, or its part after `=`, `:`, `@` or an option's letter.
+
+    A pathspec that excludes files from what git shows names none.
+    """
+    if leaves_out(word):
+        return iter(())
     forms = [word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")]
     if len(word) > 2 and word[0] == "-" and word[1] != "-":
         forms.append(word[2:])

@@ -104,6 +104,13 @@ def parse(text: str) -> ParsedLine:
     return ParsedLine(parts, tuple(map(_fed, fed)), not root.has_error)
 
 
+def command_nodes(text: str) -> Iterator[tuple[Part, tuple[int, ...]]]:
+    """Yield the commands that stand in a line itself, with the byte at which each word ends, but for words after a redirection."""
+    for node in _commands(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+        if node.type == "command":
+            yield _part(node), tuple(child.end_byte for child in _word_nodes(node))
+
+
 def starts_in_background(text: str) -> bool:
     """Return True if a line starts a command in the background."""
     return any(node.type == "&" for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node))
@@ -151,8 +158,7 @@ def _stands_alone(node: Node) -> bool:
 
 
 def _part(node: Node) -> Part:
-    children = node.children if node.type in _COMMAND_NODES else []
-    words = [_value(child) for child in children if not child.type.endswith("redirect") and not _is_prefix(child)]
+    words = [_value(child) for child in _word_nodes(node)]
     writes: list[Piece] = []
     reads: list[Piece] = []
     for redirect in _redirects(node):
@@ -162,6 +168,11 @@ def _part(node: Node) -> Part:
     for here in _redirects(node, "heredoc_redirect"):
         words.extend(map(_value, here.children_by_field_name("argument")))
     return Part(tuple(words), tuple(writes), tuple(reads))
+
+
+def _word_nodes(node: Node) -> list[Node]:
+    children = node.children if node.type in _COMMAND_NODES else []
+    return [child for child in children if not child.type.endswith("redirect") and not _is_prefix(child)]
 
 
 def _is_prefix(node: Node) -> bool:
@@ -270,7 +281,7 @@ def runs(part: Part) -> Iterator[list[str]]:
 def started(part: Part) -> list[str]:
     """Return the words of a part without global options of git, or of the command that it starts in other circumstances: `timeout 5 make` as `make`."""
     line = [piece.text for piece in part.words]
-    inner = list(_wrapped(line)) if os.path.basename(line[0]) in _PLAIN_WRAPPERS else []
+    inner = list(_wrapped(line)) if os.path.basename(line[0]) in PLAIN_WRAPPERS else []
     return plain_git(inner[-1] if inner else line)
 
 
@@ -343,14 +354,14 @@ def _look(text: str, parts: list[Part], depth: int, completions: bool) -> bool:
     return whole
 
 
-_PLAIN_WRAPPERS = frozenset({"timeout", "gtimeout", "nice", "nohup", "time", "stdbuf"})
+PLAIN_WRAPPERS = frozenset({"timeout", "gtimeout", "nice", "nohup", "time", "stdbuf"})
 
 
 def _starts_known(name: str, part: Part) -> bool:
     """Return True if a wrapper without a language of its own starts a program that is known, whatever its arguments."""
     waiting = OPERANDS.get(name, 0) + 1
     for word in part.words[1:]:
-        if name not in _PLAIN_WRAPPERS or not word.known or word.loose or word.text.startswith("-"):
+        if name not in PLAIN_WRAPPERS or not word.known or word.loose or word.text.startswith("-"):
             return False
         waiting -= 1
         if not waiting:

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import groupby, pairwise, zip_longest
+from itertools import groupby
 from pathlib import Path
 from typing import IO
 from unicodedata import normalize
@@ -17,6 +17,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import decode, decode_beginning, is_binary
+from agentcli.core.text.path_pattern import matching
 from agentcli.core.text.secrets import is_secret_file
 from agentcli.system.programs import find_program
 from agentcli.tools.lib import gitignore
@@ -77,11 +78,11 @@ def ripgrep(workspace: Iterable[Path] = ()) -> str:
 def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
     """Return the regular files below a folder, as sorted relative paths, without ignored ones, `.git` and `.env` secrets.
 
-    `pattern` is a glob; without a slash it applies at any depth.
+    `pattern` is a glob; without a slash it applies at any depth. Its brackets and braces are text if a file is so named.
     """
     found = _files_by_ripgrep(base, rg) if rg else gitignore.walk(base)
-    matches = glob_regex(pattern).match if pattern else None
-    return sorted(path for path in found if (matches is None or matches(path)) and not is_secret_file(path))
+    readable = [path for path in found if not is_secret_file(path)]
+    return sorted(matching(pattern.removeprefix("./").lstrip("/"), readable) if pattern else readable)
 
 
 def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:
@@ -148,74 +149,6 @@ def regex_is_plain(rg: str, wanted: Wanted) -> bool:
             f"{wanted.pattern!r} is not a regular expression: {done.stderr.decode(errors='replace').strip()[-300:]}"
         )
     return done.returncode != 2
-
-
-def glob_regex(pattern: str) -> re.Pattern[str]:
-    """Convert a glob to a regular expression for relative paths: `*`, `?`, `[…]`, `{a,b}` in a name, `**` across folders."""
-    if "/" not in pattern.strip("/"):
-        pattern = "**/" + pattern.strip("/")
-    pieces, n, depth, has_braces = list[str](), 0, 0, False
-    pattern = pattern.removeprefix("./").lstrip("/")
-    while n < len(pattern):
-        piece, n, depth = _glob_piece(pattern, n, depth)
-        if piece in _DEEP and pieces and pieces[-1] in _DEEP:  # together they mean the one that reaches further
-            piece = _ALL if _ALL in (piece, pieces.pop()) else piece
-        pieces.append(piece)
-        has_braces |= depth > 0
-    try:
-        return re.compile("(?s:" + "".join(pieces if has_braces else _atomic(pieces)) + ")" * depth + r")\Z")
-    except re.error as error:
-        raise ToolError(f"{pattern!r} is not a glob pattern: {error}.") from error
-
-
-_STAR, _FOLDERS, _ALL = "[^/]*", "(?:[^/]+/)*", ".*"
-_DEEP = (_FOLDERS, _ALL)
-
-
-def _atomic(pieces: Sequence[str]) -> Iterator[str]:
-    """Yield the same expression without useless retries: with many wildcards they would take forever.
-
-    The first fit is as good as any later one if the next wildcard reaches as far.
-    """
-    sections = _divided(pieces, _DEEP)
-    for section, following in zip_longest(sections, sections[1:]):
-        head, *parts = _divided(section, (_STAR,))
-        if following is not None and (following[0] == _ALL or section[-1:] == ["/"]):
-            yield f"(?>{_lazy(head)}{''.join(f'(?>{_lazy(part)})' for part in parts)})"
-        else:
-            yield from head
-            yield from (f"(?>{_lazy(part)})" for part in parts[:-1])
-            yield from parts[-1] if parts else ()
-
-
-def _divided(pieces: Sequence[str], wild: Sequence[str]) -> Sequence[Sequence[str]]:
-    """Divide the pieces into groups; all but the first begin with one of these wildcards."""
-    starts = [0, *(n for n, piece in enumerate(pieces) if n and piece in wild), len(pieces)]
-    return [pieces[start:end] for start, end in pairwise(starts)]
-
-
-def _lazy(group: Sequence[str]) -> str:
-    """Join a group, making its wildcard match as little as possible."""
-    return "".join([piece + "?" * (n == 0 and piece in (_STAR, *_DEEP)) for n, piece in enumerate(group)])
-
-
-def _glob_piece(pattern: str, n: int, depth: int) -> tuple[str, int, int]:
-    rest = pattern[n:]
-    if rest.startswith("**/"):
-        return _FOLDERS, n + 3, depth
-    if rest.startswith("**"):
-        return _ALL, n + 2, depth
-    sign = rest[0]
-    if sign == "[" and "]" in rest[2:]:
-        end = rest.index("]", 2)
-        inside = rest[1:end].replace("\\", r"\\").replace("[", r"\[")
-        return "[" + ("^/" + inside[1:] if inside[0] in "!^" else inside) + "]", n + end + 1, depth
-    if sign == "{" and "}" in rest:
-        return "(?:", n + 1, depth + 1
-    if depth and sign in ",}":
-        return ("|", n + 1, depth) if sign == "," else (")", n + 1, depth - 1)
-    plain = {"*": _STAR, "?": "[^/]"}
-    return plain.get(sign, re.escape(sign)), n + 1, depth
 
 
 def _files_by_ripgrep(base: Path, rg: str) -> Iterator[str]:

@@ -33,9 +33,14 @@ def workspace(tmp_path: Path) -> Workspace:
 @pytest.fixture
 def tracked(workspace: Workspace) -> Workspace:
     """The same, and the repository contains the secrets."""
+    tracks(workspace)
+    return workspace
+
+
+def tracks(workspace: Workspace) -> None:
+    """Put all files of a workspace into a repository."""
     for words in ("init -q -b main", "add -A", "-c user.name=a -c user.email=a@b.c commit -qm first"):
         git(words, workspace.cwd)
-    return workspace
 
 
 def git(words: str, folder: Path) -> None:
@@ -115,44 +120,81 @@ def test_git_that_shows_nothing_denied_sees_the_files_as_they_are(command: str, 
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "runs"),
     [
-        *(
-            "git show",
-            "git show HEAD",
-            "git log -p",
-            "git grep TOP",
-            "git diff HEAD~1",
-            "git show HEAD:secrets/key.txt",
-        ),
-        *(
-            "git archive HEAD",
-            "git worktree add ../x",
-            "git clone . ../x",
-            "git -c alias.p=show p",
-            "git fast-export --all",
-        ),
-        *(
-            "git diff -- .",
-            "git log -p -- '*.txt'",
-            "git stash show -p",
-            "git cat-file --batch",
-            "git log --follow -p src/a.py",
-        ),
-        *(
-            "git --no-pager show",
-            "git -C . show",
-            "git --git-dir .git status",
-            "git -p log --oneline",
-            "git -c pager.log=x log",
-        ),
-        *("git push .. main", "env git show", "echo HEAD | xargs git show", "git add -p", "git checkout -p"),
+        ("git diff", "git diff -- {}"),
+        ("git diff HEAD~1", "git diff HEAD~1 -- {}"),
+        ("git diff -- .", "git diff -- . {}"),
+        ("git diff HEAD .", "git diff HEAD -- . {}"),
+        ("git show HEAD", "git show HEAD -- {}"),
+        ("git show | head -n 5", "git show -- {} | head -n 5"),
+        ("git --no-pager show", "git --no-pager show -- {}"),
+        ("git -C . show", "git -C . show -- {}"),
+        ("env git show", "env git show -- {}"),
+        ("cd src && git log -p -3 && git show", "cd src && git log -p -3 -- {} && git show -- {}"),
+        ("git log -p -- '*.txt'", "git log -p -- '*.txt' {}"),
+        ("git grep TOP", "git grep TOP -- {}"),
+        ("git diff HEAD -- src/*.py *.txt", "git diff HEAD -- src/*.py *.txt {}"),
+        ("git diff HEAD~1 > x.diff", "git diff HEAD~1 -- {} > x.diff"),
+        ("git show 'HEAD^{/fi:*}'", "git show 'HEAD^{/fi:*}' -- {}"),
+        ("git show HEAD:src/a.py ':/first'", "git show HEAD:src/a.py ':/first' -- {}"),
     ],
 )
-def test_git_that_may_show_what_the_repository_holds_is_denied(command: str, tracked: Workspace) -> None:
+def test_denied_files_are_left_out_of_what_git_shows(command: str, runs: str, tracked: Workspace) -> None:
+    (tracked.cwd / "b.txt").write_text("b")
+    for mode in ("yolo", "ask"):
+        decision = bash(command, tracked, mode)  # type: ignore[arg-type]
+        assert decision.decision != "deny"
+        assert decision.instead == runs.replace("{}", "':(exclude,top)secrets/key.txt'")
+        assert decision.left_out == ("secrets/key.txt (read(secrets/**))",)
+
+
+def test_a_search_for_all_that_git_shows_runs_unasked_in_every_mode(tracked: Workspace) -> None:
+    for mode in MODES:
+        for command in ("git diff", "git show HEAD", "git log -p", "cd src && git grep TOP"):
+            assert bash(command, tracked, mode).decision == "allow"
+
+
+def test_many_denied_files_are_left_out_by_their_rule(workspace: Workspace) -> None:
+    for number in range(20):
+        (workspace.cwd / f"secrets/{number}").touch()
+    tracks(workspace)
+    decision = bash("git show", workspace, "yolo")
+    assert decision.instead == "git show -- ':(exclude,top,glob,icase)secrets/**'"
+    assert decision.left_out == ("read(secrets/**)",)
+
+
+@pytest.mark.parametrize(
+    ("command", "next_step"),
+    [
+        ("git show HEAD:secrets/key.txt", ""),
+        ("git stash show -p", "`git diff 'stash@{0}^' 'stash@{0}'`"),
+        ("git log --follow -p src/a.py", "Leave out --follow: `git log -p -- FILE`"),
+        ("git log -L1,2:src/a.py", "Leave out -L: `git log -p -- FILE`"),
+        ("bash -c 'git diff'", "Run git by itself"),
+        ("echo HEAD | xargs git show", "Run git by itself"),
+        ("git mv . ../x", "Name what to move"),
+        ("git archive HEAD", "Use git diff, git show or git log -p"),
+        ("git worktree add ../x", "Use git diff"),
+        ("git clone . ../x", "Use git diff"),
+        ("git -c alias.p=show p", "Use git diff"),
+        ("git fast-export --all", "Use git diff"),
+        ("git cat-file --batch", "Use git diff"),
+        ("git --git-dir .git status", "Use git diff"),
+        ("git -p log --oneline", "Use git diff"),
+        ("git -c pager.log=x log", "Use git diff"),
+        ("git add -p", "Use git diff"),
+        ("git checkout -p", "Use git diff"),
+    ],
+)
+def test_what_git_may_show_without_a_way_to_leave_it_out_is_denied_with_the_next_step(
+    command: str, next_step: str, tracked: Workspace
+) -> None:
     for mode in MODES:
         decision = bash(command, tracked, mode)
         assert (decision.decision, decision.rule) == ("deny", "deny read(secrets/**)")
+        assert next_step in decision.why
+        assert "git diff -- . ':(exclude)" not in decision.why
 
 
 @pytest.mark.parametrize(
@@ -312,23 +354,23 @@ NOT_LEAVING_OUT = (
 
 
 @pytest.mark.parametrize("spec", [*LEAVING_OUT, *NOT_LEAVING_OUT])
-def test_git_shows_what_no_pathspec_leaves_out(spec: str, tracked: Workspace) -> None:
-    wanted = "allow" if spec in LEAVING_OUT else "deny"
-    assert bash(f"git grep TOP -- . '{spec}'", tracked, "yolo").decision == wanted
-    if wanted == "allow":
-        found = subprocess.run(
-            ["git", "grep", "TOP", "--", ".", spec], cwd=tracked.cwd, capture_output=True, check=False
-        )
-        assert found.stdout == b""
+def test_git_shows_nothing_denied_with_the_pathspecs_that_it_is_given(spec: str, tracked: Workspace) -> None:
+    command = f"git grep TOP -- . '{spec}'"
+    decision = bash(command, tracked, "yolo")
+    assert decision.decision == "allow"
+    assert bool(decision.instead) is (spec in NOT_LEAVING_OUT)
+    assert printed(decision.instead or command, tracked) == ""
 
 
-@pytest.mark.parametrize(
-    ("spec", "wanted"),
-    [(":!secrets", "deny"), (":(exclude)secrets", "deny"), (":!/secrets", "allow"), (":(top,exclude)secrets", "allow")],
-)
-def test_a_pathspec_is_relative_to_its_folder_or_to_the_top(spec: str, wanted: str, tracked: Workspace) -> None:
-    assert bash(f"cd src && git diff -- .. '{spec}'", tracked, "yolo").decision == wanted
-    found = subprocess.run(
-        ["git", "grep", "TOP", "--", "..", spec], cwd=tracked.cwd / "src", capture_output=True, check=False
-    )
-    assert (found.stdout == b"") is (wanted == "allow")
+@pytest.mark.parametrize("spec", [":!secrets", ":(exclude)secrets", ":!/secrets", ":(top,exclude)secrets"])
+def test_a_pathspec_is_relative_to_its_folder_or_to_the_top(spec: str, tracked: Workspace) -> None:
+    command = f"cd src && git grep TOP -- .. '{spec}'"
+    decision = bash(command, tracked, "yolo")
+    assert bool(decision.instead) is ("/" not in spec and "top" not in spec)
+    assert printed(decision.instead or command, tracked) == ""
+
+
+def printed(command: str, workspace: Workspace) -> str:
+    return subprocess.run(
+        ["bash", "-c", command], cwd=workspace.cwd, capture_output=True, text=True, check=False
+    ).stdout

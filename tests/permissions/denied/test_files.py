@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 
 from agentcli.permissions.denied.files import (
-    Held,
     Hidden,
     denial_of,
     existing,
-    held_around,
     paths_given,
     reading_denials,
     remaining,
 )
+from agentcli.permissions.denied.history import Held, held_around
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from agentcli.tools.registry import TRAITS
@@ -32,6 +31,25 @@ def workspace(tmp_path: Path) -> Workspace:
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).touch()
     return Workspace(work, (work,), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rule", "files"),
+    [
+        ("read(app/[slug]/*)", ["app/[slug]/a", "app/s/a"]),
+        (r"read(app/\[slug\]/*)", ["app/[slug]/a"]),
+        ("read({app/s,config/a}/*)", ["app/s/a", "config/a/b.yml"]),
+        ("read(.env.*)", [".env.local"]),
+        ("read(.env.example)", [".env.example"]),
+    ],
+)
+def test_names_with_brackets_are_found_and_templates_only_by_name(
+    rule: str, files: list[str], workspace: Workspace
+) -> None:
+    for name in ("app/[slug]/a", "app/s/a", ".env.local", ".env.example"):
+        (workspace.cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace.cwd / name).touch()
+    assert sorted(str(file.relative_to(workspace.cwd)) for file in found(workspace, rule).files) == files
 
 
 def found(workspace: Workspace, *rules: str) -> Hidden:

@@ -29,10 +29,6 @@ def filled(command: str, workspace: Workspace) -> str:
 
 
 SHOWING = """
-git show ':/first'
-git show 'HEAD^{/fi:*}'
-git show 'HEAD@{2031-01-01 10:00:00}'
-git show HEAD:src/a.py ':/first'
 git show <tree>:key.txt
 git show <tree>:./key.txt
 git cat-file -p <tree>:key.txt
@@ -54,12 +50,6 @@ git tag x <blob>
 git tag x <tree>
 git tag -a -m x x <blob>
 git push origin <blob>:refs/heads/x
-git push file://<work> HEAD:x
-git push elsewhere HEAD:x
-git push --depth 1 elsewhere HEAD:x
-git remote add x file://<work>
-git remote add x elsewhere
-git fetch elsewhere
 """.strip().splitlines()
 
 
@@ -90,6 +80,12 @@ git fetch --depth 1 origin main
 git pull --rebase
 git push git@example.org:a/b.git main
 git remote add x git@example.org:a/b.git
+git push file://<work> HEAD:x
+git push elsewhere HEAD:x
+git push --depth 1 elsewhere HEAD:x
+git remote add x file://<work>
+git remote add x elsewhere
+git fetch elsewhere
 git remote -v
 git commit -qm 'fix: <blob>'
 """.strip().splitlines()
@@ -111,6 +107,15 @@ def test_a_tag_of_a_denied_file_is_recognised_by_what_it_leads_to(tracked: Works
     git("tag folder HEAD:secrets", tracked.cwd)
     for command in ("cat-file -p plain", "show noted -- src", "show folder:key.txt", "grep TOP folder -- key.txt"):
         assert bash(f"git {command}", tracked, "yolo").decision == "deny"
+
+
+def test_what_was_sent_to_another_repository_stays_denied_there(tracked: Workspace) -> None:
+    copy = tracked.cwd.parent / "copy.git"
+    git(f"init -q --bare {copy}", tracked.cwd)
+    git(f"push -q {copy} main", tracked.cwd)
+    assert bash(f"git -C {copy} show main:secrets/key.txt", tracked, "yolo").decision == "deny"
+    decision = bash(f"git -C {copy} show main", tracked, "yolo")
+    assert decision.instead.endswith("':(exclude,top,glob,icase)secrets/**'")
 
 
 def test_a_repository_that_replaces_objects_shows_no_text(tracked: Workspace) -> None:
