@@ -165,6 +165,12 @@ class TerminalHost(ProgramReports):
 
         return offered_rules(self._program, self._program.traits)
 
+    def restrictions(self) -> Sequence[str]:
+        """Return the rules of the project that deny or ask whether or not it is trusted."""
+        from agentcli.app.project_rules import restrictions
+
+        return restrictions(self._program, self._program.traits)
+
     def without_effect(self) -> str:
         """Return a line about the settings of the project's files for other programs that have no effect here; empty if there are none."""
         from agentcli.app.project_rules import entries_without_effect

@@ -1,4 +1,4 @@
-"""Permission rules from a project's settings for other programs: deny and ask rules apply here as well, allow rules only as answers of the user."""
+"""Permission rules of a project: those that deny or ask apply before it is trusted, those that allow only as answers of the user."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from agentcli.agent.settings import PermissionSettings
 from agentcli.annexes import annex
 from agentcli.core.errors import AgentError
 from agentcli.core.text.path_pattern import literal
@@ -29,9 +30,9 @@ _OFFERED = (
 
 
 def project_rules(project: Project, known: Collection[str]) -> tuple[Rules, list[str]]:
-    """Return the rules about these tools, and a line for each entry of the files that has no effect; nothing if the folder is not trusted."""
+    """Return the rules of files for other programs about these tools, trusted or not, and a line for each entry that has no effect."""
     rules, unused = Rules(), []
-    for found in _found(project, [*_READERS]) if project.trusted else ():
+    for found in _found(project, [*_READERS]):
         unused += found.skipped
         for item in found.items:
             if (kind := _kind(item)) == "allow":
@@ -44,6 +45,25 @@ def project_rules(project: Project, known: Collection[str]) -> tuple[Rules, list
     return rules, unused
 
 
+def rules_before_trust(project: Project, known: Collection[str]) -> Rules:
+    """Return the rules of the folder's own settings that deny or ask, if it is not trusted: they only tighten. An invalid one is left out."""
+    rules = Rules()
+    if project.trusted:
+        return rules
+    own = project.folder_config[PermissionSettings]
+    for kind, texts in (("deny", own.deny), ("ask", own.ask)):
+        for text in texts:
+            with suppress(AgentError):
+                rules += in_own_names(Rules(**{kind: (parse_rule(text, "project"),)}), known)
+    return rules
+
+
+def restrictions(project: Project, known: Collection[str]) -> list[str]:
+    """Return the rules of a project that deny or ask although it is not trusted, each with what it does."""
+    rules = rules_before_trust(project, known) + project_rules(project, known)[0]
+    return [f"{kind} {rule}" for kind, rule in rules.listed() if rule.origin == "project"]
+
+
 def rows(program: CheckedProgram) -> Iterator[Row]:
     """Report the entries of the project's files that have no effect."""
     for line in project_rules(program, program.traits)[1]:
@@ -52,7 +72,7 @@ def rows(program: CheckedProgram) -> Iterator[Row]:
 
 def entries_without_effect(project: Project) -> int:
     """Return how many entries of the project's files for other programs have no effect, besides rules that allow."""
-    return sum(len(found.skipped) for found in _found(project, [*_READERS])) if project.trusted else 0
+    return sum(len(found.skipped) for found in _found(project, [*_READERS]))
 
 
 def offered_rules(project: Project, known: Collection[str]) -> list[str]:

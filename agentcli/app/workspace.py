@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.settings import PermissionSettings
 from agentcli.agent.setup import Permissions, Sandboxes
-from agentcli.app.project_rules import project_rules
+from agentcli.app.project_rules import project_rules, rules_before_trust
 from agentcli.app.saved_rules import SavedRules
 from agentcli.config.general import General
 from agentcli.core.aliases import own_rule
@@ -135,6 +135,7 @@ class WorkspacePolicy:
         known = self._traits
         rules = in_own_names(configured + parse_rules(self._allowed[0], (), options.deny, "flag"), known)
         rules += self.saved.rules()[0] + project_rules(self._context, known)[0]
+        rules += rules_before_trust(self._context, known)
         return sum((_denied(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded), rules)
 
     @property

@@ -145,9 +145,19 @@ def exact(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def wildcard(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern in which `*` is any text and a backslash makes `*` and itself literal."""
-    parts = re.findall(r"\\[*\\]|\*|[^*\\]+|\\", pattern)
-    return re.compile("".join(".*" if part == "*" else re.escape(_unescaped(part)) for part in parts), re.DOTALL)
+    """Compile a pattern in which `*` is any text and a backslash makes `*` and itself literal.
+
+    The first place of each text between two wildcards is as good as any later one, so a match takes no retries.
+    """
+    texts = [""]
+    for part in re.findall(r"\\[*\\]|\*|[^*\\]+|\\", pattern):
+        if part == "*":
+            texts.append("")
+        else:
+            texts[-1] += re.escape(_unescaped(part))
+    first, *more = texts
+    between = "".join(f"(?>.*?{text})" for text in more[:-1] if text)
+    return re.compile(first + between + "".join(f".*{text}" for text in more[-1:]), re.DOTALL)
 
 
 @lru_cache(maxsize=1024)

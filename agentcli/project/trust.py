@@ -13,10 +13,13 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.json_comments import without_comments
+from agentcli.project.files import SETTINGS_BYTES
 from agentcli.sessions.project import main_worktree
 from agentcli.system.locked_file import update
+from agentcli.system.regular_file import Unusable, read_regular
 
-Kind = Literal["settings", "hooks", "servers", "rules", "skills", "commands", "agents"]
+Kind = Literal["settings", "hooks", "servers", "rules", "skills", "commands", "agents", "allow"]
 
 _EFFECTS: Mapping[Kind, str] = {
     "settings": "changes how agentcli works",
@@ -26,6 +29,7 @@ _EFFECTS: Mapping[Kind, str] = {
     "skills": "gives the model instructions and scripts",
     "commands": "adds slash commands",
     "agents": "defines subagents",
+    "allow": "has rules that allow calls, which apply only if you save them",
 }
 _LOADED: Mapping[Kind, Sequence[str]] = {
     "settings": (".agentcli/config.toml",),
@@ -44,6 +48,8 @@ _LOADED: Mapping[Kind, Sequence[str]] = {
     "agents": (".agentcli/agents", ".claude/agents", ".gemini/agents", ".opencode/agents"),
 }
 """Paths that are loaded only with trust, relative to each folder from the repository's root down. Instruction files need no trust."""
+_KEYS: Mapping[Kind, str] = {"hooks": "hooks", "servers": "mcpServers"}
+"""Keys of the files that hold what starts programs."""
 _STARTS: Collection[Kind] = ("hooks", "servers")
 """Kinds of items that would start programs or open connections."""
 
@@ -86,7 +92,7 @@ def trust(folder: Path, file: Path) -> None:
 
 
 def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
-    """Find the files that agentcli would load from a folder once it is trusted, without opening them.
+    """Find what agentcli would load from a folder once it is trusted: a file of hooks or servers that has none is left out.
 
     Settings count in the folder itself, all else in those above it as well, up to the repository's root.
     """
@@ -97,7 +103,27 @@ def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
         for place in (places[:1] if kind == "settings" else reversed(places))
         for name in names
     )
-    return tuple(Loadable(kind, path, _EFFECTS[kind]) for kind, path in found if os.path.lexists(path))
+    held = ((kind, path, _held(kind, path, places[-1])) for kind, path in found if os.path.lexists(path))
+    return tuple(Loadable(one, path, _EFFECTS[one]) for kind, path, one in held if one is not None)
+
+
+def _held(kind: Kind, path: Path, root: Path) -> Kind | None:
+    """Return what a file gives agentcli: its kind, "allow" if it only has rules that allow, or None if it has nothing.
+
+    A file that cannot be read as JSON may have anything.
+    """
+    if kind not in _KEYS or path.suffix != ".json":
+        return kind
+    try:
+        content = json.loads(without_comments(read_regular(path, SETTINGS_BYTES, root).decode("utf-8-sig", "replace")))
+    except (Unusable, ValueError, RecursionError):
+        return kind
+    if not isinstance(content, dict):
+        return kind
+    if content.get(_KEYS[kind]) or (content and not path.name.startswith("settings")):
+        return kind
+    rules = content.get("permissions")
+    return "allow" if kind == "hooks" and isinstance(rules, dict) and rules.get("allow") else None
 
 
 def not_read(folder: Path, servers: Sequence[str] = ()) -> str:
@@ -106,11 +132,16 @@ def not_read(folder: Path, servers: Sequence[str] = ()) -> str:
     `servers` are the names of the servers that its files define.
     """
     root = repository(folder)
-    files = [safe_line(os.path.relpath(one.path, root)) for one in what_it_would_load(folder) if one.kind in _STARTS]
+    found = [one for one in what_it_would_load(folder) if one.kind in _STARTS]
+    files = [safe_line(os.path.relpath(one.path, root)) for one in found]
     if not files:
         return ""
     named = f" (servers: {', '.join(map(safe_line, servers))})" if servers else ""
-    return f"Hooks, servers and rules were not read, since this folder is not trusted: {', '.join(files)}{named}. Trust it in a session, or run with --trust."
+    kinds = [kind for kind in _STARTS if any(one.kind == kind for one in found)]
+    return (
+        f"{' and '.join(kinds).capitalize()} were not read, since this folder is not trusted: {', '.join(files)}{named}. "
+        "Trust it in a session, or run with --trust."
+    )
 
 
 def repository(folder: Path) -> Path:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentcli.core.errors import Cause, ModelError
+from agentcli.core.text.secrets import mask
 from agentcli.providers.http_body import bounded, uncommented
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, base_url_places, base_url_variable
@@ -319,7 +320,5 @@ def quiet_sdk(package: str, logger: str) -> None:
 
 def scrubbed(text: str, secret: str | None, longest: int = 300) -> str:
     """Shorten a server's text to one line for an error message, without the key in case it was echoed."""
-    if secret:
-        text = text.replace(secret, "…")
-    text = " ".join(text.split())
+    text = " ".join(mask(text, [secret] if secret else []).split())
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -147,6 +147,10 @@ class Host(Reports, Protocol):
         """Return the allow rules of the folder's settings for other programs; the user may save them as answers for this project."""
         ...
 
+    def restrictions(self) -> Sequence[str]:
+        """Return the rules of the folder that deny or ask whether or not it is trusted."""
+        ...
+
     def without_effect(self) -> str:
         """Return a line about the settings of the project's files for other programs that have no effect here; empty if there are none."""
         ...

@@ -24,6 +24,7 @@ READ_ANYWAY = "Instruction files such as AGENTS.md are read either way."
 LOAD, WITHOUT = "Yes, load them", "No, start without them"
 START = "What may this project start?"
 NOT_LOADED = "Project settings not loaded. To load them once: `agentcli --trust`."
+TIGHTENS = "Its rules that deny or ask apply either way"
 
 
 async def settle(
@@ -41,9 +42,13 @@ async def settle(
     """
     try:
         if found := host.unloaded(session):
-            rules = await _trusted(host.offered_rules(), found, choose)
+            restrictions = host.restrictions()
+            rules = await _trusted(host.offered_rules(), restrictions, found, choose)
             if rules is None:
-                say(NOT_LOADED)
+                still = (
+                    f" Its {plural(len(restrictions), 'rule')} that deny or ask still apply." if restrictions else ""
+                )
+                say(f"{NOT_LOADED}{still}")
                 return
             session = host.trust(session, rules)
             await move_to(session)
@@ -61,7 +66,9 @@ async def settle(
         say(str(error))
 
 
-async def _trusted(rules: Sequence[str], found: Sequence[str], choose: Choose) -> Sequence[str] | None:
+async def _trusted(
+    rules: Sequence[str], restrictions: Sequence[str], found: Sequence[str], choose: Choose
+) -> Sequence[str] | None:
     """Ask for trust in the folder; return the allow rules that the person takes over from it, or None without trust.
 
     A project's allow rules never apply by themselves: a yes copies those that the question shows into the answers that are
@@ -70,6 +77,7 @@ async def _trusted(rules: Sequence[str], found: Sequence[str], choose: Choose) -
     listed = (
         [f"Its allow rules, which apply only if you save them: {', '.join(map(safe_line, rules))}"] if rules else []
     )
+    listed += [f"{TIGHTENS}: {', '.join(map(safe_line, restrictions))}"] if restrictions else []
     also = [f"Yes, also its {_counted(rules)}"] if rules else []
     match await choose(TRUST, [*found, *listed, READ_ANYWAY], [LOAD, *also, WITHOUT]):
         case 0:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentcli.app.doctor import examine
 from agentcli.app.program import Program
-from agentcli.app.project_rules import offered_rules
+from agentcli.app.project_rules import offered_rules, restrictions
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import decide
 from agentcli.program.options import Options
@@ -87,8 +87,20 @@ def test_what_a_project_allows_is_offered_in_our_names_before_it_is_trusted(tmp_
     )
     program = opened(tmp_path, text=text, trust=False)
     assert offered_rules(program, program.traits) == ["bash(make test)", f"edit({program.cwd}/src/**)"]
-    assert not program.workspace_policy.rules().listed()
+    assert not program.workspace_policy.rules().allow
 
 
-def test_a_folder_that_is_not_trusted_has_no_rules(tmp_path: Path) -> None:
-    assert not opened(tmp_path, trust=False).workspace_policy.rules().listed()
+def test_rules_that_deny_or_ask_apply_before_the_folder_is_trusted(tmp_path: Path) -> None:
+    program = opened(tmp_path, trust=False)
+    (program.cwd / ".agentcli").mkdir()
+    (program.cwd / ".agentcli/config.toml").write_text(
+        'mode = "yolo"\n[permissions]\ndeny = ["read(vault/**)", "nonsense(x)"]\nask = ["bash(make)"]\nallow = ["bash(nc *)"]\n'
+    )
+    assert decided(program, "read", file_path=".env.local") == "deny"
+    assert decided(program, "read", file_path="vault/key") == "deny"
+    assert decided(program, "bash", command="make") == "ask"
+    assert decided(program, "bash", command="git push origin") == "ask"
+    assert not program.workspace_policy.rules().allow
+    listed = restrictions(program, program.traits)
+    assert {"deny read(vault/**)", "ask bash(make)", "deny bash(nc:*)", "ask bash(git push:*)"} <= {*listed}
+    assert "config.toml" not in str(program.config.origins), "nothing else of the file counts"

@@ -269,9 +269,7 @@ def test_doctor_lists_each_server_with_its_file_and_what_is_wrong_with_it(projec
     assert ("server unset", False, "it needs $NOT_SET, which is not set") in rows
     with program(options(project, trust=False)) as run:
         (row,) = server_rows(run, run.servers)
-    assert row[2].startswith(
-        "Hooks, servers and rules were not read, since this folder is not trusted: .mcp.json (servers: "
-    )
+    assert row[2].startswith("Servers were not read, since this folder is not trusted: .mcp.json (servers: ")
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_one_warning_names_all_that_was_not_started() -> None:
 def test_trust_names_the_files_of_every_kind_from_the_root_down(project: Path) -> None:
     for name in (".claude/settings.json", ".mcp.json", "src/.claude/settings.local.json"):
         (project / name).parent.mkdir(exist_ok=True, parents=True)
-        (project / name).write_text("{}")
+        (project / name).write_text('{"hooks": {"Stop": []}, "mcpServers": {"x": {}}}')
     (project / ".agents/skills").mkdir(parents=True)
     (project / ".claude/rules").mkdir()
     (project / ".agentcli").mkdir()
@@ -128,12 +128,25 @@ def test_trust_names_the_files_of_every_kind_from_the_root_down(project: Path) -
     ]
 
 
+def test_trust_names_no_hooks_and_servers_where_there_are_none(project: Path) -> None:
+    kinds = []
+    for permissions in ({"deny": ["Read(x)"]}, {"allow": ["Bash(make)"], "deny": ["Read(x)"]}):
+        (project / ".claude").mkdir(exist_ok=True)
+        (project / ".gemini").mkdir(exist_ok=True)
+        (project / ".claude/settings.json").write_text(json.dumps({"permissions": permissions, "hooks": {}}))
+        (project / ".gemini/settings.json").write_text(json.dumps({"tools": {"exclude": ["x"]}, "mcpServers": {}}))
+        (project / ".mcp.json").write_text("{}")
+        kinds.append([one.kind for one in what_it_would_load(project)])
+        assert not_read(project) == ""
+    assert kinds == [[], ["allow"]]
+
+
 def test_a_run_in_an_untrusted_folder_names_what_it_did_not_read(project: Path) -> None:
     assert not_read(project) == ""
     (project / ".agents/skills").mkdir(parents=True)
     assert not_read(project) == ""
     (project / ".mcp.json").write_text("not even read")
     assert not_read(project / "src") == (
-        "Hooks, servers and rules were not read, since this folder is not trusted: .mcp.json. "
+        "Servers were not read, since this folder is not trusted: .mcp.json. "
         "Trust it in a session, or run with --trust."
     )

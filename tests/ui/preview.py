@@ -533,6 +533,9 @@ class ScriptedHost:
     def offered_rules(self) -> Sequence[str]:
         return []
 
+    def restrictions(self) -> Sequence[str]:
+        return []
+
     def without_effect(self) -> str:
         return ""
 

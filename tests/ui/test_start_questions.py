@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentcli.project.definition import Definition
-from agentcli.ui.start_questions import settle
+from agentcli.ui.start_questions import NOT_LOADED, settle
 
 EVIL = Definition("hook", "PreToolUse", ".claude/settings.json", "sh -c 'x'\x1b[2J", {})
 GIT = Definition("server", "git", ".mcp.json", "uvx mcp-server-git", {})
@@ -19,6 +19,7 @@ class Folder:
     def __init__(self, untrusted: Sequence[str], undecided: Sequence[Definition], allowing: Sequence[str] = ()) -> None:
         self.untrusted, self.open, self.allowing = untrusted, undecided, allowing
         self.saved: Sequence[str] = ()
+        self.tightening: Sequence[str] = ()
         self.decided: list[tuple[Definition, bool]] = []
 
     def unloaded(self, _: Any) -> Sequence[str]:
@@ -26,6 +27,9 @@ class Folder:
 
     def offered_rules(self) -> Sequence[str]:
         return self.allowing
+
+    def restrictions(self) -> Sequence[str]:
+        return self.tightening
 
     def without_effect(self) -> str:
         return ""
@@ -60,7 +64,7 @@ def asked(folder: Any, *answers: bool | int) -> tuple[list[str], list[str]]:
         answer = left.pop(0)
         return answer if answer is not True and answer is not False else 0 if answer else len(labels) - 1
 
-    asyncio.run(settle(folder, "first", choose, confirm, lambda *_: None, move_to))  # type: ignore[arg-type]
+    asyncio.run(settle(folder, "first", choose, confirm, questions.append, move_to))  # type: ignore[arg-type]
     return questions, moved
 
 
@@ -77,8 +81,16 @@ def test_each_definition_is_asked_about_after_trust_with_its_exact_command_line(
 
 def test_without_trust_nothing_more_is_asked() -> None:
     folder = Folder(["settings"], [EVIL])
-    assert len(asked(folder, False)[0]) == 1
+    assert asked(folder, False)[0][1:] == [NOT_LOADED]
     assert folder.decided == []
+
+
+def test_rules_that_tighten_are_named_and_still_apply_without_trust() -> None:
+    folder = Folder(["settings"], [])
+    folder.tightening = ["deny read(./secrets/**)", "ask bash(make)"]
+    question, told = asked(folder, False)[0]
+    assert "Its rules that deny or ask apply either way: deny read(./secrets/**), ask bash(make)" in question
+    assert told == f"{NOT_LOADED} Its 2 rules that deny or ask still apply."
 
 
 def test_where_all_is_declined_the_session_stays() -> None:
