@@ -353,7 +353,17 @@ class AgentSession:
         self.journal.close()
 
     def _notices(self) -> Iterator[Event]:
-        """Notices for the person before a turn: of features, and of an unknown model once."""
+        """Yield notices for the person before a turn; a subagent repeats no warning of the sessions above."""
+        parent = self._setup.parent
+        for notice in self._own_notices():
+            if isinstance(notice, Warned):
+                if parent.depth and notice.message in parent.told:
+                    continue
+                parent.told.add(notice.message)
+            yield notice
+
+    def _own_notices(self) -> Iterator[Event]:
+        """Yield the notices of features, and of an unknown model once."""
         yield from self._features.notices()
         warnings = [] if self.model.known else [assumed(self.model)]
         if self.model.prices is None and (

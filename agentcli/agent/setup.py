@@ -199,6 +199,8 @@ class Parent:
     """The name of the subagent's definition."""
     checkpointer: Checkpointer | None = None
     """The parent's checkpointer: the changes of a subagent are undone in the parent's session."""
+    told: set[str] = field(default_factory=set, compare=False)
+    """Warnings that the person has got from the sessions above; each session adds its own."""
 
 
 @dataclass(frozen=True, slots=True)

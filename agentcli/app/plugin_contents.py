@@ -13,6 +13,7 @@ from agentcli.extensions.discover import catalogue
 from agentcli.extensions.plugins import Plugin, hashes
 from agentcli.extensions.skills import FORM as SKILL_FORM
 from agentcli.hooks.files import bundled_hooks
+from agentcli.lsp.configured import parsed
 from agentcli.mcp.config import bundled_servers
 from agentcli.project.extensions import Skill, Template
 from agentcli.project.instructions import MAX_BYTES
@@ -41,8 +42,9 @@ def contents(plugin: Plugin) -> Iterator[str]:
         yield f"hook at {hook.event}: {safe_line(hook.line)}"
     for server in servers.servers.values():
         yield f"server {server.name}: {safe_line(server.starts)}"
-    if plugin.language_servers:
-        yield f"language servers, which run if you set lsp = true: {safe_line(', '.join(plugin.language_servers))}"
+    languages = parsed(plugin.lsp, f"plugin {plugin.name}", plugin.variables)
+    for language in languages.servers:
+        yield f"language server {language.name}, which runs if you set lsp = true: {safe_line(language.starts)}"
     brought = plugin.instructions(MAX_BYTES)
     for file in brought.files:
         yield f"instructions: {safe_line(file.path.name)}"
@@ -53,7 +55,7 @@ def contents(plugin: Plugin) -> Iterator[str]:
     yield f"{f'about {tokens:,}' if tokens else 'no'} tokens in each request{more}"
     if plugin.excluded:
         yield f"denied tools: {safe_line(', '.join(plugin.excluded))}"
-    yield from (*plugin.astray, *notes, *hooks.notes, *servers.problems, *brought.notes)
+    yield from (*plugin.astray, *notes, *hooks.notes, *servers.problems, *languages.notes, *brought.notes)
 
 
 def differences(former: Plugin | None, new: Plugin) -> Iterator[str]:

@@ -119,11 +119,6 @@ class Plugin:
         return PluginServers(source, text, self.gemini)
 
     @property
-    def language_servers(self) -> list[str]:
-        """Names of its language servers."""
-        return [str(name) for name in self.lsp]
-
-    @property
     def lsp(self) -> dict[str, Any]:
         """The definitions of its language servers, as they are written."""
         given = self.manifest.get("lspServers", _LSP)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,10 +59,15 @@ class LanguageServer:
         return self.source == FILE
 
     @property
+    def starts(self) -> str:
+        """The exact command line, with the variables that the definition sets: all that a person approves."""
+        variables = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
+        return "; ".join([shlex.join([self.command, *self.args]), *variables])
+
+    @property
     def definition(self) -> Definition:
         """The server as a definition that a person approves."""
-        starts = " ".join([self.command, *self.args])
-        return Definition("server", self.name, self.source, starts, dict(self.raw or {}))
+        return Definition("server", self.name, self.source, self.starts, dict(self.raw or {}))
 
 
 @dataclass(frozen=True, slots=True)

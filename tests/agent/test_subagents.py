@@ -16,7 +16,16 @@ from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.settings import BudgetLimit, BudgetSettings
-from agentcli.core.event import Event, Noticed, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
+from agentcli.core.event import (
+    Event,
+    Noticed,
+    PermissionDecided,
+    Recorded,
+    ToolProgress,
+    ToolStarted,
+    UsageReported,
+    Warned,
+)
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Model, Prices, Request, StreamEvent
 from agentcli.core.record import Compaction, Record
@@ -31,6 +40,7 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.agent.open_session import DEMO, Person, ended, open_session, results, say_to
 from tests.context.folding import folded
+from tests.mcp.played_servers import STATUS, Played
 
 SEND = call("task", "t1", description="find it", prompt="Where is the parser?")
 Tell = Callable[[Request], Reply]
@@ -89,6 +99,16 @@ def test_a_subagent_that_never_gave_a_whole_answer_reports_an_error_with_what_it
     assert result.status == "error"
     assert "ran into its output limit 4 times in a row" in result.output
     assert report(result).endswith("It may be in")
+
+
+def test_a_subagent_repeats_no_warning_of_its_parent(tmp_path: Path) -> None:
+    servers = Played(STATUS)
+    servers.failed["git"] = "needs $TOKEN, which is not set"
+    script = family([say("", SEND), say("", SEND), say("Done.")], [say("Found.")])
+    events = say_to(open_session(tmp_path, script, servers=servers), "go")
+    assert [event.message for event in events if isinstance(event, Warned)] == [
+        "Server git failed: needs $TOKEN, which is not set."
+    ]
 
 
 def test_the_last_words_of_a_subagent_are_the_result_of_the_call(tmp_path: Path) -> None:

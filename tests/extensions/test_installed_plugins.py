@@ -254,17 +254,39 @@ def test_what_an_extension_excludes_is_denied_and_never_less(given: str, denied:
 
 
 def test_a_plugin_that_holds_only_language_servers_is_added_and_says_so(home: Path) -> None:
-    entry = {"name": "gopls", "source": "./plugins/gopls", "version": "1.0", "lspServers": {"go": {"command": "gopls"}}}
+    entry = {
+        "name": "gopls",
+        "source": "./plugins/gopls",
+        "version": "1.0",
+        "lspServers": {
+            "go": {
+                "command": "gopls",
+                "args": ["-mode", "a b"],
+                "env": {"GOFLAGS": "-x y"},
+                "extensionToLanguage": {".go": "go"},
+            }
+        },
+    }
     market = {
         ".claude-plugin/marketplace.json": json.dumps({"name": "m", "plugins": [entry]}),
         "plugins/gopls/README.md": "x",
     }
     written(home / "market", market)
-    written(home / "other", {".lsp.json": json.dumps({"rust": {"command": "rust-analyzer"}})})
-    for folder, name, server in (("market/plugins/gopls", "gopls", "go"), ("other", "other", "rust")):
+    written(
+        home / "other",
+        {
+            ".lsp.json": json.dumps(
+                {"rust": {"command": "${CLAUDE_PLUGIN_ROOT}/ra", "extensionToLanguage": {".rs": "rust"}}}
+            )
+        },
+    )
+    for folder, name, server in (
+        ("market/plugins/gopls", "gopls", "go, which runs if you set lsp = true: gopls -mode 'a b'; GOFLAGS='-x y'"),
+        ("other", "other", f"rust, which runs if you set lsp = true: {home}/other/ra"),
+    ):
         with Plugins(program().dirs).candidate(str(home / folder)) as plugin:
             assert [*contents(plugin)] == [
-                f"language servers, which run if you set lsp = true: {server}",
+                f"language server {server}",
                 "no tokens in each request",
             ]
         assert run(["plugins", "add", "--yes", str(home / folder)]) == 0

@@ -230,6 +230,7 @@ class Subagents:
             core.journal.id,
             kind.name,
             core.checkpointer,
+            self._setup.parent.told,
         )
 
     def _tell(self, kind: AgentKind, trouble: str) -> None:

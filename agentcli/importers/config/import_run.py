@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -18,6 +19,7 @@ from agentcli.core.text.secrets import SECRET, mask
 from agentcli.hooks.loaded import USER_FILE
 from agentcli.importers import config as foreign
 from agentcli.importers.config.found import Found, Item
+from agentcli.mcp.config import parsed
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule
 from agentcli.system import probe
 from agentcli.system.locked_file import update
@@ -39,10 +41,24 @@ class Step:
         item = self.item
         about = f"{item.key} {item.value}" if item.to == "config.toml" else item.key
         if item.to == "hooks.json":
-            about = f"{item.key}: {', '.join(str(hook.get('command')) for hook in item.value.get('hooks', ()))}"
+            about = f"{item.key}: {', '.join(map(_line, item.value.get('hooks', ())))}"
+        if item.to == SERVERS_FILE:
+            about = f"{item.key}: {_starts(item)}"
         target = "" if item.to == "file" else f"{item.to}: "
         more = f" (set {', '.join(item.secrets)} in your environment)" if item.secrets else ""
         return safe_line(f"{item.source} → {target}{about}{more}")
+
+
+def _line(hook: Mapping[str, Any]) -> str:
+    """Return the command line of a hook of a plan."""
+    command = str(hook.get("command"))
+    return shlex.join([command, *map(str, hook["args"])]) if hook.get("args") else command
+
+
+def _starts(item: Item) -> str:
+    """Return what a server of a plan would start or connect to, with the variables that it sets."""
+    read = parsed(json.dumps({"mcpServers": {item.key: item.value}}), SERVERS_FILE)
+    return ", ".join([*(server.starts for server in read.servers.values()), *read.problems])
 
 
 @dataclass(frozen=True, slots=True)

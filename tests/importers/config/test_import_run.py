@@ -430,3 +430,19 @@ def test_a_status_line_of_ones_own_stays_and_the_same_one_is_there_already(home:
     assert 'status_command = "mine"' in own.read_text()
     put(own, "")
     assert [step.status for _ in range(2) for step in taken(home, "claude").steps] == ["new", "same"]
+
+
+def test_the_plan_shows_the_command_line_of_everything_that_will_start(home: Path) -> None:
+    local = {"command": "npx", "args": ["-y", "a b"], "env": {"NODE_OPTIONS": "--require ./x.js"}}
+    put(home / ".claude.json", {"mcpServers": {"s1": local, "s2": {"type": "http", "url": "https://x.example/mcp"}}})
+    hook = {"type": "command", "command": "run", "args": ["--x", "a b"]}
+    settings = {"hooks": {"Stop": [{"hooks": [hook]}]}, "statusLine": {"type": "command", "command": "line.sh -v"}}
+    put(home / ".claude/settings.json", settings)
+    shown = "\n".join(lines(taken(home, "claude")))
+    for line in (
+        "mcp.json: s1: npx -y 'a b'; NODE_OPTIONS=${NODE_OPTIONS}",
+        "mcp.json: s2: https://x.example/mcp",
+        "Stop: run --x 'a b'",
+        "ui.status_command line.sh -v",
+    ):
+        assert line in shown
