@@ -108,7 +108,7 @@ _CONFIGURING = {
     "git": "-C",
 }
 """Options that name the configuration of a project, which may be in the workspace: there it can do what any other file of it can."""
-_GIVEN_SHELL = re.compile(r"(?:\A|[=!;|&,\s'\"])(?:[\w./-]*/)?(\w+)(?=\Z|[\s,;|&'\"#])")
+_GIVEN_SHELL = re.compile(r"(?<![\w.-])((?:[\w./-]*/)?)(\w+)(?![\w./=-])")
 
 
 def starts_another(pattern: str, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
@@ -163,4 +163,6 @@ def _shell_given(word: str, after: Sequence[str], before: Sequence[str]) -> str:
     if takes_text(name, before):
         return ""
     texts = (value,) if equals else after
-    return next((found for text in texts for found in _GIVEN_SHELL.findall(text) if found in SHELLS), "")
+    found = (match for text in texts for match in _GIVEN_SHELL.findall(text) if match[1] in SHELLS)
+    by_path = is_interpreter(before[0])  # its code may name a shell without starting it
+    return next((f"{folder}{shell}" for folder, shell in found if folder or not by_path), "")
