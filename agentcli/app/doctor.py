@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from importlib.metadata import version as package_version
 from importlib.util import find_spec
 from pathlib import Path
@@ -108,12 +108,14 @@ def _program(program: Program) -> Iterator[Finding]:
 
 
 def _keys(program: Program) -> Iterator[Finding]:
+    used = _used(program)
     for provider in SERVERS:
         names = PROVIDERS[provider].key_variables
         found = [name for name in names if program.given_env.get(name)]
         stored = "stored key" if any(program.env.get(name) for name in names) else ""
         advice = f"not set; `agentcli auth set {provider}` stores one, {' or '.join(names)} sets one"
-        yield Finding(f"key for {provider}", bool(found or stored), found[0] if found else stored or advice)
+        fine = bool(found or stored) or provider not in used
+        yield Finding(f"key for {provider}", fine, found[0] if found else stored or advice)
         if (vendor := PROVIDERS[provider]).extra and (found or stored) and not is_installed(vendor):
             cure = f"is not installed: {install_extra(vendor.extra)}"
             yield Finding(f"SDK of {provider}", False, cure)
@@ -124,6 +126,15 @@ def _keys(program: Program) -> Iterator[Finding]:
         names = key_variables(settings)
         missing = [name for name in names if not program.env.get(name)]
         yield Finding(f"key for {settings.name}", not missing, f"{missing[0]} is not set" if missing else "set")
+
+
+def _used(program: Program) -> Set[str]:
+    """Return the providers that a session would use: of its model and of the fallback; all if no model can be chosen, since a key of any cures that."""
+    try:
+        names = [program.selection.model_name(), program.config.agent.fallback_model]
+        return {program.models.spec(name).provider for name in names if name}
+    except AgentError:
+        return set(SERVERS)
 
 
 def _model(program: Program) -> Iterator[Finding]:

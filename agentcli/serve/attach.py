@@ -183,6 +183,10 @@ class Attached:
                 await self._send(line)
             except AgentError as error:
                 self._say(f"Error: {error}")
+        if self._lines.silent and not sys.stdin.isatty():
+            self._say("There is no input, such as from /dev/null: this only follows the session. Ctrl-C detaches.")
+            self._read_only = True
+            await self._left.wait()
 
     async def _send(self, line: str) -> None:
         if not self._questions:

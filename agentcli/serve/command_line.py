@@ -49,7 +49,7 @@ def ps(json: Json = False) -> None:
                     _STATES[each.state] + ("" if each.shared else "?"),
                     each.folder,
                     "" if each.cost is None else f"{each.cost:.2f}",
-                    each.pid or "",
+                    str(each.pid or ""),
                     each.last or each.title,
                 ]
                 for each in running

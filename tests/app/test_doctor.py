@@ -117,3 +117,28 @@ def test_configuration_of_other_programs_that_can_be_taken_over_is_named(
     (tmp_path / "CONFIG" / "agentcli").mkdir(parents=True)
     (tmp_path / "CONFIG" / "agentcli" / "AGENTS.md").write_text("Be brief.")
     assert not [line for line in lines(tmp_path) if "configuration of" in line]
+
+
+@pytest.mark.parametrize(
+    ("key", "warned"),
+    [("GEMINI_API_KEY", set()), ("", {"anthropic", "google", "openai"})],
+)
+def test_a_missing_key_is_a_warning_only_for_a_provider_that_a_session_would_use(
+    key: str, warned: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+        "OPENAI_API_KEY",
+        "AGENTCLI_MODEL",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    if key:
+        monkeypatch.setenv(key, "k")
+    rows = [line for line in lines(tmp_path) if " key for " in line]
+    lacking = {line.split("key for ")[1].split(":")[0] for line in rows if not line.startswith("ok")}
+    assert {*lacking} & {"anthropic", "google", "openai"} == warned

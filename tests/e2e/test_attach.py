@@ -54,6 +54,29 @@ def test_another_terminal_answers_a_question_and_goes_on_with_the_session(progra
     assert "No session is open." in program.run("ps").out
 
 
+def test_input_from_dev_null_follows_a_session_and_a_file_is_typed_into_it(program: Program) -> None:
+    with program.terminal("-m", "script:echo", "--set", "ui.remote=true") as t:
+        t.until("ask ·")
+        t.send("first words\r")
+        t.until("first words")
+        (row,) = json.loads(program.run("ps", "--json").out)
+        follower = program.start("attach", row["session"])
+        assert follower.stdout is not None
+        while "this only follows the session" not in (line := follower.stdout.readline()):
+            assert line, follower.communicate()[1]
+        typed = program.base / "typed.txt"
+        typed.write_text("second words\n")
+        with typed.open() as file:
+            typing = program.start("attach", row["session"], stdin=file)
+            assert "Detached." in typing.communicate(timeout=60)[0]
+        t.until("> second words")
+        while "> second words" not in (line := follower.stdout.readline()):
+            assert line, follower.communicate()[1]
+        follower.send_signal(signal.SIGINT)
+        assert "Detached." in follower.communicate(timeout=60)[0]
+        assert (typing.returncode, follower.returncode) == (0, 0)
+
+
 @pytest.mark.slow
 def test_a_terminal_that_was_killed_is_waited_for_until_its_session_is_resumed(program: Program) -> None:
     more = ("-m", "script:echo", "--set", "ui.remote=true", "--plain")

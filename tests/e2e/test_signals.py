@@ -72,6 +72,18 @@ def test_a_signal_at_any_point_ends_the_program_in_good_order(
     is_resumable(program)
 
 
+@pytest.mark.parametrize("prompt", [(), ("go on",)])
+def test_sigquit_ends_the_program_at_once_and_restores_the_terminal(program: Program, prompt: tuple[str, ...]) -> None:
+    with program.terminal("-m", "script:long-reply", *prompt, forked=False) as t:
+        before = modes(t)
+        t.until("k/1")
+        t.settle(0.05, 0.5)
+        t.signal(signal.SIGQUIT)
+        assert t.wait(PATIENCE) == 131
+        is_restored(t, before)
+    is_resumable(program)
+
+
 def test_a_window_that_is_closed_ends_the_program(program: Program) -> None:
     with program.terminal("-m", "script:long-reply", "go on", forked=False) as t:
         t.until("k/1")
@@ -115,7 +127,7 @@ def child(t: Terminal) -> int:
     return os.tcgetpgrp(t.master)
 
 
-@pytest.mark.parametrize("how", ["key", "signal"])
+@pytest.mark.parametrize("how", ["key", "signal", "stop"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
 def test_a_suspended_program_gives_the_terminal_back_and_goes_on(program: Program, seed: int, how: str) -> None:
     chance = random.Random(seed)
@@ -133,12 +145,12 @@ def test_a_suspended_program_gives_the_terminal_back_and_goes_on(program: Progra
             if how == "key":
                 t.send("\x1a")
             else:
-                os.kill(child(t), signal.SIGTSTP)
+                os.kill(child(t), signal.SIGSTOP if how == "stop" else signal.SIGTSTP)
             # Bash has its own modes before it has printed its prompt.
             while b"ready> " not in t.raw[mark:].partition(b"Stopped")[2]:
                 t.settle(0.2)
             assert modes(t) == at_prompt
-            assert t.raw[mark:].count(PASTE_OFF) >= 1
+            assert how == "stop" or t.raw[mark:].count(PASTE_OFF) >= 1  # a program learns of SIGSTOP only afterwards
             t.send("fg\r")
             t.bytes_until(b"half a prompt")
             t.settle(0.1)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
+import termios
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.input.vt100 import raw_mode
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.layout import BufferControl, HSplit, Layout, Window
 from prompt_toolkit.output import DummyOutput
@@ -85,12 +88,14 @@ class Editor:
         """Read keys until `leave`."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+        loop.add_signal_handler(signal.SIGCONT, self._continue)
         loop.set_exception_handler(self._callback_failed)
         try:
             return await self.application.run_async(set_exception_handler=False)
         finally:
             loop.set_exception_handler(None)
             loop.remove_signal_handler(signal.SIGTSTP)
+            loop.remove_signal_handler(signal.SIGCONT)
 
     def suspend(self) -> None:
         """Suspend the process until the shell resumes it; nothing without job control."""
@@ -99,11 +104,24 @@ class Editor:
         def stop() -> None:
             self.handler.go_away()
             loop.remove_signal_handler(signal.SIGTSTP)
+            loop.remove_signal_handler(signal.SIGCONT)
             os.kill(0, signal.SIGTSTP)  # the whole process group, so that the other programs of a pipe stop as well
             loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+            loop.add_signal_handler(signal.SIGCONT, self._continue)
 
         if self.application.is_running:
             run_in_terminal(stop)
+
+    def _continue(self) -> None:
+        """Set the terminal's modes again after a stop that no program can notice before, SIGSTOP: the shell has set its own."""
+        terminal = self.keyboard.fileno()
+        with contextlib.suppress(OSError, termios.error):
+            if self.application.is_running and os.tcgetpgrp(terminal) == os.getpgrp():
+                with contextlib.ExitStack() as modes:
+                    modes.enter_context(raw_mode(terminal))
+                    modes.pop_all()  # they stay: the editor's own context restores what was before it
+                self.handler.come_back()
+                self.handler.resize()
 
     def remember(self, past: Sequence[str]) -> None:
         """Set the history of the Up key, oldest first; very long prompts are only found by search."""

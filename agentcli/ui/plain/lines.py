@@ -30,15 +30,24 @@ class Lines:
         self._waiting: deque[str | None] = deque()
         self._arrived = asyncio.Event()
         self._rest = b""
-        self._ended = False
+        self._ended = self._read_any = False
         self.gone = False
         self.early: deque[str] = deque()
+
+    @property
+    def silent(self) -> bool:
+        """True if the input has ended without a line."""
+        return self._ended and not self._read_any
 
     @contextlib.contextmanager
     def open(self) -> Iterator[None]:
         """Read in the background within the context."""
         loop = asyncio.get_running_loop()
-        loop.add_reader(self._descriptor, self._read)
+        try:
+            loop.add_reader(self._descriptor, self._read)
+        except PermissionError:  # a file, or /dev/null, which can always be read
+            while self._read():
+                pass
         try:
             yield
         finally:
@@ -109,6 +118,7 @@ class Lines:
             asyncio.get_running_loop().remove_reader(self._descriptor)
             self._put(None)
             return False
+        self._read_any = True
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._put(line.decode(errors="replace"))

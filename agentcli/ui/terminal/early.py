@@ -99,7 +99,7 @@ class EarlyTerminal:
 
     def guard(self) -> None:
         """Install signal handlers that restore the terminal and exit at once: for phases without work to stop first."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, self._end)
         signal.set_wakeup_fd(-1)  # a closing event loop would warn about the write
 
