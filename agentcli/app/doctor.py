@@ -131,7 +131,7 @@ def _keys(program: Program) -> Iterator[Finding]:
 def _used(program: Program) -> Set[str]:
     """Return the providers that a session would use: of its model and of the fallback; all if no model can be chosen, since a key of any cures that."""
     try:
-        names = [program.selection.model_name(), program.config.agent.fallback_model]
+        names = [program.selection.model_name(), program.agent_settings.fallback_model]
         return {program.models.spec(name).provider for name in names if name}
     except AgentError:
         return set(SERVERS)
