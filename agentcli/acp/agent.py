@@ -42,7 +42,7 @@ from agentcli.acp import options
 from agentcli.acp.attached import CHOSEN_THERE, AttachedSession
 from agentcli.acp.buffers import Offers
 from agentcli.acp.errors import BUSY, INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, answered
-from agentcli.acp.host import Host, Project, ProjectRequest
+from agentcli.acp.host import EditorHost, EditorProject, ProjectRequest
 from agentcli.acp.prompts import Block
 from agentcli.acp.session import EditorSession
 from agentcli.agent.ports import Approve, AskUser, TextEditor
@@ -57,13 +57,13 @@ PAGE = 50
 """Number of sessions in one answer."""
 
 Server = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
-Open = Callable[[Project], AgentSession]
+Open = Callable[[EditorProject], AgentSession]
 
 
 class EditorAgent:
     """The agent that a client talks to."""
 
-    def __init__(self, host: Host, most: int = SESSIONS) -> None:
+    def __init__(self, host: EditorHost, most: int = SESSIONS) -> None:
         self._host, self._most = host, most
         self._client: Client | None = None
         self._offers = Offers()
@@ -158,7 +158,7 @@ class EditorAgent:
     ) -> ForkSessionResponse:
         """Open an independent copy of a session."""
 
-        def fork(project: Project) -> AgentSession:
+        def fork(project: EditorProject) -> AgentSession:
             return _found(project.fork, session_id)
 
         opened = await self._opened(cwd, additional_directories, mcp_servers, fork)
@@ -284,7 +284,7 @@ class EditorAgent:
         self._leave_room()
         request = ProjectRequest(folder(cwd), tuple(map(folder, directories or ())), servers_by_name(servers or ()))
 
-        def opened(approve: Approve, ask: AskUser, editor: TextEditor | None) -> tuple[Project, AgentSession]:
+        def opened(approve: Approve, ask: AskUser, editor: TextEditor | None) -> tuple[EditorProject, AgentSession]:
             project = self._host.project(request, approve, ask, editor)
             return project, opens(project)
 

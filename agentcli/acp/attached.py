@@ -22,10 +22,10 @@ from acp.schema import (
 
 from agentcli.acp.buffers import Offers
 from agentcli.acp.dialogs import Dialogs
+from agentcli.acp.elsewhere import SharedElsewhere
 from agentcli.acp.endings import stop_reason
 from agentcli.acp.errors import answered
 from agentcli.acp.heard import Heard, asked, questions
-from agentcli.acp.host import Elsewhere
 from agentcli.acp.prompts import Block, only_text
 from agentcli.acp.questions import NO
 from agentcli.acp.replay import replay
@@ -79,7 +79,7 @@ class _View:
 class AttachedSession:
     """A session of another program. Mode, model and commands belong to that program's own terminal."""
 
-    def __init__(self, client: Client, offers: Offers, elsewhere: Elsewhere, view: _View) -> None:
+    def __init__(self, client: Client, offers: Offers, elsewhere: SharedElsewhere, view: _View) -> None:
         self.id = elsewhere.id
         self._client, self._form, self._elsewhere, self._view = client, offers.form, elsewhere, view
         self._after = view.history.last_seq
@@ -100,7 +100,7 @@ class AttachedSession:
         """The number of the newest turn that has ended, and its end."""
 
     @classmethod
-    async def attach(cls, client: Client, offers: Offers, elsewhere: Elsewhere) -> AttachedSession:
+    async def attach(cls, client: Client, offers: Offers, elsewhere: SharedElsewhere) -> AttachedSession:
         """Reach a shared session. Raise RequestError if it does not answer."""
         with answered():
             state, more = await elsewhere.request(do="state"), await elsewhere.request(do="tools")

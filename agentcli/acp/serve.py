@@ -13,25 +13,39 @@ from typing import Any, cast
 from acp.agent.connection import AgentSideConnection
 
 from agentcli.acp.agent import EditorAgent
-from agentcli.acp.host import Host
+from agentcli.acp.elsewhere import machine_of
+from agentcli.acp.host import EditorHost
 from agentcli.acp.stdio import StdioTransport
+from agentcli.app.program import Program
+from agentcli.app.retention import sweep_later
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, InputError
 from agentcli.core.tasks import end_within, start_task
+from agentcli.program.options import Options
+from agentcli.system.logs import log_to
 
 END_SECONDS = 1.5
 """Time in seconds for running turns to end after the client disconnects; their records are safe in any case."""
 _SIGNALS = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
 
 
-def serve(host: Host) -> int:
-    """Serve a client until it disconnects; return the exit code: 0, 42 for invalid input, or the code of a signal."""
+def serve(options: Options, attach: str = "") -> int:
+    """Serve an editor until it disconnects; return the exit code: 0, 42 for invalid input, or the code of a signal.
+
+    `attach` is the shared session in which the editor works, if any.
+    """
+    program = Program(options)
+    log_to(program.dirs, program.env, enabled=not options.no_session)
+    if not options.no_session:
+        sweep_later(program)
+    if attach:
+        attach = machine_of(program.store, program.dirs.state, program.env).named(attach).id
     if sys.stdin.isatty():
         print(
             "agentcli acp: an editor starts this command and talks to it on stdin and stdout. See `agentcli help editors`.",
             file=sys.stderr,
         )
     source, sink = take_descriptors()
-    return asyncio.run(_serve(host, source, sink))
+    return asyncio.run(_serve(EditorHost(options, attach=attach), source, sink))
 
 
 def take_descriptors() -> tuple[int, int]:
@@ -44,7 +58,7 @@ def take_descriptors() -> tuple[int, int]:
     return source, sink
 
 
-async def _serve(host: Host, source: int, sink: int) -> int:
+async def _serve(host: EditorHost, source: int, sink: int) -> int:
     agent, transport = EditorAgent(host), StdioTransport(source, sink)
     # Cast: the SDK's type requires methods for features that are not offered, such as authentication.
     connection = AgentSideConnection(cast("Any", agent), transport, listening=False, use_unstable_protocol=True)

@@ -25,7 +25,7 @@ from agentcli.acp.commands import available, command_in, run_command
 from agentcli.acp.dialogs import Dialogs
 from agentcli.acp.endings import stop_reason
 from agentcli.acp.errors import BUSY, INVALID_REQUEST, answered
-from agentcli.acp.host import Project
+from agentcli.acp.host import EditorProject
 from agentcli.acp.progress import OutputTails
 from agentcli.acp.prompts import Block, prompt_of, typed_text
 from agentcli.acp.questions import NO, approval_options
@@ -39,7 +39,7 @@ from agentcli.core.message import ToolResult
 from agentcli.core.message import Usage as Tokens
 from agentcli.ui.commands.unknown import no_command, unknown_command
 
-Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[Project, AgentSession]]
+Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[EditorProject, AgentSession]]
 """Opens the session, given its functions for approvals and questions and, if its buffers can be read, its editor."""
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from threading import Timer
 
 from agentcli.agent.buffers import EditorFiles
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import Question, Tool
+
+WARM_AFTER = 0.3
+"""Seconds after which imports that take long begin in the background: the editor comes first."""
 
 
 async def nobody(_: ApprovalRequest) -> ApprovalResponse | None:
@@ -36,3 +40,10 @@ class FrontEnd:
     def attended(self) -> bool:
         """True if a person is there to allow calls."""
         return self.approve is not nobody
+
+
+def soon(act: Callable[..., object], *given: object) -> None:
+    """Do this in the background after `WARM_AFTER` seconds."""
+    timer = Timer(WARM_AFTER, act, given)
+    timer.daemon = True
+    timer.start()

@@ -10,7 +10,7 @@ MODULES = (
     "agentcli.cli.parser",
     "agentcli.cli.run_commands",
     "agentcli.app.demo",
-    "agentcli.app.launch",
+    "agentcli.cli.launch",
     "agentcli.app.program",
     "agentcli.app.print_mode",
     "agentcli.agent.compaction.run",

@@ -28,7 +28,7 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
             parsed = early.during(partial(_parse, arguments)) if early is not None else _parse(arguments)
             if isinstance(parsed, int):
                 return parsed  # commands other than sessions have no early terminal
-            from agentcli.app.launch import start
+            from agentcli.cli.launch import start
 
             return start(parsed, early)
     except AgentError as error:

@@ -22,6 +22,6 @@ def acp(
     The editor starts this command and talks to it on stdin and stdout: JSON-RPC, one message a line. See `agentcli help
     editors` for Zed and others.
     """
-    from agentcli.app.editors import serve
+    from agentcli.acp.serve import serve
 
     return serve(Options(**given), attach)

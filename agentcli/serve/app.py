@@ -6,10 +6,10 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -24,6 +24,7 @@ from agentcli.serve.access import Access, Grant
 from agentcli.serve.drawing import drawn
 from agentcli.serve.guard import Guard
 from agentcli.serve.machine import Machine, newest_info, records_after
+from agentcli.serve.new_sessions import Starter
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.selecting import is_subagent
 
@@ -51,26 +52,10 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 Answer = Callable[[Request, Grant], Awaitable[Response]]
 
 
-class Starts(Protocol):
-    """Starts sessions in processes of their own."""
-
-    def folders(self, infos: Iterable[SessionInfo]) -> list[str]:
-        """Return the folders in which a session may be started, given the stored sessions."""
-        ...
-
-    async def new(self, folder: str, model: str, mode: str) -> str:
-        """Start a session in a folder and return its id. Raises AgentError."""
-        ...
-
-    async def resume(self, info: SessionInfo) -> None:
-        """Open a stored session. Raises AgentError."""
-        ...
-
-
 class Server:
     """The answers to requests."""
 
-    def __init__(self, machine: Machine, access: Access, starts: Starts) -> None:
+    def __init__(self, machine: Machine, access: Access, starts: Starter) -> None:
         self._machine, self._access, self._starts = machine, access, starts
         self._readers = 0
         self._listed: tuple[list[Mapping[str, Any]], list[str]] | None = None

@@ -140,7 +140,7 @@ def serve_session(
     session_id: Annotated[str, typer.Option("--id", metavar="ID", help="give the new session this id")] = "",
 ) -> int:
     """Run a session without a terminal, driven from elsewhere."""
-    from agentcli.app.hosted import host_session
+    from agentcli.serve.hosted import host_session
 
     return host_session(Options(**(given | {"cwd": cwd, "session": resume or None, "session_id": session_id})))
 

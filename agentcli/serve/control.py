@@ -11,13 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agentcli.app.program import Program
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
+from agentcli.core.text.secrets import known_secrets
 from agentcli.serve.questions import Answer, TooLate
 from agentcli.serve.registry import Served
 from agentcli.serve.shared import Clean, SharedSession
+from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.ui.sharing import Front
 
 HELLO = 5.0
@@ -32,6 +35,13 @@ async def share(front: Front, state: Path, clean: Clean, name: str = "terminal")
     shared = SharedSession(front, clean, serving)
     await serving.open(shared.id, partial(_Control(shared, serving.secret).serve))
     return shared
+
+
+async def share_session(program: Program, front: Front, name: str = "terminal") -> SharedSession:
+    """Share the open session of a program's front end. Raises InputError for one that is not stored."""
+    if program.options.no_session:
+        raise InputError("Only a stored session can be shared.")
+    return await share(front, program.dirs.state, Redactor(known_secrets(program.env)), name)
 
 
 class _Control:

@@ -1,15 +1,23 @@
-"""A session without a terminal: it is shared, and does what comes from elsewhere."""
+"""A session in a process of its own, without a terminal: it is shared, and does what comes from elsewhere. `agentcli serve` starts it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import signal
+from collections.abc import Sequence
+from functools import partial
 
-from agentcli.agent.ports import Prompt
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
+from agentcli.app.front_end import FrontEnd
+from agentcli.app.program import Program
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Warned
+from agentcli.core.tool import Question
+from agentcli.program.options import Options
+from agentcli.serve.control import share_session
+from agentcli.system.logs import log_to
 from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.sharing import Sharing
 
@@ -17,6 +25,25 @@ IDLE = 1800.0
 """Seconds without a turn, a question or a running job after which the session is closed; it stays stored."""
 LOOK = 1.0
 """Seconds between two looks for prompts that are due."""
+
+
+def host_session(options: Options) -> int:
+    """Open the session that the options name, share it and run its turns; return the exit code."""
+    sharing = Sharing()
+    program = Program(options, front_end=FrontEnd(sharing.approving(_elsewhere), sharing.asking(_others)))
+    log_to(program.dirs, program.env)
+    with program.preparing():
+        session = program.sessions.begin()
+    sharing.start = partial(share_session, program, name="serve")
+    program.servers.start()
+
+    async def run() -> int:
+        try:
+            return await HostedSession(session, sharing).run()
+        finally:
+            await program.close()
+
+    return asyncio.run(run())
 
 
 class HostedSession:
@@ -96,3 +123,15 @@ class HostedSession:
     def _end(self) -> None:
         self._ended.set()
         self._interrupt.set()
+
+
+async def _elsewhere(_: ApprovalRequest) -> ApprovalResponse | None:
+    """Wait: only a person elsewhere answers."""
+    await asyncio.Event().wait()
+    return None
+
+
+async def _others(_: Sequence[Question]) -> Sequence[str] | None:
+    """Wait: only a person elsewhere answers."""
+    await asyncio.Event().wait()
+    return None

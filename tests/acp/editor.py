@@ -30,7 +30,7 @@ from acp.schema import (
 from pydantic import TypeAdapter
 
 from agentcli.acp.agent import SESSIONS, EditorAgent
-from agentcli.app.editors import EditorHost
+from agentcli.acp.host import EditorHost
 from agentcli.program.options import Options
 
 Json = dict[str, Any]

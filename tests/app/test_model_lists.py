@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agentcli.acp.host import ProjectRequest
-from agentcli.app.editors import LISTED, EditorHost
+from agentcli.acp.host import LISTED, EditorHost, ProjectRequest
 from agentcli.app.model_lists import specs
 from agentcli.app.program import Program
 from agentcli.program.options import Options

@@ -30,7 +30,7 @@ def shared_elsewhere(machine: Machine, session_id: str) -> SharedElsewhere | Non
 
 
 class SharedElsewhere:
-    """A session that another program has open and shares. See `agentcli.acp.host.Elsewhere`."""
+    """A session that another program has open and shares."""
 
     def __init__(self, machine: Machine, info: SessionInfo) -> None:
         self._machine, self._info = machine, info
@@ -54,5 +54,5 @@ class SharedElsewhere:
         return Following(self._machine, self._info, after).events()
 
     async def request(self, **asked: Any) -> Mapping[str, Any]:
-        """Send a request."""
+        """Send a request. Raise AgentError if the session is no longer shared, or does not answer."""
         return await self._machine.request(self._info.id, **asked)

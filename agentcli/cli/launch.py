@@ -6,9 +6,9 @@ import importlib
 import sys
 from collections.abc import Callable
 from functools import partial
-from threading import Timer
 from typing import TYPE_CHECKING, NoReturn
 
+from agentcli.app.front_end import soon
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.program.options import LAST, Options
 from agentcli.ui.settings import UiSettings
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from agentcli.ui.terminal.early import EarlyTerminal
 
 NO_TERMINAL = "Not a terminal. Use -p PROMPT for non-interactive use."
-WARM_AFTER = 0.3
-"""Seconds after which the SDK is imported in the background: the editor comes first."""
 
 
 def start(options: Options, early: EarlyTerminal | None = None) -> int:
@@ -120,7 +118,7 @@ def _load_session(
 
     sharing = Sharing()
     program = Program(options, front_end=FrontEnd(sharing.approving(approve), sharing.asking(ask)))
-    sharing.start = partial(share_session, program)
+    sharing.start = partial(_share, program)
     log_to(program.dirs, program.env, enabled=not options.no_session)
     # `resume` without a name opens a new session and shows the list of stored ones, if there are any.
     with program.preparing():
@@ -129,31 +127,19 @@ def _load_session(
         else:
             session = program.sessions.begin(reading(report))
     # Import the SDK, which takes a second, while the person types, not while they wait for the first answer.
-    _soon(warm, session.model.kind)
+    soon(warm, session.model.kind)
     if not options.no_session:
         sweep_later(program)
-    _soon(program.servers.start)
+    soon(program.servers.start)
     settings = program.config[UiSettings]
     check_facts(settings.status)
     return TerminalHost(program, sharing), session, settings, None if options.no_session else program.dirs.state
 
 
-def _soon(act: Callable[..., object], *given: object) -> None:
-    """Do this in the background, once the editor has come."""
-    timer = Timer(WARM_AFTER, act, given)
-    timer.daemon = True
-    timer.start()
+async def _share(program: Program, front: Front) -> Share:
+    from agentcli.serve.control import share_session
 
-
-async def share_session(program: Program, front: Front, name: str = "terminal") -> Share:
-    """Share the open session of a front end. Raises InputError for one that is not stored."""
-    from agentcli.core.text.secrets import known_secrets
-    from agentcli.serve.control import share
-    from agentcli.sessions.exporting.redactor import Redactor
-
-    if program.options.no_session:
-        raise InputError("Only a stored session can be shared.")
-    return await share(front, program.dirs.state, Redactor(known_secrets(program.env)), name)
+    return await share_session(program, front)
 
 
 def _prompts(options: Options) -> tuple[str, ...]:
