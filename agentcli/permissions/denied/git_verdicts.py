@@ -31,6 +31,8 @@ _QUIET = word_set("""
 --show-current --list -l -r --remotes -fd -fdx -df --merged --no-merged --contains --sort
 """)
 """Options of such commands that make them show no content either."""
+_QUIET_FORMS = [("worktree", [form]) for form in ("remove", "prune", "lock", "unlock")]
+"""Subcommands that show no content either, whatever their options."""
 _TAKING = word_set("add commit stash")
 """Commands that may put the content of files of the work tree into the repository."""
 _ADDRESS = re.compile(r"(?!file:)[a-z][a-z+.-]*://|[^/:]+:(?!:)")
@@ -85,7 +87,7 @@ def judge_git(
         fitting = fit(GIT_READERS[name], arguments)
         if not isinstance(fitting, str):
             return _reads(name, fitting[1], places, held, workspace)
-    if name in _CHANGING and _known_quiet(name, arguments):
+    if (name in _CHANGING and _known_quiet(name, arguments)) or (name, arguments[:1]) in _QUIET_FORMS:
         named = _named(arguments, places, held, workspace)
         for each in held:
             if each.any and named.shows(each, trees=True):

@@ -126,7 +126,7 @@ def test_where_git_shows_other_objects_than_it_names_all_of_them_count(command: 
     [
         *("git push", "git push origin main", "git push ./x main", "git push file:///x main", "git push -u origin src"),
         *("git fetch", "git fetch --depth 1 origin", "git pull ../x", "git remote add x ../x", "git rm -r src"),
-        *("git mv src/a.py src/b.py", "git remote set-url x ../x"),
+        *("git mv src/a.py src/b.py", "git remote set-url x ../x", "git worktree remove --force x"),
     ],
 )
 def test_what_git_sends_and_takes_shows_nothing(command: str, work: Path) -> None:
