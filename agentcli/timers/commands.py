@@ -15,6 +15,7 @@ from agentcli.core.event import Emit, Noticed, seconds_left
 from agentcli.core.streams import closing
 from agentcli.core.tasks import until_interrupted
 from agentcli.core.text.options import Parsed, count, dollars, duration, parse
+from agentcli.timers.session import due
 from agentcli.timers.state import MOST, RUNS, Timer, lines, save, timers_of
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
@@ -79,28 +80,41 @@ async def _timer(ctx: Context, name: str, argument: str, values: Mapping[str, st
     if word in ("cancel", "stop", "clear", "off"):
         yield Said([_cancelled(core, rest.strip())])
         return
+    alone = ctx.terminal is None
     if argument in ("pause", "resume"):
         save(core, replace(timers_of(core), paused="by you" if argument == "pause" else "", failed=0, running=False))
         yield Said(lines(core))
+        if alone and core.setup.alone and argument == "resume":
+            async for output in _first_prompt(core):
+                yield output
         return
-    alone = ctx.terminal is None
     if alone and not core.setup.alone:
         raise InputError("Timers work in a terminal and with -p; here the editor starts each turn.")
     made = _new(core, name, duration(word, f"/{name}"), parse(rest, values))
     timers = timers_of(core)
-    added = replace(timers, all=(*timers.all, made), made=made.id, paused="", running=alone)
-    save(core, added.with_next(made, made.next) if alone else added)
+    save(core, replace(timers, all=(*timers.all, made), made=made.id, paused="", running=False))
     yield Said([f"Timer {made.line(time.time())}. /loop cancel {made.id} ends it."])
     if alone:
-        wait = made.next - time.time()
-        if wait > 0:
-            yield Work("Waiting", partial(_wait, wait))
-        yield Sent(made.text)
+        async for output in _first_prompt(core):
+            yield output
 
 
-async def _wait(seconds: float, interrupt: asyncio.Event, emit: Emit) -> None:
-    await emit(Noticed(f"Waiting {seconds_left(seconds)}."))
-    await until_interrupted(interrupt, asyncio.sleep(seconds))
+async def _first_prompt(core: SessionCore) -> AsyncIterator[Output]:
+    """Wait for the timer that is due first, and send its prompt; none if its command says that it has ended, and no other is left."""
+    texts: list[str] = []
+    yield Work("Waiting", partial(_wait, core, texts))
+    for text in texts:
+        yield Sent(text)
+
+
+async def _wait(core: SessionCore, texts: list[str], interrupt: asyncio.Event, emit: Emit) -> None:
+    """Wait for the next prompt, which is added to the texts."""
+    while not texts and not interrupt.is_set() and (first := timers_of(core).first) is not None:
+        if (left := first.next - time.time()) > 0:
+            await emit(Noticed(f"Waiting {seconds_left(left)}."))
+            await until_interrupted(interrupt, asyncio.sleep(left))
+        if not interrupt.is_set() and (text := await due(core, interrupt, emit)) is not None:
+            texts.append(text)
 
 
 def _new(core: SessionCore, name: str, interval: float, parsed: Parsed) -> Timer:

@@ -93,3 +93,18 @@ def test_a_run_without_a_terminal_ends_with_its_timers_and_is_resumed_after_a_ki
     assert "49 left" in noted.result["text"]
     plain = program.ask("-c", "-p", "hello", *script(program, {"text": "Hello."}))
     assert plain.code == 0, "it does not wait for timers that were not resumed"
+    before = len(prompts(program))
+    again = program.start("-c", "-p", "/loop resume", *script(program, {"text": "Again."}), "-o", "stream-json")
+    assert again.stdout is not None
+    while "Waiting for timer 1" not in (line := again.stdout.readline()):
+        assert line, "it ended early"
+    again.send_signal(signal.SIGKILL)
+    again.communicate()
+    assert prompts(program)[before:] == ["look"]
+
+
+@pytest.mark.parametrize("word", ["loop", "every"])
+def test_the_command_that_ends_a_timer_is_asked_before_its_first_prompt(program: Program, word: str) -> None:
+    (program.work / "done").write_text("")
+    ended = program.ask("-p", f"/{word} 1s --until 'test -e done' look", *script(program, {"text": "never sent"}))
+    assert (ended.code, ended.of("message")) == (0, [])
