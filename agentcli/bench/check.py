@@ -2,7 +2,7 @@
 
 The agent's files are copied away from its repository, so nothing that it left there takes part but what the check reads. The check
 itself comes through pipes and never lies in a file: code of the agent that it runs finds no expected value. Exit code 0 means
-that the task is solved.
+that the task is solved, 1 that it is not, any other that the check broke.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agentcli.bench.judging import REFUSED
+from agentcli.bench.judging import REFUSED, SOLVED
 from agentcli.bench.task_file import CHECK, TaskFile, decoded, make_files, write_files
+
+BROKE = 3
+"""Exit code of a check that ended without a judgement."""
 
 
 def check(task: TaskFile, tree: Path) -> int:
@@ -30,7 +33,25 @@ def check(task: TaskFile, tree: Path) -> int:
             print(f"{REFUSED}can't copy the agent's files: {error}")
             return 1
         command = [sys.executable, "-I", "-B", "-", str(copy), str(original)]
-        return subprocess.run(command, cwd=hidden, input=task.parts[CHECK].encode()).returncode
+        return _judged(command, hidden, task.parts[CHECK])
+
+
+def _judged(command: list[str], folder: Path, script: str) -> int:
+    """Run a check and print what it prints; return its exit code, or `BROKE` if it ended well without a judgement."""
+    with tempfile.TemporaryFile() as source:
+        source.write(script.encode())
+        source.seek(0)
+        end = b""
+        with subprocess.Popen(command, cwd=folder, stdin=source, stdout=subprocess.PIPE) as running:
+            assert running.stdout is not None
+            while piece := running.stdout.read1():  # type: ignore[attr-defined]
+                sys.stdout.buffer.write(piece)
+                sys.stdout.buffer.flush()
+                end = (end + piece)[-100:]
+    if running.returncode == 0 and end.rstrip().rpartition(b"\n")[2] != SOLVED.encode():
+        print("The check ended before it judged.", flush=True)
+        return BROKE
+    return running.returncode
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Functions for the checks of tasks. A check runs an agent's code only in a process of its own, and judges its output itself."""
+"""Functions for the checks of tasks. A check runs an agent's code only in processes that see no other, and judges its output itself."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from agentcli.bench import enclosed
 from agentcli.system import probe
 
 SECONDS = 20.0
@@ -18,6 +20,8 @@ _LEFT_BEHIND = frozenset({".git", "__pycache__", ".pytest_cache", ".mypy_cache",
 """Folders that programs leave behind, which no check counts as changes."""
 
 
+SOLVED = "solved"
+"""The last line that a check prints about a tree that solves the task."""
 REFUSED = "refused: "
 """Begin of the line that a check prints about a tree that does not solve the task."""
 
@@ -28,12 +32,13 @@ class Refused(Exception):
 
 def judge(check: Callable[[Path, Path], None]) -> NoReturn:
     """Call a check with the agent's tree and the folder that it started from, and exit: with 1 if it raises Refused."""
+    enclosed.close_memory()
     try:
         check(Path(sys.argv[1]), Path(sys.argv[2]))
     except Refused as refusal:
         print(f"{REFUSED}{refusal}")
         sys.exit(1)
-    print("solved")
+    print(SOLVED)
     sys.exit(0)
 
 
@@ -46,17 +51,24 @@ def require(condition: object, why: str) -> None:
 def ran(
     tree: Path, *command: str, stdin: str = "", env: Mapping[str, str] | None = None, seconds: float = SECONDS
 ) -> tuple[int, str]:
-    """Run a command in the tree; return its exit code and stdout. Raise Refused if it does not end."""
+    """Run a command in the tree, where it sees no other process; return its exit code and stdout. Raise Refused if it does not end."""
     plain = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(tree), "LC_ALL": "C.UTF-8", **(env or {})}
-    try:
-        done = subprocess.run(
-            command, cwd=tree, input=stdin.encode(), capture_output=True, timeout=seconds, env=plain, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise Refused(f"{command[0]} does not end") from None
-    except OSError as error:
-        raise Refused(f"{command[0]} failed to start: {error}") from None
-    return done.returncode, done.stdout.decode("utf-8", "replace")
+    with tempfile.TemporaryFile() as out:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", enclosed.__file__, *command],
+                cwd=tree,
+                input=stdin.encode(),
+                stdout=out,
+                stderr=subprocess.DEVNULL,
+                timeout=seconds,
+                env=plain,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise Refused(f"{command[0]} does not end") from None
+        out.seek(0)
+        return done.returncode, out.read().decode("utf-8", "replace")
 
 
 def python(tree: Path, *arguments: str, **more: Any) -> tuple[int, str]:
