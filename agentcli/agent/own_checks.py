@@ -12,12 +12,11 @@ from agentcli.agent.unreadable import shared_sandbox
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.tasks import until_interrupted
 from agentcli.core.tool import CallScope, Service, ToolLimits
+from agentcli.system.bounded import SECONDS
 from agentcli.tools.bash import bash
 
 SHOWN = 4_000
 """Bytes of an output that are kept, half from each end."""
-SECONDS = 600.0
-"""Seconds that a check may take."""
 
 
 @dataclass(slots=True)

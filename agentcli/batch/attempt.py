@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from agentcli.app.program import Program
@@ -23,14 +25,19 @@ from agentcli.permissions.denied.files import existing
 from agentcli.permissions.rules import parse_rules
 from agentcli.program.options import Options
 from agentcli.system import probe
+from agentcli.system.bounded import SECONDS, Bounded, run_bounded
 from agentcli.system.git import GitError
-from agentcli.system.process import Command, run_until
+from agentcli.system.process import Command
 from agentcli.tools.bash import environment
 
 TEXT_CHARACTERS = 2_000
 """Number of characters of an answer that the ledger keeps."""
 RESULT = "result.json"
 """Name of the file with the last row of a start, in its folder."""
+SET_UP = 3_600.0
+"""Seconds that a set-up may take: it may download and build."""
+STOPPED = 124
+"""Exit code of a check that had to be stopped, as `timeout` has it."""
 _ENDINGS: dict[int, State] = {0: "passed", 53: "limited", 75: "waiting", 41: "held", 52: "held", 55: "held"}
 """States by exit codes of the agent; any other code means `failed`."""
 _WRONG_TASK = (2, 42)
@@ -42,12 +49,20 @@ Write = Callable[[Row], Row]
 async def run_attempt(work: Work, interrupt: asyncio.Event, write: Write, start: StartAgent = start_process) -> Row:
     """Run a start to any end; return the last row. `write` records a row in the ledger before `start` starts the agent."""
     began = time.monotonic()
-    row = work.first_row
+    newest = work.first_row
+
+    def noted(row: Row) -> Row:
+        nonlocal newest
+        newest = write(row)
+        return newest
+
     try:
         work.folder.mkdir(parents=True, exist_ok=True)
-        last = await _run(work, row, interrupt, write, start)
+        last = await _run(work, newest, interrupt, noted, start)
     except (AgentError, OSError) as error:
-        last = replace(row, state="error", why=str(error), tries=row.tries + 1)
+        state: State = "held" if is_full(str(error)) else "error"
+        last = replace(newest, state=state, why=str(error), tries=newest.tries + (state == "error"))
+        last = replace(last, cost=_spent(work, last)[0])
     last = replace(last, seconds=round(time.monotonic() - began, 1))
     with contextlib.suppress(OSError):
         (work.folder / RESULT).write_text(json.dumps(asdict(last)) + "\n")
@@ -90,42 +105,66 @@ def _former(work: Work) -> Row | None:
 
 async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:
     """Run the set-up outside the sandbox; return the reason for a failure, or the empty string."""
-    with (work.folder / "setup.txt").open("wb") as file:
-        folder = trees.workplace(work.repo, tree, work.plan.isolation)
-        command = Command(["/bin/sh", "-c", work.task.setup], folder, dict(os.environ))
-        ended = await run_until(interrupt, command, _FileSink(file), None)
-    return "" if ended.exit_code == 0 else f"The set-up ended with exit code {ended.exit_code}; see setup.txt."
+    folder = trees.workplace(work.repo, tree, work.plan.isolation)
+    command = Command(["/bin/sh", "-c", work.task.setup], folder, dict(os.environ))
+    ended = await run_bounded(command, interrupt, seconds=SET_UP)
+    _keep(work, "setup.txt", ended, SET_UP)
+    how = ended.trouble(SET_UP) or f"ended with exit code {ended.exit_code}"
+    return "" if ended.exit_code == 0 else f"The set-up {how}; see setup.txt."
+
+
+def _keep(work: Work, name: str, ended: Bounded, seconds: float) -> None:
+    """Keep the output of a command in the folder of its start, with a last line if it was stopped."""
+    trouble = ended.trouble(seconds)
+    end = f"\n[It {trouble}.]\n".encode() if trouble else b""
+    (work.folder / name).write_bytes(ended.output + end)
 
 
 async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Event) -> Row:
     """Commit and check the result of an agent that has ended; return its row."""
     code, result = ending.exit_code, ending.result
     # The session also has the part of an agent that was killed.
-    own = float(result.get("cost") or 0.0), result.get("usage") or {}
-    total, usage = session_spent(work.dirs, row.session) or own
-    spent = max(0.0, total - work.accounted(row.session))
+    spent, usage = _spent(work, row, result)
     row = replace(row, cost=spent, usage=usage, turns=int(result.get("turns") or 0))
     row = replace(row, text=str(result.get("text") or "")[:TEXT_CHARACTERS])
     state, why = _judged(code, result, interrupt.is_set())
     row = replace(row, state=state, why=why, over=code in _WRONG_TASK, exit=code)
     if state in ("stopped", "waiting", "held", "lost"):
         return replace(row, tries=row.tries + (state in ("lost", "waiting")))
+    if not probe.is_dir(row.worktree):
+        return replace(row, state="error", why="Its worktree was deleted while it ran.", tries=row.tries + 1)
     try:
         recorded = await asyncio.to_thread(_record, work, Path(row.worktree))
     except GitError as error:
+        if is_full(str(error)):
+            return replace(row, state="held", why=f"Can't commit its changes: {error}")
         return replace(row, state="failed", why=f"Can't commit its changes: {error}")
     row = replace(row, commit=recorded.commit, patch_lines=recorded.patch_lines)
     if state == "passed" and work.task.check:
-        checked = await _check(work, Path(row.worktree), interrupt)
+        ended = await _check(work, Path(row.worktree), interrupt)
+        checked = STOPPED if ended.exit_code is None else ended.exit_code
         if interrupt.is_set() and checked != 0:
             return replace(row, state="stopped", why="The check was interrupted.")
         row = replace(row, check=checked)
         if checked != 0:
-            why = f"The check ended with exit code {checked}; see check.txt."
+            how = ended.trouble(_seconds(work)) or f"ended with exit code {checked}"
+            why = f"The check {how}; see check.txt."
             # Many test suites download something, and find no network in the sandbox.
             hint = " It runs in the sandbox: fetch what it needs from the network in the set-up."
             row = replace(row, state="failed", why=why + hint * (work.plan.boxed and not work.task.check_input))
     return row
+
+
+def _spent(work: Work, row: Row, result: Mapping[str, Any] = MappingProxyType({})) -> tuple[float, Mapping[str, int]]:
+    """Return the cost of a start in USD and its tokens, by its session's records: these also have the part of an agent that was killed."""
+    own = float(result.get("cost") or 0.0), result.get("usage") or {}
+    total, usage = session_spent(work.dirs, row.session) or own
+    return max(0.0, total - work.accounted(row.session)), usage
+
+
+def is_full(why: str) -> bool:
+    """Return True if the machine has no more room: that is no fault of a task, and the next one would fail alike."""
+    return any(os.strerror(code) in why for code in (errno.ENOSPC, errno.EDQUOT))
 
 
 def _judged(code: int | None, result: Mapping[str, Any], stopped: bool) -> tuple[State, str]:
@@ -138,13 +177,13 @@ def _judged(code: int | None, result: Mapping[str, Any], stopped: bool) -> tuple
     if not result or code is None or code < 0:
         how = f"exit code {code}" if code is not None else "nobody knows how"
         return "lost", f"The agent ended without a result ({how}); see stderr.txt."
-    if "billing" in why or "quota" in why.lower():
+    if "billing" in why or "quota" in why.lower() or is_full(why):
         return "held", why
     return _ENDINGS.get(code, "failed"), why
 
 
-async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> int | None:
-    """Run the check in the sandbox without secrets, since it runs the agent's code; return its exit code.
+async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> Bounded:
+    """Run the check in the sandbox without secrets, since it runs the agent's code, within a time and a size.
 
     A check that needs no files, since it has its input, cannot read what the agent may not read either.
     """
@@ -161,11 +200,16 @@ async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> int | None
         network = program.config[General].sandbox_network
         boxed = policy.sandbox.wrap(argv, workspace, network=network, hidden=hidden)
         argv, files = boxed.argv, dict(boxed.files)
-    with (work.folder / "check.txt").open("wb") as file:
-        env = environment(os.environ, work.task.env)
-        command = Command(argv, folder, env, work.task.check_input, files=files)
-        ended = await run_until(interrupt, command, _FileSink(file), work.task.max_time)
-    return ended.exit_code if ended.why == "exit" else 124
+    env = environment(os.environ, work.task.env)
+    command = Command(argv, folder, env, work.task.check_input, files=files)
+    ended = await run_bounded(command, interrupt, seconds=_seconds(work))
+    _keep(work, "check.txt", ended, _seconds(work))
+    return ended
+
+
+def _seconds(work: Work) -> float:
+    """Return the seconds that the check may take: as many as the agent has, if that is limited."""
+    return SECONDS if work.task.max_time is None else work.task.max_time
 
 
 def _record(work: Work, tree: Path) -> trees.Result:
@@ -173,16 +217,3 @@ def _record(work: Work, tree: Path) -> trees.Result:
     message = f"{work.task.id}: {title}\n\nBatch {work.plan.name}, attempt {work.start.attempt}."
     patch = work.folder / "patch.diff"
     return trees.record(work.repo, tree, work.base, work.ref, message, patch, work.plan.isolation)
-
-
-class _FileSink:
-    """Sink that writes output to a file."""
-
-    enough = 0
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def add(self, piece: memoryview, skipped: int) -> None:
-        """Write a piece."""
-        self._file.write(piece)

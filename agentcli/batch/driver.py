@@ -70,6 +70,7 @@ class Driver:
         self._started: dict[str, float] = {}
         self._refusals, self._held_until = 0, 0.0
         self._stopped: int | None = None
+        self._unwritten: OSError | None = None
         self._bases: Mapping[str, str] = {}
         self._old_wish: object = None
 
@@ -113,6 +114,10 @@ class Driver:
                 if not self._running and not self._waiting_for_hold():
                     break
                 await self._next_event()
+            if self._unwritten is not None:
+                raise StoreError(
+                    f"Can't write the results to {self.out}: {self._unwritten.strerror}. Free some space, and run the batch again: it continues."
+                )
             return self._exit_code()
         finally:
             for lock in locks:
@@ -190,7 +195,11 @@ class Driver:
         for key, (_, running, _) in list(self._running.items()):
             if running.done():
                 del self._running[key]
-                self._ended(running.result())
+                if isinstance(error := running.exception(), OSError):
+                    self._unwritten = error
+                    self.stop(QUOTA)
+                else:
+                    self._ended(running.result())
         self._heed_wishes()
 
     def _ended(self, row: Row) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -83,13 +84,18 @@ class Ledger:
         self._clock = clock
 
     def write(self, row: Row) -> Row:
-        """Append a row and sync it; return the row with its time."""
+        """Append a row and sync it; return the row with its time. Raise OSError if it cannot be written whole: nothing of it stays then."""
         row = replace(row, t=self._clock())
         line = json.dumps({name: value for name, value in asdict(row).items() if value not in ("", None, {})}) + "\n"
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        before = os.fstat(file).st_size
         try:
-            os.write(file, line.encode("ascii"))
+            if os.write(file, line.encode("ascii")) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
             os.fsync(file)
+        except OSError:
+            os.ftruncate(file, before)
+            raise
         finally:
             os.close(file)
         return row

@@ -6,20 +6,21 @@ import contextlib
 import gzip
 import html
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.batch import trees
-from agentcli.batch.ledger import FINAL, TaskState, fold, present_rows, rows
+from agentcli.batch.ledger import DIED, FINAL, Row, TaskState, fold, present_rows, rows
 from agentcli.batch.plan import counted
-from agentcli.batch.work import SESSION, folder_of
+from agentcli.batch.work import SESSION, folder_of, session_cost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.text.secrets import known_secrets
 from agentcli.system import probe
 from agentcli.system.git import git
-from agentcli.system.paths import replace_file
+from agentcli.system.paths import app_dirs, replace_file
 
 if TYPE_CHECKING:
     from agentcli.program.project import Project
@@ -49,9 +50,23 @@ def load(out: Path) -> Batch:
     """Read a batch. Raise InputError for a folder without one."""
     try:
         raw = json.loads((out / "batch.json").read_text())
-        return Batch(out, raw["name"], raw["options"], raw["tasks"], fold(present_rows(out)))
+        return Batch(out, raw["name"], raw["options"], raw["tasks"], _with_costs(present_rows(out)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{out} is not a batch: can't read batch.json.") from error
+
+
+def _with_costs(found: Sequence[Row]) -> Mapping[str, TaskState]:
+    """Return the states with the costs of starts that have no result yet, as the records of their sessions have them."""
+    states, dirs = fold(found), app_dirs()
+    more = []
+    for state in states.values():
+        for attempt in state.attempts.values():
+            row = attempt.newest
+            unknown = row.state == "running" or (row.why == DIED and not row.cost)
+            total = session_cost(dirs, row.session) if unknown else None
+            if total:
+                more.append(replace(row, cost=max(0.0, total - attempt.session_cost)))
+    return fold([*found, *more]) if more else states
 
 
 def result_lines(batch: Batch) -> Iterator[Mapping[str, Any]]:

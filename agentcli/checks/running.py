@@ -14,7 +14,8 @@ from agentcli.core.errors import AgentError
 from agentcli.core.tasks import start_task, watch_task
 from agentcli.core.text.terminal import console_text
 from agentcli.core.tool import Boxed
-from agentcli.system.process import Command, Ended, LimitedSink, run_until
+from agentcli.system.bounded import run_bounded
+from agentcli.system.process import Command
 from agentcli.system.programs import find_program
 from agentcli.tools.bash import environment
 
@@ -53,24 +54,21 @@ async def _ran(core: SessionCore, line: str, deadline: float, *, still: bool) ->
         command = await asyncio.to_thread(_command, core, line, still)
     except AgentError as error:
         return Ran(trouble=f"could not run: {error}")
-    sink = LimitedSink(OUTPUT)
-    task: asyncio.Task[Ended] = start_task(run_until(sink.flooded, command, sink))
-    flooded = start_task(sink.flooded.wait())
+    task = start_task(run_bounded(command, asyncio.Event(), most=OUTPUT))
     try:
-        left = max(0.0, deadline - time.monotonic())
-        await asyncio.wait({task, flooded}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task}, timeout=max(0.0, deadline - time.monotonic()))
     finally:
-        flooded.cancel()
         if not task.done():
             task.cancel()
             watch_task(task)
-    if sink.flooded.is_set():
-        return Ran(trouble=f"printed more than {OUTPUT:,} bytes and was stopped")
     if not task.done():
         return Ran(trouble=f"was stopped after {SECONDS:g} s, the longest that an edit waits for its checks")
     if (failure := task.exception()) is not None:
         return Ran(trouble=f"could not run: {failure}")
-    return Ran(console_text(bytes(sink.data)), task.result().exit_code)
+    ended = task.result()
+    if trouble := ended.trouble(most=OUTPUT):
+        return Ran(trouble=trouble)
+    return Ran(console_text(ended.output), ended.exit_code)
 
 
 def _command(core: SessionCore, line: str, still: bool) -> Command:

@@ -7,13 +7,14 @@ import time
 from collections.abc import Sequence
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.own_checks import SECONDS, run_check
+from agentcli.agent.own_checks import run_check
 from agentcli.agent.ports import Prompt
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Emit, Noticed, TurnEnded, Warned, seconds_left
 from agentcli.core.message import Text
 from agentcli.core.tasks import until_interrupted
+from agentcli.system.bounded import SECONDS
 from agentcli.timers.state import Timer, Timers, lines, save, short, timers_of
 
 FAILURES = 3

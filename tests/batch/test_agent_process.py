@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
-from collections.abc import Mapping, Sequence
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 
 from agentcli.batch.agent_process import Agent, Streams, run_agent
 from agentcli.batch.attempt import run_attempt
+from agentcli.batch.ledger import Row
 from agentcli.batch.plan import Plan, Start
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work
@@ -96,3 +100,61 @@ def test_the_result_of_a_former_agent_is_not_that_of_one_that_wrote_none(tmp_pat
 
     row = asyncio.run(run_attempt(work, asyncio.Event(), lambda row: row, start))
     assert row.state == "lost"
+
+
+def said(code: int, text: str = "Done.") -> Callable[..., Awaitable[Agent]]:
+    """An agent that ends with this code and result at once."""
+
+    async def start(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:
+        streams[1].write(json.dumps({"type": "result", "exit_code": code, "text": text}).encode() + b"\n")
+        streams[1].flush()
+        return Ended(code)
+
+    return start
+
+
+def attempted(work: Work, start: Callable[..., Awaitable[Agent]]) -> Row:
+    return asyncio.run(run_attempt(work, asyncio.Event(), lambda row: row, start))
+
+
+@pytest.mark.parametrize(
+    ("check", "why"), [("yes", "printed more than 10,000,000 bytes"), ("sleep 600", "was stopped after 0.5 s")]
+)
+def test_a_check_ends_within_its_time_and_size(tmp_path: Path, check: str, why: str) -> None:
+    work = work_in(tmp_path)
+    task = replace(work.task, check=check, max_time=0.5 if "sleep" in check else None)
+    work = replace(work, start=Start(task), plan=replace(work.plan, boxed=False))
+    row = attempted(work, said(0))
+    assert (row.state, row.check, row.commit) == ("failed", 124, "")
+    assert why in row.why
+    kept = (work.folder / "check.txt").read_bytes()
+    assert len(kept) <= 10_001_000
+    assert why.encode() in kept
+
+
+def test_a_worktree_that_was_deleted_meanwhile_is_no_failure_of_the_task(tmp_path: Path) -> None:
+    work = work_in(tmp_path)
+    (repo := tmp_path / "repo").mkdir()
+    work = replace(work, start=Start(Task("t", "do it", str(repo))), plan=Plan("b", isolation="copy"))
+
+    async def start(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:
+        shutil.rmtree(work.tree)
+        return await said(0)(arguments, cwd, env, streams)
+
+    row = attempted(work, start)
+    assert (row.state, row.tries, row.why) == ("error", 1, "Its worktree was deleted while it ran.")
+
+
+def test_a_full_disk_holds_the_batch_and_keeps_the_cost_of_its_session(tmp_path: Path) -> None:
+    work = work_in(tmp_path)
+
+    async def start(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:
+        session = Store(work.dirs.sessions).create(tmp_path, session_id=work.first_row.session)
+        session.append(Message("user", (Text("do it"),), 1))
+        session.append(Message("assistant", (Text("Done."),), 1, cost=0.07))
+        session.close()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "out")
+
+    row = attempted(work, start)
+    assert (row.state, row.cost, row.tries) == ("held", 0.07, 0)
+    assert "No space left on device" in row.why

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,8 @@ from agentcli.batch.results import load, result_lines, summary, write_report
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work
 from agentcli.core.errors import InputError, StoreError
+from agentcli.core.message import Message, Text
+from agentcli.sessions.store import Store
 from agentcli.system.paths import app_dirs
 
 Ends = Callable[[Work], Row]
@@ -241,3 +245,25 @@ def test_a_second_result_of_an_attempt_is_noted_as_a_duplicate(tmp_path: Path) -
     assert [row.state for row in rows(out)] == ["failed", "running", "duplicate"]
     [state] = fold(rows(out)).values()
     assert (state.state, state.newest.token, round(state.cost, 2)) == ("failed", "thought-dead", 0.03)
+
+
+def test_results_that_cannot_be_written_stop_the_batch_and_start_nothing_more(tmp_path: Path) -> None:
+    def full(work: Work) -> Row:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    played = Played(full)
+    with pytest.raises(StoreError, match=r"No space left on device\. Free some space, and run the batch again"):
+        run(tmp_path / "out", played, tasks(3), workers=1)
+    assert played.started == [("t0", 1)]
+
+
+def test_what_a_running_task_has_cost_is_shown_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    assert run(out, Played(ended("passed", cost=0.01)), tasks(1)) == 0
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    session = Store(app_dirs().sessions).create(tmp_path, session_id="s-running")
+    session.append(Message("user", (Text("do it"),), 1))
+    session.append(Message("assistant", (Text("Wait."),), 1, cost=0.07))
+    session.close()
+    Ledger(out).write(Row("t1", 1, "x", "running", session="s-running"))
+    assert load(out).cost == pytest.approx(0.08)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -278,3 +279,17 @@ def test_a_driver_is_looked_for_without_a_signal_to_it(tmp_path: Path) -> None:
     finally:
         for each, handler in former.items():
             signal.signal(each, handler)
+
+
+def test_a_row_that_does_not_fit_on_the_disk_leaves_no_half_line(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.write(Row("a", 1, "x", "running"))
+    [path] = tmp_path.iterdir()
+    before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="No space left on device"):
+            ledger.write(Row("a", 1, "x", "passed"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
