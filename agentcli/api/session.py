@@ -59,7 +59,7 @@ class Session:
         """Open the session, which `async with` does automatically."""
         if self._opened is not None or self._closed:
             raise UsageError("This session was opened already. Make another one, with resume to continue it.")
-        from agentcli.app.print_mode import init_event
+        from agentcli.headless.print_mode import init_event
         from agentcli.providers.connect import embed, warm
 
         await _others_closed()

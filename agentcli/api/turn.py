@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from agentcli.app.feature import wraps
-from agentcli.app.print_commands import turn_of
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.tasks import start_task
+from agentcli.headless.commands import turn_of
 from agentcli.ui.run_events import AnyEvent, InitEvent, Result, WarningEvent
 from agentcli.ui.run_results import ResultBuilder, conclusion, run_events
 

@@ -193,7 +193,7 @@ FEATURES: Sequence[Feature] = (
     ),
     Feature("status command", terminal=_status_command),
     Feature("output schema", wraps=_output_schema),
-    Feature("remote", commands=later("serve.commands:COMMANDS")),
+    Feature("remote", commands=later("ui.commands.built_in:REMOTE")),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),
     Feature("terminal", commands=later("ui.commands.built_in:TERMINAL")),
 )

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from agentcli.app.print_mode import LIFELINE
 from agentcli.batch import trees
 from agentcli.batch.ledger import Row
 from agentcli.batch.tasks import Task
@@ -23,6 +22,7 @@ from agentcli.batch.work import Work, folder_of, session_cost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.tasks import start_task
+from agentcli.headless.print_mode import LIFELINE
 from agentcli.sessions.store import Store
 
 STOP_SECONDS = 10.0

@@ -17,9 +17,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
-from agentcli.app.print_mode import LIFELINE
 from agentcli.batch.agent_process import die_with_parent
 from agentcli.batch.warm_imports import import_all
+from agentcli.headless.print_mode import LIFELINE
 from agentcli.system.supervisor import drain, receive, woken_by_children
 
 DESCRIPTORS = 5

@@ -12,7 +12,7 @@ MODULES = (
     "agentcli.app.demo",
     "agentcli.cli.launch",
     "agentcli.app.program",
-    "agentcli.app.print_mode",
+    "agentcli.headless.print_mode",
     "agentcli.agent.compaction.run",
     "agentcli.agent.loop",
     "agentcli.permissions.readonly.commands",

@@ -14,7 +14,7 @@ from agentcli.core.sanitise import safe
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.ui.headless import Format
+    from agentcli.headless.output import Format
     from agentcli.ui.terminal.early import EarlyTerminal
 
 
@@ -37,7 +37,7 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
 
 def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:
     """Ctrl-C, or another signal, before anything ran that ends in good order: a script gets its result all the same."""
-    from agentcli.ui.headless import Headless
+    from agentcli.headless.output import Headless
 
     code = 128 + stop.args[0] if stop.args else INTERRUPTED
     subtype = "interrupted" if code == INTERRUPTED else "terminated"
@@ -84,7 +84,7 @@ def _fail(error: AgentError, arguments: list[str]) -> int:
         for line in (*notes, str(error)):
             print(f"agentcli: {safe(line)}", file=sys.stderr, flush=True)
         return error.exit_code
-    from agentcli.ui.headless import Headless
+    from agentcli.headless.output import Headless
 
     front = Headless(format)
     for note in notes:

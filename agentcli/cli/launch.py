@@ -46,8 +46,8 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
 def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
     """Run with these options and return the exit code."""
     if options.print:
-        from agentcli.app.print_mode import print_mode
         from agentcli.app.program import Program
+        from agentcli.headless.print_mode import print_mode
         from agentcli.system.logs import log_to
 
         program = Program(options)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from agentcli.extensions.agents import FORM as AGENT_FORM
 from agentcli.extensions.agents import catalogue as agent_lines
@@ -17,6 +17,9 @@ from agentcli.extensions.skills import catalogue as skill_lines
 from agentcli.extensions.skills import in_catalogue
 from agentcli.project.extensions import AGENTS, SKILLS, AgentKind, Extensions, Skill, Template
 from agentcli.project.places import Kind, Place, find, folders, places
+
+if TYPE_CHECKING:
+    from agentcli.extensions.plugins import Plugin
 
 _SHARE, _LEAST, _CHARACTERS = 0.01, 1_000, 4
 """Share of the window for the list of skills, smallest size of the list in tokens, and characters per token."""
@@ -58,14 +61,8 @@ def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: M
 _LISTED = re.compile(r"^- ([^\s:]+(?::[^\s:]+)*)(?=:? |$)", re.MULTILINE)
 
 
-class Bundle(Protocol):
-    """A plugin, reduced to its folders of skills, commands and agents."""
-
-    def places(self, kind: Kind) -> list[Place]: ...
-
-
 def discover(
-    cwd: Path | None, home: Path, config: Path, plugins: Sequence[Bundle] = (), noted: Sequence[str] = ()
+    cwd: Path | None, home: Path, config: Path, plugins: Sequence[Plugin] = (), noted: Sequence[str] = ()
 ) -> Extensions:
     """Find all active extensions; `cwd` is None if the folder is not trusted. `noted` are notes to list first."""
     notes = [*noted]

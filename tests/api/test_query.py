@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import agentcli
-from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
+from agentcli.headless.print_mode import print_mode
 from agentcli.program.options import Options
 from agentcli.ui.run_events import to_json
 from tests.api.embedded import calls, environment, options, script, workspace

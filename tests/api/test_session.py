@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import agentcli
-from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
+from agentcli.headless.print_mode import print_mode
 from agentcli.program.options import Options
 from tests.api.embedded import calls, environment, options, script, workspace
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from agentcli.app.doctor import diagnose
-from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
 from agentcli.cli import run
 from agentcli.core.errors import InputError, UsageError
+from agentcli.headless.print_mode import print_mode
 from agentcli.program.options import Options
 from tests.agent.open_session import say_to
 

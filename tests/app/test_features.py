@@ -19,7 +19,6 @@ from agentcli.app.approvable import definitions
 from agentcli.app.doctor import examine
 from agentcli.app.feature import CheckedProgram, Feature, Row, later, slash_commands, tools_of, traits_of
 from agentcli.app.features import FEATURES
-from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
 from agentcli.config.general import General
 from agentcli.core.dataclass import replace
@@ -27,6 +26,7 @@ from agentcli.core.event import Event, Noticed
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.headless.print_mode import print_mode
 from agentcli.permissions.started import Started
 from agentcli.program.options import Options
 from agentcli.project.definition import Definition

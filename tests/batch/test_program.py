@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.print_mode import LIFELINE
+from agentcli.headless.print_mode import LIFELINE
 from tests.batch.repository import DONE, WRITES, ledger, results, script
 from tests.batch.repository import program as made
 from tests.e2e.program import Program

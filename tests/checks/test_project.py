@@ -10,10 +10,10 @@ import pytest
 
 from agentcli.app.approvable import definitions
 from agentcli.app.doctor import examine
-from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
 from agentcli.checks.configured import in_force
 from agentcli.checks.suggestions import suggestions
+from agentcli.headless.print_mode import print_mode
 from agentcli.program.options import Options
 from agentcli.program.project import TRUSTED
 from agentcli.project.trust import trust

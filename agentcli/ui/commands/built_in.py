@@ -45,6 +45,7 @@ CONVERSATION = (
 )
 CHECKPOINTS = (files.undo, files.redo, context.rewind)
 EXTENSIONS = (extensions.skills, extensions.agents, extensions.plugins)
+REMOTE = (sessions.remote,)
 TODO = (reports.todo,)
 JOBS = (reports.tasks,)
 INSTRUCTIONS = (memory.memory, files.init)

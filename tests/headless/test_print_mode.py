@@ -10,10 +10,10 @@ import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.app.front_end import FrontEnd
-from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
+from agentcli.headless.output import Format
+from agentcli.headless.print_mode import print_mode
 from agentcli.program.options import Options
-from agentcli.ui.headless import Format
 
 
 async def broken(_: ApprovalRequest) -> ApprovalResponse | None:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.feature import wraps
-from agentcli.app.print_commands import print_command, turn_of
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.text.terminal import console_text
+from agentcli.headless.commands import print_command, turn_of
+from agentcli.headless.output import Headless
 from agentcli.program.options import Options
 from agentcli.system.tracebacks import error_text
-from agentcli.ui.headless import Headless
 from agentcli.ui.reading import reading, reports_on
 from agentcli.ui.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
 from agentcli.ui.run_results import conclusion
