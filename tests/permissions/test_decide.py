@@ -614,3 +614,12 @@ def test_a_web_search_is_decided_as_a_page_is(workspace: Workspace, mode: Mode) 
     assert (
         ask("web_search", "my token", workspace, "ask", parse_rules(allow=["web_search(python *)"])).decision == "ask"
     )
+
+
+def test_a_rule_for_the_sandbox_covers_what_ends_with_its_line_and_no_background_command(workspace: Workspace) -> None:
+    boxed = replace(workspace, sandboxed=True, undo=UndoCover(1_000_000, 1_000))
+    rules = parse_rules(allow=["sandbox(python3 *)"])
+    for more, decision in (({}, "allow"), ({"run_in_background": True}, "ask")):
+        call = ToolCall("c", "bash", {"command": "python3 serve.py & sleep 1", **more})
+        found = explain(call, rules, "ask", boxed)
+        assert (found.decision, found.contained) == (decision, decision == "allow")

@@ -31,10 +31,12 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     "checkout": (
         Shape("-q -b:branch --quiet --track --no-track", "rev?", needs="-b"),
         Shape("-q --quiet --detach", "rev"),
+        Shape("-q --quiet", "=-"),
     ),
     "switch": (
         Shape("-q -c:branch --create=branch --quiet --track --no-track", "rev?", needs="-c --create"),
         Shape("-q --quiet --detach", "rev"),
+        Shape("-q --quiet", "=-"),
     ),
     "stash": (
         Shape("-ukqm:text"),

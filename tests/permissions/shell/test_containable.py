@@ -47,6 +47,8 @@ pytest src/../src; /usr/bin/make; ./run.sh; src/run.sh; X=src make; make "a b"; 
 """Commands that run, with what is removed or replaced within the cover of /undo."""
 RECORDS = (
     "git commit -m x",
+    "git checkout -",
+    "git switch -",
     "git tag -m x v1",
     "git tag -am x v1",
     "git stash -um x",
