@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
-from agentcli.api.tools import FROM_ELSEWHERE
+from agentcli.api.tools import is_from_elsewhere
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Question
@@ -53,7 +53,11 @@ def approving(on_ask: OnAsk) -> Approve:
     async def approve(request: ApprovalRequest) -> ApprovalResponse | None:
         call = request.call
         asked = Approval(call.name, dict(call.input), request.title, request.why, request.preview, request.kind)
-        match await _answer(on_ask, asked):
+        try:
+            answer = await _answer(on_ask, asked)
+        except ToolError as failed:
+            return ApprovalResponse("no", str(failed))
+        match answer:
             case True:
                 return ApprovalResponse("once")
             case False | None:
@@ -65,9 +69,8 @@ def approving(on_ask: OnAsk) -> Approve:
             case Deny(reason):
                 return ApprovalResponse("no", reason)
             case other:
-                raise ToolError(
-                    f"on_ask answered {other!r}. An approval takes True, False, 'session', 'always' or Deny."
-                )
+                wrong = f"on_ask answered {other!r}. An approval takes True, False, 'session', 'always' or Deny."
+                return ApprovalResponse("no", wrong)
 
     return approve
 
@@ -97,8 +100,8 @@ async def _answer(on_ask: OnAsk, asked: Approval | Question) -> Any:
     try:
         answer = on_ask(asked)
         return await answer if inspect.isawaitable(answer) else answer
-    except FROM_ELSEWHERE:
-        raise
     except BaseException as error:
+        if is_from_elsewhere(error):
+            raise
         _log.warning("on_ask failed", exc_info=True)
         raise ToolError(f"on_ask failed: {type(error).__name__}: {error}") from error

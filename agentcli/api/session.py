@@ -80,6 +80,8 @@ class Session:
     async def close(self) -> None:
         """Interrupt the running turn, end jobs and servers, and let others open the session. It stays stored."""
         self._closed = True
+        if self._closing is not None and not self._closing.done() and not self._closing.get_loop().is_running():
+            self._closing = None  # its event loop has ended
         if self._opened is not None and self._closing is None:
             self._closing = start_task(self._close(*self._opened))
         if self._closing is not None:

@@ -61,9 +61,9 @@ class FunctionTool:
             text = _text(await self._called(values))
         except ToolError:
             raise
-        except FROM_ELSEWHERE:
-            raise
         except BaseException as error:
+            if is_from_elsewhere(error):
+                raise
             _log.warning("the tool %s failed", self.name, exc_info=True)
             raise ToolError(f"{type(error).__name__}: {error}") from error
         return whole_or_cut(ctx, call_id, text, {})
@@ -106,6 +106,14 @@ def as_tools(given: Iterable[Callable[..., Any] | FunctionTool]) -> tuple[Tool, 
             raise UsageError(f"There are two tools named {made.name}. Give one another name: tool(name=…).")
         found[made.name] = made
     return tuple(found.values())
+
+
+def is_from_elsewhere(error: BaseException) -> bool:
+    """Return True if other code ends the call by this exception, False if the function itself has raised it."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, FROM_ELSEWHERE)
 
 
 def _check(made: FunctionTool) -> None:

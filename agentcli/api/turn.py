@@ -56,8 +56,12 @@ class Turn:
         self._loop.call_soon_threadsafe(self._stop)
 
     async def leave(self) -> None:
-        """Stop reading: interrupt the turn if it still runs, and wait until it has ended."""
+        """Stop reading: interrupt the turn if it still runs, and wait until it has ended. One whose event loop has ended cannot run any more."""
         self._left = True
+        if self._loop is not asyncio.get_running_loop():
+            if self._loop.is_running():
+                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.leave(), self._loop))
+            return
         if not self._task.done():
             self._stop()
         while not self._queue.empty():  # the turn may be waiting for room

@@ -12,7 +12,7 @@ import typer
 from agentcli.cli.flags import Json, MaxCost, Trust, taking
 from agentcli.cli.output import aside, page, say, say_json
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import AgentError, InputError, UsageError
+from agentcli.core.errors import AgentError, CredentialsError, InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
 from agentcli.system import probe
@@ -115,14 +115,16 @@ def _ran(asked: BenchFlags, bench: Bench, out: Path, former: Path | None) -> int
     from agentcli.batch.display import run_shown
     from agentcli.batch.examination import examined
     from agentcli.batch.plan import Plan, name_of
-    from agentcli.bench.running import attempt, prepared
+    from agentcli.bench.running import attempt, prepared, require_visible
 
+    if not asked.unboxed:
+        require_visible(Path(sys.prefix))
     tasks = prepared(bench, out)
     flags = ("--trust",) * asked.trust
     plan = Plan(
         name_of(out), asked.workers, asked.cap, "clone", not asked.unboxed, keep="none", flags=flags, retry=("lost",)
     )
-    for note in examined(plan, tasks):
+    for note in () if asked.dry else examined(plan, tasks):
         aside(note, "agentcli")
     if not _accepted(asked, tasks, out):
         return 0 if asked.dry else 1
@@ -141,8 +143,13 @@ def _accepted(asked: BenchFlags, tasks: tuple[Task, ...], out: Path) -> bool:
     left = tuple(
         task for task in tasks if task.id not in known or known[task.id].state not in ("passed", "failed", "limited")
     )
-    cost = most(left, ())
-    limit = "an unknown amount: the price of a model is not known" if cost is None else f"${cost:.2f}"
+    try:
+        cost, limit = most(left, ()), "an unknown amount: the price of a model is not known"
+    except CredentialsError:
+        if not asked.dry:
+            raise
+        cost, limit = None, "an unknown amount: no model can be chosen without a key"
+    limit = limit if cost is None else f"${cost:.2f}"
     if cost is not None and asked.cap is not None and asked.cap < cost:
         limit = f"${asked.cap:.2f}"
     runs = plural(len(left), "run")
@@ -164,6 +171,8 @@ def _show(asked: BenchFlags, out: Path, former: Path | None) -> None:
 
     result = measured(out)
     found = against(result, read_result(former)) if former else ()
+    if former and not found and not asked.json:
+        say(f"Nothing is compared: {former} has no task of this run.")
     if asked.json:
         say_json({**as_json(result), "against": [compared_as_json([each]) for each in found], "folder": str(out)})
     else:

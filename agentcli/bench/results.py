@@ -108,13 +108,17 @@ def of_task(side: Side, task: str) -> Side:
 
 
 def against(result: Result, former: Result) -> Sequence[Difference]:
-    """Compare each variant with the former one of the same name, or with the only former one."""
+    """Compare each variant with the former one of the same name, or with the only former one, in the tasks that both have run."""
     named = {side.name: side for side in former.sides}
     only = former.sides[0] if len(former.sides) == 1 else None
     pairs = [(named.get(side.name) or only, side) for side in result.sides]
-    return [
-        difference(Side(f"{before.name} (before)", before.runs), side) for before, side in pairs if before is not None
-    ]
+    compared = []
+    for before, side in pairs:
+        common = {run.task for run in side.runs} & {run.task for run in before.runs} if before is not None else set()
+        if before is not None and common:
+            first, second = (tuple(run for run in each.runs if run.task in common) for each in (before, side))
+            compared.append(difference(Side(f"{before.name} (before)", first), Side(side.name, second)))
+    return compared
 
 
 def table(result: Result) -> Iterator[str]:

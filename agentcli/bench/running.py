@@ -38,6 +38,7 @@ NOTE = "bench.json"
 LAST = "LAST"
 """Name of the newest finished run."""
 _PLACE = "bench"
+_OWN_IN_SANDBOX = ("/tmp", "/var/tmp")
 _KILLED = "killed"
 _POLL = 0.1
 """Time in seconds between two looks at the calls of an agent that is to be killed."""
@@ -128,6 +129,15 @@ def prepared(bench: Bench, out: Path) -> tuple[Task, ...]:
         make_repository(task, out / "repositories" / task.id)
     plain = [_task(task, out, bench.max_cost) for task in bench.tasks]
     return tuple(expanded(plain, bench.variants, bench.repeat))
+
+
+def require_visible(prefix: Path) -> None:
+    """Raise InputError if checks cannot run in the sandbox since the Python at `prefix` lies where that has folders of its own."""
+    if hidden := next((top for top in _OWN_IN_SANDBOX if prefix.resolve().is_relative_to(top)), ""):
+        raise InputError(
+            f"Checks run in the sandbox, which has a {hidden} of its own, so they would not find the Python in {prefix}. Install agentcli elsewhere, or "
+            "run with --unboxed."
+        )
 
 
 def _task(task: TaskFile, out: Path, max_cost: float | None) -> Task:

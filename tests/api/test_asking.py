@@ -91,9 +91,16 @@ def test_an_exception_in_the_function_is_an_error_of_the_call_and_no_crash(
     on_ask: Callable[[object], Any], text: str, reply: Any, tmp_path: Path
 ) -> None:
     [result] = outcome(tmp_path, on_ask, reply)
-    assert result.status == "error"
+    assert result.status == ("denied" if reply is COMMAND else "error")
     assert text in result.output
     assert not (workspace(tmp_path) / "made.txt").exists()
+
+
+def test_a_call_that_the_function_failed_to_judge_is_among_the_denials_of_the_result(tmp_path: Path) -> None:
+    result = asyncio.run(agentcli.run("hi", **options(tmp_path, COMMAND, "done", on_ask=fails)))
+    assert [(denial.name, denial.input) for denial in result.permission_denials] == [
+        ("bash", {"command": "touch made.txt"})
+    ]
 
 
 def test_a_function_answers_questions_each_by_itself(tmp_path: Path) -> None:

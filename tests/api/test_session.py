@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -171,3 +172,34 @@ def test_a_reader_may_break_off_anywhere_and_say_the_next_thing_at_once(last: ty
             assert "2" in texts(session)
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("how", ["idle", "turn", "closing"])
+def test_a_session_whose_event_loop_has_ended_is_closed_from_another_one(how: str, tmp_path: Path) -> None:
+    session = agentcli.Session(**options(tmp_path, calls("bash", command="sleep 60"), "done", mode="yolo"))
+    kept: list[object] = []
+
+    async def begin() -> None:
+        await session.open()
+        if how == "turn":
+            events = session.say("go")
+            kept.append(events)
+            async for event in events:
+                if isinstance(event, agentcli.ToolCallEvent):
+                    return
+        if how == "closing":
+            kept.append(asyncio.create_task(session.close()))
+            await asyncio.sleep(0)
+
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=lambda: loop.run_until_complete(begin()))
+    thread.start()
+    thread.join()
+    for _ in range(2):
+        asyncio.run(session.close())
+    loop.run_until_complete(asyncio.sleep(0))
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+    loop.run_until_complete(asyncio.sleep(0.1))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()

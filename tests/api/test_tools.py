@@ -129,6 +129,15 @@ def test_an_exception_in_a_tool_is_an_error_that_the_model_sees(error: BaseExcep
         assert str(error) in result.output
 
 
+def test_a_cancellation_that_an_async_tool_raises_by_itself_is_its_error_and_no_interrupt(tmp_path: Path) -> None:
+    async def gives_up() -> str:
+        """Give up."""
+        raise asyncio.CancelledError("gave up")
+
+    result = ran(tmp_path, gives_up)
+    assert (result.status, "CancelledError: gave up" in result.output) == ("error", True)
+
+
 def test_wrong_input_is_answered_before_the_function_is_called(tmp_path: Path) -> None:
     assert "kind must be one of street, town" in ran(tmp_path, find, text="x", kind="river").output
     assert "Missing text" in ran(tmp_path, find).output

@@ -13,7 +13,11 @@ from typing import Any
 
 import pytest
 
+from agentcli.batch.comparison import Run, Side
+from agentcli.bench.results import Result, against
+from agentcli.bench.running import require_visible
 from agentcli.bench.task_file import OWN, read_set
+from agentcli.core.errors import InputError
 from tests.bench.solve import write_known
 from tests.bench.tiny_set import model, tasks
 from tests.e2e.program import ROOT, Program
@@ -39,6 +43,36 @@ def measured(program: Program, *arguments: str, seconds: float = 280) -> dict[st
     ran = program.run("bench", *arguments, "--unboxed", "--json", "-j", "2", seconds=seconds)
     assert ran.code == 0, ran.err
     return json.loads(ran.out[ran.out.index('{\n  "version"') :])
+
+
+def test_what_would_run_is_said_without_a_key(program: Program) -> None:
+    ran = program.run("bench", str(tasks(program.base / "set", 2)), "--unboxed", "--dry-run")
+    assert (ran.code, ran.err) == (
+        0,
+        "agentcli: 2 runs of 2 tasks, at most an unknown amount: no model can be chosen without a key.\n",
+    )
+
+
+def test_a_python_that_the_sandbox_hides_from_checks_is_refused_before_anything_starts() -> None:
+    require_visible(Path("/usr"))
+    place = Path("/var/tmp/no-such-environment")
+    with pytest.raises(
+        InputError,
+        match=r"would not find the Python in /var/tmp/no-such-environment\. Install agentcli elsewhere, or run with --unboxed\.",
+    ):
+        require_visible(place)
+
+
+def result(**passed: bool) -> Result:
+    return Result("set", [Side("m", tuple(Run(task, 1, True, ok) for task, ok in passed.items()))], {})
+
+
+def test_a_run_of_some_tasks_is_compared_in_the_tasks_that_both_runs_have() -> None:
+    former = result(a=True, b=True, c=False, d=True)
+    [found] = against(result(a=True, b=False), former)
+    assert (found.pairs, found.alone, [*found.flipped]) == (2, 0, ["b"])
+    assert {run.task for run in (*found.before.runs, *found.after.runs)} == {"a", "b"}
+    assert against(result(z=True), former) == []
 
 
 @pytest.mark.slow
