@@ -40,6 +40,7 @@ from agentcli.mcp.logs import LOG_BYTES, ServerLogs
 from agentcli.mcp.names import server_prefix
 from agentcli.mcp.supervision import CLOSE_SECONDS, RECONNECTS, ServerLife
 from agentcli.mcp.variables import environment
+from agentcli.system.keeper import Keeper
 
 if TYPE_CHECKING:
     from agentcli.mcp.client import Host
@@ -152,6 +153,7 @@ class McpServers(Servers):
         self._changes: list[str] = []
         self._roots = tuple(around.roots())
         self._thread = LoopThread()
+        self._keeper = Keeper()
         self._begun: concurrent.futures.Future[None] = concurrent.futures.Future()
 
     def define(self, definitions: Sequence[ServerDefinition], waiting: Sequence[ServerState] = ()) -> None:
@@ -170,6 +172,8 @@ class McpServers(Servers):
         """Connect all servers, in the background. Do nothing the second time."""
         if self._thread.running or not self._definitions:
             return
+        if any(server.transport.is_program for server in self._definitions.values()):
+            self._keeper.start()
         self._thread.start(self._begin)
         atexit.register(self.close)
 
@@ -179,6 +183,7 @@ class McpServers(Servers):
         if self._thread.running:
             self._thread.stop(self._end, CLOSE_SECONDS)
             self.logs.close()
+        self._keeper.close()
 
     def states(self) -> Sequence[ServerState]:
         """Return the state of each server, by name."""
@@ -305,6 +310,7 @@ class McpServers(Servers):
         return Host(
             environment={
                 **environment(around.env),
+                **self._keeper.variables,
                 "CLAUDE_PROJECT_DIR": str(around.cwd),
                 "AGENTCLI_PROJECT_DIR": str(around.cwd),
             },
