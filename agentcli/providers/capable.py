@@ -21,6 +21,7 @@ from agentcli.providers.parts import (
     named_parts,
     oversized,
     too_many,
+    unanswered,
     without_parts,
 )
 from agentcli.providers.refusals import Wording, about_images
@@ -145,7 +146,9 @@ class Trial:
     def _without_images(self, answer: str, proven: Set[NamedPart], fields: Mapping[str, Wording]) -> bool:
         if about_images(answer) and self._next("images", guesses(self._request, proven)):
             return True
-        return self._adds(mentioned_in(answer, self.sent(), fields))
+        if self._adds(mentioned_in(answer, self.sent(), fields)):
+            return True
+        return self._next("unnamed", unanswered(self._request, proven))
 
     def _adds(self, found: Iterable[Blamed]) -> bool:
         new = {*found} - self.left
@@ -291,8 +294,8 @@ class CapableModel:
         new = self._blames.answered(sent, trial.left, blamed)
         for part in self._blames.untold(trial.oversized):
             yield Noticed(f"{self.spec.name} takes no image as large as {part.title}: it was left out.")
-        for each in sorted(new, key=str):
-            what = title(each) if isinstance(each, str) else each.title
+        if new:
+            what = _listed(sorted(title(each) if isinstance(each, str) else each.title for each in new))
             yield Noticed(f"{self.spec.name} refused a request with {what} ({reason}). It was sent again without.")
 
     def _learn(self, capabilities: Iterable[str]) -> Iterator[Noticed]:
@@ -303,3 +306,12 @@ class CapableModel:
             days = f"{self._memory.days:g} days"
             verb = "reports no" if capability == "usage" else "has no" if capability == "counting" else "does not take"
             yield Noticed(f"{self.spec.name} {verb} {title(capability)}: {how}. Remembered for {days}.")
+
+
+_MOST_NAMED = 3
+"""Parts that a notice names."""
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

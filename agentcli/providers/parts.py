@@ -89,6 +89,13 @@ def guesses(request: Request, proven: Collection[NamedPart]) -> Iterator[set[Nam
     yield from too_many(request)
 
 
+def unanswered(request: Request, proven: Collection[NamedPart]) -> Iterator[set[NamedPart]]:
+    """Yield the images that were never answered, for a refusal that says nothing: some APIs say no more of an image."""
+    found = {image_part(image) for _, image in images_of(request)} - {*proven}
+    if found:
+        yield found
+
+
 def too_many(request: Request) -> Iterator[set[NamedPart]]:
     """Yield the images to leave out if a request is too large: all but the newest message's, then all."""
     images = images_of(request)

@@ -114,6 +114,18 @@ def test_a_tool_with_a_schema_that_is_refused_is_left_out_and_named_with_its_ser
     assert "Read a file." in body
 
 
+def test_a_refusal_that_says_nothing_leaves_out_the_images_that_were_never_answered() -> None:
+    def answer(asked: Asked) -> Reply | Refuse:
+        return Refuse(400, message="Request contains an invalid argument.") if holds(asked, "OTHER") else say("Seen.")
+
+    odd = Image("image/png", f"OTHER{GOOD.data}", "odd.png")
+    with Loopback(answer, strict=False) as server:
+        first, second = heard_in_turn(server, "flash", with_images(GOOD), with_images(GOOD, odd))
+    assert (first.text, second.text) == ("Seen.", "Seen.")
+    assert [holds(asked, "iVBOR") for asked in server.requests] == [True, True, True]
+    assert len(notices(second)) == 1
+
+
 SAID = {
     "haiku": "Could not process image",
     "flash": "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",

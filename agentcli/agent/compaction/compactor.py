@@ -86,7 +86,9 @@ class Compactor:
             return
         # An estimate alone does not stop the work while the window may still hold it: then the provider decides.
         known = await self._builder.count_exactly(interrupt)
-        if window.tokens > (usable if known else window.limits.window):
+        limit = usable if known else window.limits.window
+        # A larger request that was answered shows that this limit is not the provider's.
+        if window.tokens > limit and not _answered_beyond(window, limit):
             raise ContextError(_too_full(window))
 
     def after_turn(self) -> Sequence[Event]:
@@ -237,6 +239,12 @@ def _failed_at(journal: Journal) -> int:
     """Tokens in the view when the newest compaction failed, 0 if it did not: a resumed session remembers."""
     newest = next((record.body for record in journal.records_of("compaction", newest_first=True)), None)
     return newest.tokens_before if isinstance(newest, Compaction) and newest.status != "compressed" else 0
+
+
+def _answered_beyond(window: Window, limit: int) -> bool:
+    """Return True if the model in use has answered a prompt of more tokens than this."""
+    replies = (message for message in window.view.messages if message.model == window.limits.model)
+    return any(reply.usage is not None and reply.usage.prompt > limit for reply in replies)
 
 
 def _too_full(window: Window) -> str:

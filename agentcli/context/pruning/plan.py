@@ -14,7 +14,7 @@ from agentcli.context.pruning.blocks import completed
 from agentcli.context.pruning.superseded import Outdated
 from agentcli.context.settings import PruneSettings
 from agentcli.context.window import Window, output_ratio
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Prune
 from agentcli.core.tool import UNKNOWN
@@ -273,7 +273,7 @@ def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate
     if pressure.need > 0:
         # Removing a little at each request would defeat the provider's cache, so the plan frees much at once.
         stride = layout.window.limits.hard - layout.window.limits.soft
-        chosen = _enough(queue, ready, pressure.need + stride)
+        chosen = _first_images(layout, queue, ready, pressure.need, stride)
         return chosen, f"the window demands {pressure.need:,} tokens" if chosen else "There is no output left to clear."
     if not ready:
         return (), "Nothing to prune: no output is out of date or old enough."
@@ -282,6 +282,38 @@ def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate
     if pressure.free:
         return _free(layout, ready, pressure.free)
     return _paying(layout, ready)
+
+
+def _first_images(
+    layout: TokenLayout, queue: Sequence[Candidate], ready: Sequence[Candidate], need: int, stride: int
+) -> Sequence[Candidate]:
+    """Return what to clear for `need` tokens: the oldest images alone if they suffice, else them and other outputs."""
+    images = _images(layout)
+    chosen = _enough(images, (), need + stride)
+    if sum(victim.tokens for victim in chosen) >= need:
+        return chosen
+    taken = {victim.number for victim in images}
+    rest, old = ([victim for victim in each if victim.number not in taken] for each in (queue, ready))
+    return _enough([*images, *rest], [*images, *old], need + stride)
+
+
+def _images(layout: TokenLayout) -> Sequence[Candidate]:
+    """Return the outputs with images that the model has answered, the oldest first.
+
+    Some servers count an image by the length of its data: what they report beyond the estimate is shared among the images.
+    """
+    window, index = layout.window, layout.index
+    sizes = {number: _image_data(layout.blocks[number].part) for number in index.standing}
+    pictured = [number for number in index.standing[: bisect_left(index.standing, index.answered)] if sizes[number]]
+    if not pictured:
+        return ()
+    beyond, whole = max(0, window.tokens - window.estimate(window.view)), sum(sizes.values())
+    victims = [(layout.victim(number, 1), beyond * sizes[number] // whole) for number in pictured]
+    return [replace(victim, tokens=victim.tokens + more) for victim, more in victims]
+
+
+def _image_data(part: object) -> int:
+    return sum(len(image.data) for image in part.images) if isinstance(part, ToolResult) else 0
 
 
 def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int) -> Sequence[Candidate]:
