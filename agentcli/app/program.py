@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -218,13 +219,30 @@ class Program(CheckedProgram):
             restated=self.options.restates_system,
         )
 
+    def _rules_that_match_nothing(self) -> Sequence[str]:
+        """Return the warning about rules that deny or ask about paths that do not exist, once a day, for a person."""
+        from agentcli.app.daily import FILE, first_today
+        from agentcli.permissions.denied.files import naming_nothing
+
+        rules, traits = self.workspace_policy.rules(), self.traits.items()
+        files = {name for name, one in traits if one.reads_files or one.edits_files}
+        about = [rule for rule in (*rules.deny, *rules.ask) if rule.tool in files]
+        if self.front_end.one_turn or not about:
+            return ()
+        names = dict.fromkeys(map(str, naming_nothing(about, self.workspace_policy.workspace())))
+        if not names:
+            return ()
+        text = f"These rules match nothing now: {', '.join(names)}. They apply once such a file exists."
+        today = date.today().isoformat()
+        return [text] if self.options.no_session or first_today(self.dirs.state / FILE, text, today) else ()
+
     def _run_setup(self, notes: Sequence[str]) -> RunSetup:
         options = self.options
         return RunSetup(
             policy=self.selection.policy_asked,
             limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
             one_turn=self.front_end.one_turn,
-            notes=notes,
+            notes=[*notes, *self._rules_that_match_nothing()],
             lock=self._lock(),
         )
 

@@ -26,6 +26,10 @@ _CALLS = 9
 """The descriptor from which bubblewrap reads the filter of refused system calls."""
 
 
+_EMPTY = Path(__file__).with_name("empty.txt")
+"""File without content, shown in place of a hidden file: a search that meets a file that it cannot open fails."""
+
+
 def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
     """Return the command line that runs `argv` in the box."""
     from agentcli.sandbox.launch import namespaced_program  # takes ctypes with it
@@ -49,11 +53,11 @@ def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[
 
 
 def _denied(hidden: Hidden) -> Iterator[str]:
-    """Yield mounts that empty a hidden folder except for names that git knows, and make a hidden file impossible to open."""
+    """Yield mounts that empty a hidden folder except for names that git knows, and make a hidden file empty or impossible to open."""
     for folder in (*hidden.folders, *hidden.objects):
         yield from ("--tmpfs", str(folder))
     for file in (*hidden.kept, *hidden.files):
-        yield from ("--ro-bind", "/dev/null", str(file))
+        yield from ("--ro-bind", str(_EMPTY) if hidden.empty and file not in hidden.kept else "/dev/null", str(file))
     for folder in (*hidden.folders, *hidden.objects):
         yield from ("--remount-ro", str(folder))
 

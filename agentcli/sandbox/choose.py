@@ -105,9 +105,9 @@ class Sandbox:
 
     def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str, hidden: Hidden = NOTHING) -> Boxed:
         """Return the command line for a command that only reads: no writing, no network, and nothing visible but the system, the workspace and the programs on `path`."""
-        return (
-            self._boxed(argv, replace(box_for_reader(workspace, path), denied=hidden)) if self.working else Boxed(argv)
-        )
+        if not self.working:
+            return Boxed(argv)
+        return self._boxed(argv, replace(box_for_reader(workspace, path), denied=replace(hidden, empty=True)))
 
     def _boxed(self, argv: Sequence[str], box: Box) -> Boxed:
         match self.kind:

@@ -11,6 +11,7 @@ import pytest
 
 import agentcli
 from agentcli.core.event import Event
+from agentcli.sandbox import detect
 from tests.api.embedded import calls, options, workspace
 
 SECRET = "the-secret-of-the-house"
@@ -63,3 +64,12 @@ def test_a_denial_of_git_says_what_to_do_and_not_that_variants_are_denied(work: 
     assert refused.status == "denied"
     assert "Use git diff, git show or git log -p: such files are left out of what these show." in refused.output
     assert "variants" not in refused.output
+
+
+@pytest.mark.skipif(detect().kind != "bubblewrap", reason="needs bubblewrap")
+def test_a_search_that_goes_over_denied_files_finds_the_rest_without_an_error(work: Path, tmp_path: Path) -> None:
+    (found,) = results(tmp_path, "grep -rn = .")
+    assert found.status == "success"
+    assert "./a.py:1:x = 2" in found.output
+    assert "[deny rules hide from commands: .envrc]" in found.output
+    assert SECRET not in found.output

@@ -36,7 +36,7 @@ def figures() -> Iterator[Figures]:
         stopped = [each for each in tries if _stopped(*each, every, workspace)]
         yield Figures(
             "a denied file, read by a program", len(stopped), len(tries), 0, 0,
-            "ways to read a file of GTFOBins/GTFOBins.github.io, for a tracked file",
+            "ways to read a file of GTFOBins/GTFOBins.github.io, for two tracked files",
         )  # fmt: skip
         free = {command: _decided(command, Rules(), "ask", workspace).decision for command in found["good"]}
         for which, rules in (("all settings files", every), ("one settings file", rules_of(found["rules"][-1]))):

@@ -6,11 +6,19 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from urllib.parse import unquote
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.text.path_pattern import covers_below, literal, matches_in_some_reading, written_out
+from agentcli.core.text.path_pattern import (
+    as_text,
+    covers_below,
+    literal,
+    matches_in_some_reading,
+    names_wildcard,
+    written_out,
+)
 from agentcli.core.tool import Traits
 from agentcli.permissions.paths import (
     Workspace,
@@ -48,6 +56,8 @@ class Hidden:
     objects: tuple[Path, ...] = ()
     """Folders of git objects whose history contains such files."""
     complete: bool = True
+    empty: bool = False
+    """True if the files are shown without content, as a command that only reads goes over them."""
     told: bool = False
     """True if the command goes through hidden files, and the model must hear that they are left out."""
 
@@ -121,6 +131,31 @@ def _forms(word: str) -> Iterator[str]:
 def whole(denials: Iterable[Rule]) -> tuple[Rule, ...]:
     """Return the rules that name everything below a folder."""
     return tuple(rule for rule in denials if rule.pattern.endswith(("**", "/")))
+
+
+def naming_nothing(rules: Iterable[Rule], workspace: Workspace) -> list[Rule]:
+    """Return the rules about files whose path, up to the first wildcard, does not exist in any reading; a rule without such a path may match."""
+    return [rule for rule in rules if rule.pattern and not _may_exist(rule.pattern, workspace)]
+
+
+def _may_exist(pattern: str, workspace: Workspace) -> bool:
+    relative = pattern.removeprefix("./")
+    if "/" not in pattern.rstrip("/"):
+        return True  # at any depth
+    tops = (
+        [workspace.home]
+        if pattern.startswith("~/")
+        else [Path("/")]
+        if pattern.startswith("/")
+        else workspace.resolved_roots
+    )
+    for each in written_out(relative.removeprefix("~/").lstrip("/")):
+        head = list(takewhile(lambda part: not names_wildcard(part) and "[" not in part, each.rstrip("/").split("/")))
+        plain = as_text("/".join(head))
+        whole = as_text(each) if not names_wildcard(each) else plain
+        if any(os.path.lexists(top / name) for top in tops for name in {plain, whole}):
+            return True
+    return False
 
 
 def existing(denials: Sequence[Rule], workspace: Workspace) -> Hidden:

@@ -14,6 +14,7 @@ from agentcli.permissions.denied.files import (
     Hidden,
     denial_of,
     existing,
+    naming_nothing,
     paths_given,
     reading_denials,
     remaining,
@@ -50,6 +51,21 @@ def test_names_with_brackets_are_found_and_templates_only_by_name(
         (workspace.cwd / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace.cwd / name).touch()
     assert sorted(str(file.relative_to(workspace.cwd)) for file in found(workspace, rule).files) == files
+
+
+def test_rules_about_paths_that_do_not_exist_are_known(workspace: Workspace) -> None:
+    (workspace.cwd / "app/[slug]").mkdir(parents=True)
+    there = [
+        "read(./secrets/**)",
+        "read(app/[slug]/**)",
+        r"read(app/\[slug\]/x.*)",
+        "read(*.pem)",
+        "read(~/top/src/*)",
+        "read(**/x)",
+    ]
+    gone = ["read(./vault/**)", "read(~/nowhere/**)", "read(/no/such/file)"]
+    rules = parse_rules(deny=[*there, *gone]).deny
+    assert [str(rule) for rule in naming_nothing(rules, workspace)] == gone
 
 
 def found(workspace: Workspace, *rules: str) -> Hidden:
