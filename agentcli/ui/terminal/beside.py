@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from collections.abc import Callable
 
 from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.ui.terminal.screen import Screen
 
 
-class Notices(Protocol):
-    """The terminal, as far as work beside a turn may write to it."""
-
-    screen: Screen
-
-    def notice(self, text: str) -> None:
-        """Show a line until it is withdrawn."""
-
-    def withdraw(self, text: str) -> None:
-        """Remove a line."""
-
-
 class Beside:
-    """Works that run beside a turn, the newest last."""
+    """Works that run beside a turn, the newest last. `notice` shows a line until `withdraw` removes it."""
 
-    def __init__(self, console: Notices) -> None:
-        self._console = console
+    def __init__(self, screen: Screen, notice: Callable[[str], object], withdraw: Callable[[str], object]) -> None:
+        self._screen, self._notice, self._withdraw = screen, notice, withdraw
         self._running: dict[asyncio.Event, asyncio.Event] = {}
         """The interrupt of each, and what is set at its end."""
 
@@ -35,18 +23,18 @@ class Beside:
         interrupt, done = asyncio.Event(), asyncio.Event()
         self._running[interrupt] = done
         said = f"{doing}. Esc stops it."
-        self._console.notice(said)
+        self._notice(said)
 
         async def show(event: Event) -> None:
             if isinstance(event, Noticed | Warned):
-                self._console.screen.apply(event)
+                self._screen.apply(event)
 
         try:
             await work(interrupt, show)
         finally:
             del self._running[interrupt]
             done.set()
-            self._console.withdraw(said)
+            self._withdraw(said)
 
     def stop(self) -> bool:
         """Interrupt the newest work that is still running; return False if there is none."""

@@ -80,7 +80,7 @@ class Console:
     def _beside(self) -> Beside:
         from agentcli.ui.terminal.beside import Beside
 
-        return Beside(self)
+        return Beside(self.screen, self.notice, self.withdraw)
 
     @property
     def look(self) -> Look:
