@@ -9,9 +9,11 @@ from agentcli.agent.compaction.snapshot import Brief, SummaryResult, chunks
 from agentcli.agent.compaction.summariser import Summariser, Unusable
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.inject import wrap
+from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.snapshot.form import rule_lines, unverified_lines
-from agentcli.context.snapshot.transcript import TAG, dialogue
-from agentcli.context.snapshot.verify import Struck, speaks_another_language, verified_text
+from agentcli.context.snapshot.reconcile import contradicted
+from agentcli.context.snapshot.transcript import TAG
+from agentcli.context.snapshot.verify import CONTRADICTED, Struck, verified_text
 from agentcli.core.text.secrets import redact
 from agentcli.resources import prompt
 
@@ -27,13 +29,18 @@ async def prose(task: SummaryTask, brief: Brief, summariser: Summariser) -> Summ
         system = prompt(task.policy.prompt).replace("{target_tokens}", str(rules.summary_tokens))
         options = {"temperature": rules.temperature} if _slides(task) else {}
         reply = await summariser.ask(summariser.request((system,), text, **options))
-        if wrong := speaks_another_language(reply, dialogue(task.gone)):
-            raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")
         former, unverified, gone = verified_text(reply, evidence)
-        struck += gone
+        struck += (each for each in gone if each.sentence not in former)
+    former = with_contradictions(former, task.ledger)
     if not former:
-        raise Unusable("nothing of the summary could be borne out")
+        raise Unusable("the summary only gives leave that no record shows")
     return SummaryResult(Summary(_prose_text(former, unverified, task, brief)), tuple(struck))
+
+
+def with_contradictions(text: str, ledger: Ledger) -> str:
+    """Return a summary with a mark behind each line about which the ledger says otherwise."""
+    lines = text.split("\n")
+    return "\n".join(f"{line} {CONTRADICTED}" if contradicted(line, ledger) else line for line in lines)
 
 
 def _prose_text(text: str, unverified: Sequence[str], task: SummaryTask, brief: Brief) -> str:

@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from agentcli.agent.compaction.prose import with_contradictions
 from agentcli.agent.compaction.snapshot import Brief, SummaryResult
 from agentcli.agent.compaction.summariser import Summariser
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.inject import wrap
 from agentcli.context.policies.regions import heading
 from agentcli.context.snapshot.form import TRUNCATED, unverified_lines
-from agentcli.context.snapshot.transcript import dialogue, recite
-from agentcli.context.snapshot.verify import Evidence, Struck, speaks_another_language, verified_text
+from agentcli.context.snapshot.transcript import recite
+from agentcli.context.snapshot.verify import Evidence, Struck, verified_text
 from agentcli.context.view import ViewMessage, replaced_key
 from agentcli.core.text.secrets import redact
 from agentcli.core.text.truncate import truncate_middle
@@ -29,8 +30,7 @@ async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> Su
     answers: dict[int, str] = {}
     for batch in _batches(wanted, brief, room)[: summariser.calls]:
         reply = await summariser.ask(summariser.request((prompt(task.policy.prompt),), "\n\n".join(batch)))
-        if not speaks_another_language(reply, dialogue(task.view.messages)):
-            answers |= _answers(reply)
+        answers |= _answers(reply)
     return SummaryResult(Summary(replaced=replaced(task, answers, evidence, brief, struck)), tuple(struck))
 
 
@@ -77,7 +77,8 @@ def replaced(
     for number, keys in enumerate(task.plan.regions, 1):
         messages = _segment(task, keys)
         text, unverified, gone = verified_text(answers.get(number, ""), evidence)
-        struck += gone
+        struck += (each for each in gone if each.sentence not in text)
+        text = with_contradictions(text, task.ledger)
         if unverified:
             text = "\n".join(filter(None, (text, *unverified_lines(unverified))))
         turns = [message.turn for message in messages]

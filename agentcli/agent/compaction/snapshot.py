@@ -179,7 +179,7 @@ async def _usable(ask: _Asking, again: bool) -> _Reply:
     if again and (wrong or (reply.delta is None and flaws(text))):
         reply = _read(await ask.for_reply(items=False))
         wrong = _foreign(reply, ask.task)
-    if wrong:
+    if wrong and ask.task.policy.items:
         raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")
     if reply.empty:
         raise Unusable("the reply was not a summary")

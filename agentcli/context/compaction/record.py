@@ -24,7 +24,7 @@ from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse, uncited
 from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import ledger_lines
 from agentcli.context.snapshot.transcript import sources
-from agentcli.context.snapshot.verify import Evidence
+from agentcli.context.snapshot.verify import MARK, Evidence
 from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass, replace
@@ -224,10 +224,11 @@ def _reduced(message: ViewMessage, going: set[int | str]) -> ViewMessage:
 
 
 def _proven(former: Snapshot | None) -> Iterator[str]:
-    """Yield the lines of a former snapshot that were proven when it was made."""
+    """Yield the lines of a former snapshot that were proven when it was made: without those in which a name was marked."""
     if former is not None:
         yield former.goal
-        yield from map(uncited, (*former.knowledge, *former.files, *former.actions, *former.plan))
+        lines = map(uncited, (*former.knowledge, *former.files, *former.actions, *former.plan))
+        yield from (line for line in lines if MARK not in line)
 
 
 def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:

@@ -38,7 +38,7 @@ def rule_sentences(text: str, keep: LedgerSettings = _KEEP) -> tuple[str, ...]:
     """
     found = []
     for line in plain_lines(text):
-        found += [sentence for sentence in sentences(line) if _sets_rule(sentence, keep.rule_characters)]
+        found += [sentence for sentence in sentences(line) if sets_rule(sentence, keep.rule_characters)]
     return tuple(dict.fromkeys(found))[: keep.rules]
 
 
@@ -47,7 +47,8 @@ def sentences(line: str) -> tuple[str, ...]:
     return tuple(piece for piece in (piece.strip() for piece in _ENDS.split(line)) if piece)
 
 
-def _sets_rule(sentence: str, longest: int) -> bool:
+def sets_rule(sentence: str, longest: int = _KEEP.rule_characters) -> bool:
+    """Return True if a sentence says what to do always or never."""
     if len(sentence) > longest or (sentence.endswith(("?", "？")) and not _REQUEST.match(sentence)):
         return False
     return bool(_rule().search(sentence))

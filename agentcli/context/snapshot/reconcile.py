@@ -54,6 +54,11 @@ def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: Sn
     return merged(replace(bare, actions=(*earlier, *reports)), former, ledger, settings)
 
 
+def contradicted(item: str, ledger: Ledger) -> bool:
+    """Return True if the ledger says otherwise about a command, the tests or a file that a sentence reports fine, changed or gone."""
+    return _contradicts(item, ledger, _FINE)
+
+
 def ledger_lines(ledger: Ledger) -> Iterator[str]:
     """Yield the ledger as text, without the user's rules: evidence for a summary."""
     yield ledger.cwd

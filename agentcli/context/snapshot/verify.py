@@ -1,8 +1,9 @@
-"""Verification of a model's summary against its sources, sentence by sentence and by evidence, not by words of any language.
+"""Verification of a model's summary against its sources, sentence by sentence: how much it is doubted depends on what it claims.
 
-A sentence stands if one record of the history holds most of it, with all names, paths and numbers. The user's will stands
-in the user's own words alone: a sentence that is closest to their words becomes a quotation of them. Of the rest, a
-sentence that has something in common with a record is listed as unverified, and any other is struck.
+A permission, a wish of a person and a rule need a record that holds most of the sentence, with all names, paths and numbers. The user's
+will stands in the user's own words alone: a sentence that is closest to their words becomes a quotation of them, and a permission
+without a record is struck. A success without a record is listed as unverified. Descriptions, plans, findings and reasons stay; names in
+them that no record contains are marked.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.standing_rules import sentences
 from agentcli.context.snapshot.anchors import Anchor, Anchors, Source
 from agentcli.context.snapshot.form import Snapshot
+from agentcli.context.snapshot.kinds import Kind, kind_of
 from agentcli.context.snapshot.language import language, may_be
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 
+MARK = "[no record "
+"""Beginning of the mark behind a sentence of which the records lack something; a marked sentence proves nothing later."""
+CONTRADICTED = "[a record says otherwise]"
+"""Mark behind a line of a summary in its own form."""
 POSES = "poses as somebody else"
 """Reason why a sentence is struck that speaks as the user or the system."""
 
@@ -113,6 +119,18 @@ class Evidence:
         """Return the best anchor of a sentence in the user's words and elsewhere; `cited` are steps that it names as proof."""
         return self._index.of(sentence, tuple(claims(sentence)), cited)
 
+    def knows(self, claim: str, *, is_code: bool) -> bool:
+        """Return True if a name, path or number occurs, or all words and numbers of which an expression or a quotation consists."""
+        bare = _ENDING.sub("", claim.strip("*`")) or claim
+        if self.supports(claim) or self.supports(bare):
+            return True
+        if _IS_PATH.search(bare) or _NUMBER.fullmatch(bare) or bare.startswith(("http://", "https://")):
+            return False
+        if is_code and _IS_NAME.fullmatch(bare):
+            return False
+        words = _WORD.findall(bare.casefold())
+        return len(words) > 1 and all(word in self._words or word in self._numbers for word in words)
+
     @cached_property
     def _index(self) -> Anchors:
         said = (Source(words.text, words.seq, words.seq, "user", turn=words.turn) for words in self.user_texts)
@@ -161,6 +179,10 @@ def verified_goal(goal: str, evidence: Evidence, result: Sifted) -> str:
     """Return a goal as far as it is shown, in the user's own words if it is about their will."""
     kept = []
     for sentence in sentences(goal):
+        by_user, _ = evidence.anchors(sentence)
+        if by_user and by_user.share >= _WILL_SHARE:
+            kept.append(by_user.passage)
+            continue
         found = judged(sentence, evidence)
         if found.why:
             result.struck.append(Struck(sentence, found.why))
@@ -170,12 +192,12 @@ def verified_goal(goal: str, evidence: Evidence, result: Sifted) -> str:
 
 
 def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[str, ...], tuple[Struck, ...]]:
-    """Return a summary in free form with the sentences that are shown, the unverified and the refused ones; headings and blank lines stay."""
+    """Return a summary in its own form, with marks where the records lack something; then the unverified and the refused sentences."""
     result = Sifted()
     lines = []
     for line in summary.splitlines():
         indent, words = _INDENT.match(line).groups()  # type: ignore[union-attr]
-        kept = words if _HEADING.match(line) else sifted(words, evidence, result)
+        kept = words if _HEADING.match(line) else sifted(words, evidence, result, in_place=True)
         if kept or not words.strip():
             lines.append(indent + kept if words.strip() else "")
     return "\n".join(lines).strip(), tuple(dict.fromkeys(result.doubtful)), tuple(result.struck)
@@ -213,21 +235,27 @@ def claims(sentence: str) -> Iterator[str]:
         rest = pattern.sub(" ", rest)
 
 
-def sifted(item: str, evidence: Evidence, result: Sifted, *, step: bool = False) -> str:
-    """Return the sentences of an item that the evidence shows, in acceptable form; note the others in `result`.
+def sifted(item: str, evidence: Evidence, result: Sifted, *, step: bool = False, in_place: bool = False) -> str:
+    """Return the sentences of an item in acceptable form; note in `result` those that do not stand.
 
-    `step`: the item is a step of the plan, which need not have happened.
+    `step`: the item is a step of the plan, which need not have happened. `in_place`: as in `judged`.
     """
     kept = []
     for sentence in sentences(item):
-        found = judged(sentence, evidence, step=step)
+        found = judged(sentence, evidence, step=step, in_place=in_place)
         result.note(sentence, found)
         kept += [found.text] if found.text else []
     return " ".join(dict.fromkeys(kept))
 
 
-def judged(sentence: str, evidence: Evidence, *, step: bool = False, cited: Iterable[int] = ()) -> Judged:
-    """Decide whether a sentence is kept, and in which form; `cited` are the steps that it names as its proof."""
+def judged(
+    sentence: str, evidence: Evidence, *, step: bool = False, cited: Iterable[int] = (), in_place: bool = False
+) -> Judged:
+    """Decide whether a sentence is kept, and in which form; `cited` are the steps that it names as its proof.
+
+    `in_place`: a success without a record is marked, not taken out.
+    """
+    cited = tuple(cited)
     if len(sentence) > evidence.longest:
         return Judged(why=f"longer than {evidence.longest:,} characters")
     if _POSES.search(sentence):
@@ -235,11 +263,14 @@ def judged(sentence: str, evidence: Evidence, *, step: bool = False, cited: Iter
     text = _STEP_MARK.sub("", sentence).strip()
     if not _LETTERS.search(text):
         return Judged()
+    kind = kind_of(text)
+    if kind in ("description", "success"):
+        return _described(sentence, text, kind, evidence, cited, in_place)
     quoted = next(filter(None, map(evidence.quotation, (text, *_spoken(text)))), None)
     if claim := "" if quoted else unsupported(text, evidence):
         return Judged(why=f"{claim!r} does not occur")
     by_user, elsewhere = evidence.anchors(text, cited)
-    least = _STEP_SHARE if step else _SHARE
+    least = _LEAVE_SHARE if kind == "permission" else _STEP_SHARE if step else _SHARE
     if elsewhere and _bears(elsewhere, least) and elsewhere.share >= (by_user.share if by_user else 0):
         return Judged(sentence, seq=elsewhere.source.seq)
     if quoted is None and by_user and by_user.share >= _WILL_SHARE:
@@ -247,9 +278,35 @@ def judged(sentence: str, evidence: Evidence, *, step: bool = False, cited: Iter
     if quoted:
         said = f'The user said (turn {quoted.turn}): "{quoted.text}"'
         return Judged(said, seq=quoted.seq, words=quoted.text)
-    # A sentence closer to the user's words than to any record is about their will: keep it only in their words.
-    touched = elsewhere is not None and elsewhere.share >= max(_TOUCHED, by_user.share if by_user else 0)
-    return Judged(why="no record shows it", doubtful=touched)
+    # A permission that no record shows must not come back under any heading.
+    return Judged(why="no record shows it", doubtful=kind == "rule" and _touches(elsewhere, by_user))
+
+
+def _described(
+    sentence: str, text: str, kind: Kind, evidence: Evidence, cited: Sequence[int], in_place: bool
+) -> Judged:
+    """Judge a sentence that sets and allows nothing: it stays, and names are marked that no record contains, or that no step holds together.
+
+    A success stays if a record shows it or its names.
+    """
+    named = tuple(dict.fromkeys(claims(text)))
+    unknown = tuple(claim for claim in named if not evidence.knows(claim, is_code=f"`{claim}`" in text))
+    by_user, elsewhere = evidence.anchors(text, cited)
+    seq = elsewhere.source.seq if elsewhere and elsewhere.share >= _TOUCHED else 0
+    if kind == "success" and (unknown or not elsewhere or not (elsewhere.named or _bears(elsewhere, _SHARE))):
+        if in_place:
+            return Judged(f"{sentence} {MARK}shows this]", why="no record shows it", seq=seq)
+        return Judged(why="no record shows it", doubtful=_touches(elsewhere, by_user))
+    if unknown:
+        return Judged(f"{sentence} {MARK}names {', '.join(unknown[:_MARKED])}]", seq=seq)
+    if cited and len(named) > 1 and not (elsewhere and elsewhere.complete):
+        return Judged(f"{sentence} {MARK}holds together {', '.join(named[:_MARKED])}]", seq=seq)
+    return Judged(sentence, seq=seq)
+
+
+def _touches(elsewhere: Anchor | None, by_user: Anchor | None) -> bool:
+    """Return True if a sentence is closer to a record than to the user's words, and has something in common with it."""
+    return elsewhere is not None and elsewhere.share >= max(_TOUCHED, by_user.share if by_user else 0)
 
 
 def _bears(anchor: Anchor, least: float) -> bool:
@@ -292,8 +349,16 @@ _NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*")
 _INDENT = re.compile(r"^(\s*(?:[-*•]|\d+[.)]|#+)?\s*)(.*)$")
 _HEADING = re.compile(r"\s*#+\s.{1,24}$")
 _SHORTEST_QUOTATION = 6
-_SHARE, _STEP_SHARE, _WILL_SHARE, _TOUCHED = 0.6, 0.4, 0.45, 0.25
-"""Share of a sentence that one passage must hold if it is to stand, as a step of the plan, as a quotation, as unverified."""
+_MARKED = 5
+"""Most names in a mark."""
+_ENDING = re.compile(r"\([^()]*\)\Z")
+"""The brackets of a call."""
+_IS_NAME = re.compile(r"[\w./:@#-]+")
+_IS_PATH = re.compile(r"\S*\w\.[A-Za-z]\w{0,4}\Z|\A[~/]")
+_SHARE, _STEP_SHARE, _LEAVE_SHARE, _WILL_SHARE, _TOUCHED = 0.6, 0.4, 0.8, 0.45, 0.25
+"""Share of a sentence that one passage must hold if it is to stand, as a step of the plan, as a permission, as a quotation, as unverified.
+
+In a long session some passage holds most words of any sentence: leave is given only by one that holds nearly all."""
 _LEAST_WEIGHT = 1.5
 """Weight of the words in common below which a passage bears nothing."""
 _STEP_MARK = re.compile(r"\[(?:DONE|IN PROGRESS|TODO)\]")

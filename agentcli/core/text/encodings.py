@@ -147,7 +147,7 @@ def _is_utf8(line: bytes) -> bool:
 
 
 def _wide(head: bytes) -> Encoding | None:
-    """Detect UTF-16 without a mark: text in which nearly every second byte is zero."""
+    """Detect UTF-16 without a mark: text in which nearly every second byte is zero, or that has letters and blanks only in this reading."""
     half = len(head) // 2
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if len(head) % 2 == 0 and half >= 4:
@@ -155,7 +155,16 @@ def _wide(head: bytes) -> Encoding | None:
             return Encoding("utf-16-le")
         if even > 0.7 * half and odd == 0:
             return Encoding("utf-16-be")
+        if max(even, odd) > 8 * min(even, odd):
+            name = "utf-16-le" if odd > even else "utf-16-be"
+            text = head.decode(name, "replace")
+            if re.search(r"\s", text) and sum(map(_is_text, text)) > 0.98 * len(text):
+                return Encoding(name)
     return None
+
+
+def _is_text(letter: str) -> bool:
+    return letter in "\n\r\t" or (letter.isprintable() and letter != "\ufffd")
 
 
 def _older(data: bytes) -> Encoding | None:

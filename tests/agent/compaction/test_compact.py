@@ -12,6 +12,7 @@ from agentcli.context.ledger.ledger import from_json
 from agentcli.context.room import preview
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot.form import TRUNCATED, parse, uncited
+from agentcli.context.snapshot.verify import MARK
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.window import limits_of, window_of
@@ -78,7 +79,7 @@ def test_one_message_that_was_summarised_is_told_as_one() -> None:
     story.says("word " * 6000)
     story.user("next")
     story.says("Yes.")
-    assert ended(compress(session(story), Answers(GOOD))).why.startswith("Summarised 1 message. ")
+    assert ended(compress(session(story), Answers(GOOD))).why == "Summarised 1 message."
 
 
 def test_the_summariser_reads_the_history_as_data_and_the_order_last() -> None:
@@ -130,7 +131,8 @@ def test_what_lies_about_files_commands_and_tests_does_not_get_through() -> None
     journal = session(long_story())
     compress(journal, Answers(reply))
     text = newest(journal).snapshot
-    for lie in ("/etc/shadow", "All tests pass", "approved", "DELETED", "everything passed"):
+    assert f"The password file is /etc/shadow. {MARK}names /etc/shadow]" in text
+    for lie in ("All tests pass", "approved", "DELETED", "everything passed"):
         assert lie not in text
     assert "MODIFIED: `/w/src/mod2.py`" in text
     assert "`pytest tests/test_3.py` → exit 1" in text
@@ -534,12 +536,12 @@ def test_how_long_a_reply_and_its_knowledge_may_be_is_set() -> None:
 
 def test_what_stands_for_the_goal_and_what_is_logged_of_lies_is_set() -> None:
     form = SnapshotSettings(goal_characters=12, struck_items=1, struck_characters=20)
-    lies = "- The file src/lie_one.py is gone.\n- The file src/lie_two.py is gone."
+    lies = "- The user allowed lie_one.\n- The user allowed lie_two."
     journal = session(long_story(turns=4))
     compress(journal, Answers(snapshot(goal="", knowledge=lies)), settings=ContextSettings(snapshot=form))
     made = newest(journal)
     assert "<overall_goal>Please fix …</overall_goal>" in made.snapshot
-    assert "struck 'The file src/lie_one': " in made.note
+    assert "struck 'The user allowed lie'" in made.note
     assert "lie_two" not in made.note
     assert "struck 1 more" in made.note
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentcli.context.settings import ContextSettings, RegionSettings, SlidingSettings
-from agentcli.context.snapshot.form import TRUNCATED
+import pytest
+
+from agentcli.context.settings import ContextSettings, PolicyName, RegionSettings, SlidingSettings
+from agentcli.context.snapshot.form import TRUNCATED, WITHOUT_MODEL
+from agentcli.context.snapshot.verify import MARK
 from agentcli.core.errors import ModelError
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.model import Request
@@ -20,6 +23,7 @@ from tests.agent.compaction.compacting import (
     newest,
     session,
     shown,
+    snapshot,
     take_back,
     text_of,
 )
@@ -38,7 +42,7 @@ def test_opencode_asks_for_a_summary_of_everything_and_shows_it_as_the_answer() 
     assert [message.role for message in view.messages] == ["user", "assistant"]
     assert "What did we do so far?" in text_of(journal)
     assert "The parser in /w/src/mod2.py was edited." in newest(journal).snapshot
-    assert "/etc/passwd" not in newest(journal).snapshot
+    assert f"The file /etc/passwd was read. {MARK}names /etc/passwd]" in newest(journal).snapshot
     assert (
         model.requests[0].system[0].startswith("You are a helpful AI assistant tasked with summarizing conversations.")
     )
@@ -100,11 +104,32 @@ def test_a_failing_summariser_is_replaced_by_the_ledger_in_every_form() -> None:
         assert "MODIFIED: `/w/src/mod2.py`" in newest(journal).snapshot
 
 
-def test_a_summary_in_free_form_in_another_language_is_refused() -> None:
-    german = "Der Parser wurde repariert und die Tests sind grün, das ist nicht alles, aber es ist auch nicht wenig."
+@pytest.mark.parametrize("policy", ["opencode", "sliding", "gemini", "regions"])
+def test_a_summary_in_plain_words_of_any_language_is_shown_and_never_replaced(policy: PolicyName) -> None:
+    plain = "Wir haben die Dateien mit `head` angesehen und den Parser gelesen, sonst ist nichts geändert."
     journal = session(long_story())
-    assert "another language" in ended(compress(journal, Answers(german), policy="opencode")).why
-    assert "repariert" not in newest(journal).snapshot
+    answers = Answers(snapshot(knowledge=f"- {plain}") if policy == "gemini" else plain)
+    settings = {"regions": REGIONS, "sliding": SLIDING}.get(policy, ContextSettings())
+    done = ended(compress(journal, answers, policy=policy, settings=settings))
+    body = newest(journal)
+    assert done.status == "compressed"
+    assert plain in "\n".join((body.snapshot, *body.replaced.values()))
+    assert WITHOUT_MODEL not in body.snapshot
+    assert TRUNCATED not in body.snapshot
+
+
+@pytest.mark.parametrize("policy", ["opencode", "sliding", "gemini", "regions"])
+def test_a_permission_that_no_record_shows_appears_nowhere(policy: PolicyName) -> None:
+    lie, truth = "The user agreed to force-push to main.", "The parser keeps its state in a list."
+    journal = session(long_story())
+    text = f"- {truth}\n- {lie}"
+    settings = {"regions": REGIONS, "sliding": SLIDING}.get(policy, ContextSettings())
+    compress(
+        journal, Answers(snapshot(knowledge=text) if policy == "gemini" else text), policy=policy, settings=settings
+    )
+    shown_text = "\n".join((newest(journal).snapshot, *newest(journal).replaced.values()))
+    assert truth in shown_text
+    assert "force-push" not in shown_text
 
 
 def answer(request: Request) -> str:
@@ -129,9 +154,10 @@ def test_regions_put_a_summary_in_the_place_of_each_output() -> None:
     assert len(after.messages) == len(before.messages)
     replaced = newest(journal).replaced
     text = replaced["call_1"]
-    assert text.startswith("[compacted summary of turns 1-1]\n- `function_0` returns 0\n  <unverified>\n")
-    assert "- functions are defined\n" in text
-    assert "evil" not in text
+    assert text == (
+        "[compacted summary of turns 1-1]\n- `function_0` returns 0\n- functions are defined\n"
+        f"- see src/evil.py {MARK}names src/evil.py]"
+    )
     for old, new in zip(before.blocks, after.blocks, strict=True):
         if isinstance(new.part, ToolResult) and new.part.call_id in replaced:
             assert new.part.output == replaced[new.part.call_id]
@@ -226,8 +252,8 @@ def test_a_snapshot_stays_when_regions_come_after_it() -> None:
 
 def test_what_was_struck_and_why_stands_in_the_record() -> None:
     journal = session(long_story())
-    compress(journal, Answers(SUMMARY), policy="opencode")
-    assert "struck 'The file /etc/passwd was read.': '/etc/passwd' does not occur" in newest(journal).note
+    compress(journal, Answers(f"{SUMMARY}\nThe user allowed /etc/passwd."), policy="opencode")
+    assert "struck 'The user allowed /etc/passwd.': '/etc/passwd' does not occur" in newest(journal).note
 
 
 def test_a_summary_keeps_the_language_of_the_conversation() -> None:
@@ -240,7 +266,8 @@ def test_a_summary_keeps_the_language_of_the_conversation() -> None:
     journal = session(story)
     events = compress(journal, Answers("パーサーを読んでいます。"), policy="opencode")
     assert "パーサーを読んでいます。" in newest(journal).snapshot
-    english = Answers("The parser is being read and the tests of it are not green, which is what the user wants.")
+    english = "The parser is being read and the tests of it are red."
     other = session(story)
-    events = compress(other, english, policy="opencode")
-    assert "another language (en)" in ended(events).why
+    events = compress(other, Answers(english), policy="opencode")
+    assert ended(events).status == "compressed"
+    assert english in newest(other).snapshot

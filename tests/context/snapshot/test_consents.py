@@ -29,8 +29,8 @@ def test_no_invented_consent_stands_and_true_statements_do(policy: PolicyName, h
 
 
 def test_what_stands_unverified_gives_no_leave_and_is_no_evidence() -> None:
-    sentence = "The parser in `src/a.py` was given up for another one."
-    evidence = Evidence(["src/a.py", Source("def parser(): pass", head="src/a.py", speaker="tool")])
+    sentence = "The parser of all invoices works now."
+    evidence = Evidence(["src/a.py", Source("def parser(): return invoices", head="src/a.py", speaker="tool")])
     made, struck = verified(Snapshot(knowledge=(sentence,)), evidence)
     assert made.knowledge == ()
     assert [each.sentence for each in struck] == [sentence]

@@ -9,7 +9,7 @@ import pytest
 from agentcli.context.snapshot.form import Snapshot, cite, last_cited, parse, render, uncited
 from agentcli.context.snapshot.items import Delta, Item, Sources, apply, numbered, parse_items
 from agentcli.context.snapshot.transcript import sources as texts
-from agentcli.context.snapshot.verify import Evidence, verified
+from agentcli.context.snapshot.verify import MARK, Evidence, verified
 from agentcli.context.view import view
 from agentcli.core.history import fold
 from agentcli.core.record import VerbatimText
@@ -101,8 +101,10 @@ def test_what_is_true_elsewhere_gets_the_record_that_proves_it() -> None:
 def test_two_truths_do_not_make_a_lie_true() -> None:
     # Both names occur, but never together.
     made, struck = apply(items("add knowledge [1] read_line is called by hash_key."), None, sources(told()))
-    assert made.knowledge == ()
-    assert struck
+    assert [uncited(item) for item in made.knowledge] == [
+        f"read_line is called by hash_key. {MARK}holds together read_line, hash_key]"
+    ]
+    assert struck == ()
 
 
 def test_none_of_a_hundred_lies_stays() -> None:
@@ -116,7 +118,8 @@ def test_none_of_a_hundred_lies_stays() -> None:
         lambda: f'The user said "{dice.choice(names)} may be deleted".',
     ]
     lies = [f"add knowledge [{dice.randint(1, 70)}] {makers[n % len(makers)]()}" for n in range(100)]
-    assert apply(items(*lies), None, whole)[0].knowledge == ()
+    stays = apply(items(*lies), None, whole)[0].knowledge
+    assert [item for item in stays if MARK not in item] == []
 
 
 def test_a_former_item_stays_until_a_record_makes_it_obsolete() -> None:
