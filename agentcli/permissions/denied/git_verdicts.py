@@ -105,7 +105,10 @@ def judge_git(
 def _known_quiet(name: str, arguments: Sequence[str]) -> bool:
     fitting = fit(RECORDING[name], arguments) if name in RECORDING else ""
     if not isinstance(fitting, str):
-        return True
+        given = [value for kind, value in fitting[1] if kind == "option"]
+        verbose = sum(option in ("-v", "--verbose") for option in given)
+        # These print changes as text, where a commit alone shows them in an editor.
+        return name != "commit" or not verbose or (verbose == 1 and "--dry-run" not in given)
     options = [word.partition("=")[0] for word in arguments if word.startswith("-")]
     return all(option in _QUIET for option in options)
 

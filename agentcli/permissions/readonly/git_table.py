@@ -152,7 +152,7 @@ _SUMMARIES = word_set("""
 
 _WITH_TEXT = word_set("diff show range-diff")
 _WITHOUT_TEXT = word_set("log reflog whatchanged rev-list diff-tree diff-index diff-files")
-LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index diff-files grep status reflog")
+LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index diff-files grep reflog")
 """Commands that take an operand for a path if a file of that name exists: git refuses to guess if it may also be a revision."""
 
 

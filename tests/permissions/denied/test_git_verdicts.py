@@ -180,6 +180,17 @@ def test_a_command_whose_options_show_more_is_not_known(work: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["git status -v", "git status -v -- src", "git commit --dry-run -v", "git commit -vv", "git commit -v -v"],
+)
+def test_pathspecs_do_not_limit_what_a_status_shows(command: str, work: Path) -> None:
+    found = judged(command, work)
+    assert found.shows != "nothing"
+    assert found.held
+    assert not found.exclusions
+
+
 def test_where_nothing_is_denied_git_shows_nothing_denied(work: Path) -> None:
     nothing = Held(work, ())
     workspace = Workspace(work, (work,), work.parent, git=lambda _: GitFacts())
