@@ -52,7 +52,7 @@ class LargeInput:
         if not self._person.attended or tokens > free:
             return False
         price = spec.cost(Usage(input=tokens))
-        costs = "" if price is None else f" and costs about {dollars(price)} in the first request, less in later ones"
+        costs = f" and costs about {dollars(price)} in the first request, less in later ones" if price else ""
         question = Question(
             f"This input has about {tokens:,} tokens: it takes {tokens / free:.0%} of the free window{costs}.",
             "Large input",

@@ -54,6 +54,13 @@ def test_a_person_is_asked_with_the_price_and_may_send_it_whole(tmp_path: Path) 
     assert [choice.label for choice in question.choices] == [WHOLE, AS_FILE]
 
 
+def test_a_model_without_a_price_is_asked_about_without_one(tmp_path: Path) -> None:
+    for prices in (None, Prices()):
+        person = Answering(WHOLE)
+        say_to(open_session(tmp_path, [say("I read it.")], model=replace(LARGE, prices=prices), ask=person), HUGE)
+        assert person.asked[0].question.endswith(" of the free window.")
+
+
 def test_who_declines_or_chooses_the_file_gets_the_file_and_its_path(tmp_path: Path) -> None:
     for answer in (AS_FILE, None):
         session = open_session(tmp_path, [say("I read on.")], model=LARGE, ask=Answering(answer))

@@ -60,6 +60,7 @@ def test_input_from_dev_null_follows_a_session_and_a_file_is_typed_into_it(progr
         t.send("first words\r")
         t.until("first words")
         (row,) = json.loads(program.run("ps", "--json").out)
+        assert f" {row['pid']} " in program.run("ps").out, "a process id is no amount: it has no commas"
         follower = program.start("attach", row["session"])
         assert follower.stdout is not None
         while "this only follows the session" not in (line := follower.stdout.readline()):
