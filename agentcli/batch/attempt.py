@@ -108,15 +108,14 @@ async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:
     folder = trees.workplace(work.repo, tree, work.plan.isolation)
     command = Command(["/bin/sh", "-c", work.task.setup], folder, dict(os.environ))
     ended = await run_bounded(command, interrupt, seconds=SET_UP)
-    _keep(work, "setup.txt", ended, SET_UP)
-    how = ended.trouble(SET_UP) or f"ended with exit code {ended.exit_code}"
+    _keep(work, "setup.txt", ended)
+    how = ended.trouble or f"ended with exit code {ended.exit_code}"
     return "" if ended.exit_code == 0 else f"The set-up {how}; see setup.txt."
 
 
-def _keep(work: Work, name: str, ended: Bounded, seconds: float) -> None:
+def _keep(work: Work, name: str, ended: Bounded) -> None:
     """Keep the output of a command in the folder of its start, with a last line if it was stopped."""
-    trouble = ended.trouble(seconds)
-    end = f"\n[It {trouble}.]\n".encode() if trouble else b""
+    end = f"\n[It {ended.trouble}.]\n".encode() if ended.trouble else b""
     (work.folder / name).write_bytes(ended.output + end)
 
 
@@ -147,7 +146,7 @@ async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Eve
             return replace(row, state="stopped", why="The check was interrupted.")
         row = replace(row, check=checked)
         if checked != 0:
-            how = ended.trouble(_seconds(work)) or f"ended with exit code {checked}"
+            how = ended.trouble or f"ended with exit code {checked}"
             why = f"The check {how}; see check.txt."
             # Many test suites download something, and find no network in the sandbox.
             hint = " It runs in the sandbox: fetch what it needs from the network in the set-up."
@@ -202,14 +201,11 @@ async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> Bounded:
         argv, files = boxed.argv, dict(boxed.files)
     env = environment(os.environ, work.task.env)
     command = Command(argv, folder, env, work.task.check_input, files=files)
-    ended = await run_bounded(command, interrupt, seconds=_seconds(work))
-    _keep(work, "check.txt", ended, _seconds(work))
+    # As long as the agent has, if that is limited.
+    seconds = SECONDS if work.task.max_time is None else work.task.max_time
+    ended = await run_bounded(command, interrupt, seconds=seconds)
+    _keep(work, "check.txt", ended)
     return ended
-
-
-def _seconds(work: Work) -> float:
-    """Return the seconds that the check may take: as many as the agent has, if that is limited."""
-    return SECONDS if work.task.max_time is None else work.task.max_time
 
 
 def _record(work: Work, tree: Path) -> trees.Result:

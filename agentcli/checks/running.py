@@ -54,7 +54,7 @@ async def _ran(core: SessionCore, line: str, deadline: float, *, still: bool) ->
         command = await asyncio.to_thread(_command, core, line, still)
     except AgentError as error:
         return Ran(trouble=f"could not run: {error}")
-    task = start_task(run_bounded(command, asyncio.Event(), most=OUTPUT))
+    task = start_task(run_bounded(command, asyncio.Event(), kept=2 * OUTPUT, most=OUTPUT))
     try:
         await asyncio.wait({task}, timeout=max(0.0, deadline - time.monotonic()))
     finally:
@@ -66,8 +66,8 @@ async def _ran(core: SessionCore, line: str, deadline: float, *, still: bool) ->
     if (failure := task.exception()) is not None:
         return Ran(trouble=f"could not run: {failure}")
     ended = task.result()
-    if trouble := ended.trouble(most=OUTPUT):
-        return Ran(trouble=trouble)
+    if ended.trouble:
+        return Ran(trouble=ended.trouble)
     return Ran(console_text(ended.output), ended.exit_code)
 
 
