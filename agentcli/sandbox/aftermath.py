@@ -63,7 +63,8 @@ class Aftermath:
         for path in sorted(path for path in new if new.isdisjoint(path.parents)):
             other = set_aside(path) if aside else ""
             self._found.append(f"{_shown(path, cwd)} (now {other})" if other else _shown(path, cwd))
-        self._found += [_shown(name.path, cwd) for name in now.private if name.inode not in self._known]
+        secrets = (name.path for name in now.private if name.inode not in self._known and name.path not in new)
+        self._found += [_shown(path, cwd) for path in secrets]
         self._found += [f"{_shown(path, cwd)} (a special file)" for path in now.special if path not in self._special]
         self._accept(now)
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.paths import canonical, names_protected, resolved
+from agentcli.permissions.paths import PROTECTED_FILES, canonical, names_protected, resolved
 
 FOLDERS = 20_000
 """Maximum folders of a workspace that are looked through; the others are closed to writing."""
@@ -219,6 +219,8 @@ def _sort_in(entry: os.DirEntry[str], folder: _Folder) -> None:
     is_folder = entry.is_dir(follow_symlinks=False)
     if names_protected(entry.name, write=False) and not (is_folder and os.path.isfile(f"{entry.path}/pyvenv.cfg")):
         folder.private.append(Name(Path(entry.path), entry.inode(), _changed(entry)))
+        if canonical(entry.name) in PROTECTED_FILES:  # it also starts programs
+            folder.loose.append(Name(Path(entry.path), entry.inode()))
     elif names_protected(entry.name, write=True):
         folder.protected.append(Name(Path(entry.path), entry.inode()))
         if is_folder and canonical(entry.name) in _GIT_FOLDERS:

@@ -16,6 +16,8 @@ from agentcli.sandbox.aftermath import Aftermath
 from tests.attack import sandbox_escapes
 from tests.attack.sandbox_escapes import Scene, knocked, succeeded, users
 from tests.attack.ways_out import ATTEMPTS, SECRET
+from tests.guards import material
+from tests.guards.sandbox import open_ways
 from tests.sampling import sampled
 
 
@@ -107,7 +109,7 @@ def test_the_network_is_there_only_when_asked_for(scene: Scene, sandbox: Sandbox
 def test_what_a_command_made_of_protected_names_can_be_seen(scene: Scene, sandbox: Sandbox) -> None:
     left = Aftermath().inside(scene.workspace, aside=True)
     scene.run(sandbox, "mkdir -p src/.vscode; echo x > src/.envrc")
-    assert sorted(left()) == ["src/.envrc", "src/.vscode (now .vscode.made-in-sandbox)"]
+    assert sorted(left()) == ["src/.envrc (now .envrc.made-in-sandbox)", "src/.vscode (now .vscode.made-in-sandbox)"]
     assert not (scene.workspace.cwd / "src/.vscode").exists()
 
 
@@ -150,3 +152,10 @@ def test_the_launcher_fails_closed(tmp_path: Path) -> None:
             [sys.executable, "-I", "-S", str(launcher), *arguments], capture_output=True, timeout=30, check=False
         )
         assert done.returncode == 126
+
+
+def test_public_ways_out_are_real() -> None:
+    """Without a sandbox they lead out: otherwise their figure in `tests/guards.md` would say nothing."""
+    ways = material("sandbox")["bad"]
+    assert len(ways) >= 68
+    assert len(open_ways(Sandbox("none"))) >= len(ways) - 8
