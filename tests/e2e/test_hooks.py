@@ -189,7 +189,7 @@ def test_allow_rules_of_a_project_are_taken_over_by_an_answer_of_its_own(program
     file.parent.mkdir()
     file.write_text(json.dumps(allow))
     with program.terminal("-m", "script:echo", columns=100) as t:
-        t.until("  .claude/settings.json (hooks:")
+        t.until("  .claude/settings.json (allow: has rules that allow calls")
         t.until("bash(touch made.txt), bash(rm:*)")
         t.until("2. Yes, also its 2 allow rules")
         t.until("❯ 3. No, start without them")
