@@ -40,7 +40,7 @@ def mended(result: Mapping[str, Any], note: Note) -> dict[str, Any]:
     given = result[kind]
     items = given if isinstance(given, list) else [given] if given and kind in ("content", "contents") else []
     if given is not None and not isinstance(given, list) and not items:
-        note(f"{kind}: it is no list, and was left out")
+        note(f"{kind}: it is not a list, and was left out")
     made[kind] = [one for place, item in enumerate(items, 1) for one in _ITEMS[kind](item, place, note)]
     for key, form in _AROUND.items():
         if key in made and not isinstance(made[key], form):
@@ -91,7 +91,11 @@ def _tool(given: Any, place: int, note: Note) -> Iterator[dict[str, Any]]:
     schema = written if isinstance(written, dict) and not _is_deeper(written, DEPTH) else {}
     if schema is not written:
         why = (
-            "is nested too deeply" if isinstance(written, dict) else "is missing" if written is None else "is no object"
+            "is nested too deeply"
+            if isinstance(written, dict)
+            else "is missing"
+            if written is None
+            else "is not an object"
         )
         note(f"tool {_named(name)}: its schema {why}, so it takes any arguments")
     hints = given.get("annotations")

@@ -46,7 +46,7 @@ def test_a_tool_with_an_odd_schema_costs_no_other_tool(tmp_path: Path) -> None:
             assert upfront(tool.parameters) is not None, tool.tool
             assert text(call(made, tool.name, text="ran")) == "ran"
         assert state.odd[0] == "tool null: its schema is missing, so it takes any arguments"
-        assert "tool flag: its schema is no object, so it takes any arguments" in state.odd
+        assert "tool flag: its schema is not an object, so it takes any arguments" in state.odd
         assert [line for line in state.odd if line.endswith("has no name, and was left out")] == [
             f"tool {place} of its list has no name, and was left out" for place in (11, 12, 13, 14)
         ]
