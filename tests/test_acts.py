@@ -15,7 +15,7 @@ from tests.loopback import Answer, Loopback
 PACKAGE = Path(__file__).parent.parent / "agentcli"
 TRACED = """
 import os, sys, threading
-first, last, *arguments = sys.argv[1:]
+first, last, which, *arguments = sys.argv[1:]
 entered = []
 
 def see(frame, event, _):
@@ -27,7 +27,9 @@ from agentcli.__main__ import main
 threading.setprofile(see), sys.setprofile(see)
 code = main(arguments)
 sys.setprofile(None), threading.setprofile(None)
-begin = next(at for at, (event, _, name) in enumerate(entered) if event == "call" and name == first)
+judged = max(at for at, (event, _, name) in enumerate(entered) if event == "call" and name == last)
+begins = [at for at, (event, _, name) in enumerate(entered[:judged]) if event == "call" and name == first]
+begin = begins[int(which)]
 end = max(at for at, (event, _, name) in enumerate(entered) if event == "return" and name == last)
 calls = [(file, name) for event, file, name in entered[begin:end] if event == "call"]
 files = {file for file, name in calls if not name.rpartition(".")[2].startswith("<")}  # no lambda, no module
@@ -48,22 +50,26 @@ class Act:
     among: str
     """A file that it passes for certain."""
     most: int
+    which: str = "0"
+    """The index of its beginning among the entries into `first`; -1 for the last act: what the first one of a session finds out once is no part of it."""
 
 
 PROMPT = Act(
-    "prompt", ("hello",), (say("All done."),), "AgentSession.turn", "AgentSession._turn", "agent/session.py", 60
+    "prompt", ("hello",), (say("All done."),), "AgentSession.run", "AgentSession._turn", "agent/session.py", 73
 )
-CLEAN = call("bash", command="npm test && rm -rf build", description="Test and clean")
+CLEAN, ALSO = (
+    call("bash", command=f"npm test && rm -rf {folder}", description="Test and clean") for folder in ("dist", "build")
+)
 APPROVAL = Act(
-    "approval", ("clean up", "--mode", "auto"), (say("", CLEAN), say("Done.")),
-    "execute", "ApprovalStage.judge", "permissions/shell/command_line.py", 30,
+    "approval", ("clean up", "--mode", "auto"), (say("", CLEAN), say("", ALSO), say("Done.")),
+    "execute", "ApprovalStage.judge", "permissions/shell/command_line.py", 35, "-1",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("act", [PROMPT, APPROVAL], ids=lambda act: act.name)
 def test_an_act_passes_few_files(act: Act, tmp_path: Path) -> None:
     with Loopback([*act.replies]) as server:
-        program = Program(tmp_path, server.env, ("-c", f"PACKAGE = {str(PACKAGE)!r}\n{TRACED}", act.first, act.last))
+        program = Program(tmp_path, server.env, ("-c", f"PACKAGE = {str(PACKAGE)!r}\n{TRACED}", act.first, act.last, act.which))
         subprocess.run(["git", "init", "-q"], cwd=program.work, env=program.env, check=True)
         ran = program.run("-p", *act.arguments, "--trust", "-m", "anthropic/claude-sonnet-4-5", "-o", "json")
     assert ran.code == 0, ran.err
