@@ -138,10 +138,11 @@ async def _next(pieces: AsyncIterator[bytes], seconds: float) -> bytes:
     import asyncio  # with an SDK only
 
     async with asyncio.timeout(seconds):
-        async for piece in pieces:
-            if piece:
-                return piece
-        return b""
+        piece = b""
+        with suppress(StopAsyncIteration):
+            while not piece:
+                piece = await anext(pieces)
+        return piece
 
 
 def uncommented(stream: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 from agentcli.system import probe
+from agentcli.system.locked_file import FileLock
 
 _NAME = re.compile(r"agentcli-tmp-(\d+)-[0-9a-f]+")
 
@@ -24,9 +24,8 @@ class PrivateTmp:
         top = top or Path(tempfile.gettempdir()).resolve()
         self.path = top / f"agentcli-tmp-{os.getpid()}-{os.urandom(4).hex()}"
         self.path.mkdir(mode=0o700)
-        self._held = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        fcntl.flock(self._held, fcntl.LOCK_SH)
-        self._remove = weakref.finalize(self, _removed, self.path, self._held, os.getpid())
+        held = FileLock(self.path, shared=True, folder=True)
+        self._remove = weakref.finalize(self, _removed, self.path, held, os.getpid())
         Thread(target=sweep, args=(top,), daemon=True).start()
 
     def remove(self) -> None:
@@ -45,21 +44,13 @@ def sweep(top: Path) -> None:
 def _abandoned(folder: Path) -> bool:
     """Return True if a folder is the user's own and no process holds it; its process may be in another namespace."""
     try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with FileLock(folder, folder=True, patience=0) as lock:
+            return os.fstat(lock.file).st_uid == os.geteuid()
     except OSError:
         return False
-    try:
-        if os.fstat(handle).st_uid != os.geteuid():
-            return False
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
 
 
-def _removed(folder: Path, held: int, owner: int) -> None:
-    os.close(held)
+def _removed(folder: Path, held: FileLock, owner: int) -> None:
+    held.release()
     if os.getpid() == owner:
         shutil.rmtree(folder, ignore_errors=True)

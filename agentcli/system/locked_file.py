@@ -22,20 +22,26 @@ _PAUSE = 0.005
 
 
 class FileLock:
-    """A lock on a file, kept from its creation to `release`, and its open `file` descriptor for reading and writing.
+    """A lock on a file, kept from its creation to `release`, and its open `file` descriptor for reading and writing; or on a folder.
 
     `guards` is False if the file system has no locks: the lock then keeps no other process out, and the work continues.
     """
 
     def __init__(
-        self, path: str | Path, *, shared: bool = False, make: bool = True, patience: float | None = None
+        self,
+        path: str | Path,
+        *,
+        shared: bool = False,
+        make: bool = True,
+        folder: bool = False,
+        patience: float | None = None,
     ) -> None:
         """Open the file and wait for its lock for `patience` seconds, or without a limit. `make` creates a missing file, for its owner only.
 
         Raises BlockingIOError if another process still holds the lock then, OSError if the file cannot be opened.
         """
-        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if make else 0)
-        self.file = os.open(path, flags, 0o600)
+        how = os.O_RDONLY | os.O_DIRECTORY if folder else os.O_RDWR | (os.O_CREAT if make else 0)
+        self.file = os.open(path, how | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             self.guards = _locked(self.file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, patience)
         except BaseException:

@@ -85,8 +85,9 @@ async def _timer(ctx: Context, name: str, argument: str, values: Mapping[str, st
         save(core, replace(timers_of(core), paused="by you" if argument == "pause" else "", failed=0, running=False))
         yield Said(lines(core))
         if alone and core.setup.alone and argument == "resume":
-            async for output in _first_prompt(core):
-                yield output
+            async with closing(_first_prompt(core)) as outputs:
+                async for output in outputs:
+                    yield output
         return
     if alone and not core.setup.alone:
         raise InputError("Timers work in a terminal and with -p; here the editor starts each turn.")
@@ -95,8 +96,9 @@ async def _timer(ctx: Context, name: str, argument: str, values: Mapping[str, st
     save(core, replace(timers, all=(*timers.all, made), made=made.id, paused="", running=False))
     yield Said([f"Timer {made.line(time.time())}. /loop cancel {made.id} ends it."])
     if alone:
-        async for output in _first_prompt(core):
-            yield output
+        async with closing(_first_prompt(core)) as outputs:
+            async for output in outputs:
+                yield output
 
 
 async def _first_prompt(core: SessionCore) -> AsyncIterator[Output]:
