@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -103,7 +103,10 @@ def _streams() -> tuple[Any, Any]:
             ends = time.monotonic() + REFUSAL_SECONDS
             async with closing(aiter(self._stream)) as pieces:
                 with suppress(TimeoutError):
-                    while self._left > 0 and (piece := await _next(pieces, max(0.0, ends - time.monotonic()))):
+                    while self._left > 0:
+                        piece = await _within(anext(pieces, None), max(0.0, ends - time.monotonic()))
+                        if piece is None:
+                            break
                         yield piece[: self._left]
                         self._left -= len(piece)
 
@@ -121,7 +124,7 @@ def _streams() -> tuple[Any, Any]:
             async with closing(aiter(self._stream)) as pieces:
                 try:
                     # The client's own limit is for each read: a server may drip what belongs to no piece.
-                    while piece := await _next(pieces, 2 * pace.idle):
+                    while (piece := await _within(anext(pieces, None), 2 * pace.idle)) is not None:
                         pace.take(piece)
                         yield piece
                 except TimeoutError:
@@ -133,16 +136,12 @@ def _streams() -> tuple[Any, Any]:
     return Refusal, Bounded
 
 
-async def _next(pieces: AsyncIterator[bytes], seconds: float) -> bytes:
-    """Return the next piece, nothing at the end. Raises TimeoutError."""
+async def _within(piece: Awaitable[bytes | None], seconds: float) -> bytes | None:
+    """Return a piece that comes in time, None at the end. Raises TimeoutError."""
     import asyncio  # with an SDK only
 
     async with asyncio.timeout(seconds):
-        piece = b""
-        with suppress(StopAsyncIteration):
-            while not piece:
-                piece = await anext(pieces)
-        return piece
+        return await piece
 
 
 def uncommented(stream: Any) -> Any:

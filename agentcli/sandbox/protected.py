@@ -198,7 +198,7 @@ def _listed(path: str, is_root: bool) -> _Folder:
     if canonical(os.path.basename(path)) in _GIT_FOLDERS:
         folder.loose += settings
         return folder
-    if by_name.keys() >= _BARE and by_name["objects"].is_dir() and by_name["refs"].is_dir():
+    if by_name.keys() >= _BARE and all(entry.is_dir() for entry in (by_name["objects"], by_name["refs"])):
         head = Name(Path(path, "HEAD"), by_name["HEAD"].inode())
         folder.protected += [head, *settings] if is_root else [Name(Path(path), head.inode)]
         if not is_root:

@@ -323,20 +323,21 @@ def _error(status: int, text: str) -> Response:
 
 async def _with_beats(items: AsyncIterator[T]) -> AsyncIterator[T | None]:
     """Yield the items as they come, and None after each `BEAT` seconds without one."""
-    following = start_task(anext(items, None))
-    try:
-        while True:
-            done, _ = await asyncio.wait({following}, timeout=BEAT)
-            if not done:
-                yield None
-            elif (item := following.result()) is None:
-                return
-            else:
-                yield item
-                following = start_task(anext(items, None))
-    finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
+    async with closing(items) as each:
+        following = start_task(anext(each, None))
+        try:
+            while True:
+                done, _ = await asyncio.wait({following}, timeout=BEAT)
+                if not done:
+                    yield None
+                elif (item := following.result()) is None:
+                    return
+                else:
+                    yield item
+                    following = start_task(anext(each, None))
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
 
 
 async def _file(request: Request) -> Response:
