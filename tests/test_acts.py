@@ -69,7 +69,9 @@ APPROVAL = Act(
 @pytest.mark.parametrize("act", [PROMPT, APPROVAL], ids=lambda act: act.name)
 def test_an_act_passes_few_files(act: Act, tmp_path: Path) -> None:
     with Loopback([*act.replies]) as server:
-        program = Program(tmp_path, server.env, ("-c", f"PACKAGE = {str(PACKAGE)!r}\n{TRACED}", act.first, act.last, act.which))
+        program = Program(
+            tmp_path, server.env, ("-c", f"PACKAGE = {str(PACKAGE)!r}\n{TRACED}", act.first, act.last, act.which)
+        )
         subprocess.run(["git", "init", "-q"], cwd=program.work, env=program.env, check=True)
         ran = program.run("-p", *act.arguments, "--trust", "-m", "anthropic/claude-sonnet-4-5", "-o", "json")
     assert ran.code == 0, ran.err
