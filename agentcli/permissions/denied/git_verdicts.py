@@ -183,7 +183,9 @@ def _no_exclusions(name: str, found: Found) -> str:
     """Return what to do in place of a command that pathspecs cannot limit further; empty if they can."""
     options = {value for kind, value in found if kind == "option"}
     if "--follow" in options or "-L" in options:
-        return f"Leave out {'--follow' if '--follow' in options else '-L'}: `git log -p -- FILE` shows the changes of a file."
+        return (
+            f"Omit {'--follow' if '--follow' in options else '-L'}: `git log -p -- FILE` shows the changes of a file."
+        )
     if name == "stash":
         return "`git diff 'stash@{0}^' 'stash@{0}'` shows a stash without such files."
     return "" if name in LIMITED else _OTHERS
