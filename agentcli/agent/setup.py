@@ -23,7 +23,7 @@ from agentcli.core.mcp_servers import Servers
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode, Settings
-from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
+from agentcli.core.tool import NO_SANDBOX, Boxed, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules
@@ -56,8 +56,8 @@ class Sandboxes:
     reader: Wrap | None = None
     recorder: CommandSandbox = NO_SANDBOX
     permitted: CommandSandbox | None = None
-    still: Wrap | None = None
-    """The sandbox of programs that load code of the folder and need not write there, such as language servers."""
+    own: Callable[[Sequence[str], bool], Boxed] | None = None
+    """The sandbox of programs that the user's settings name and that load code of the folder, such as linters; true if it may write there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,11 +113,17 @@ def shared_sandboxes(command: str, rules: Rules, mode: Mode, setup: SessionSetup
     note = f"[left out of what git shows, by deny rules: {', '.join(denial.left_out)}]"
     narrowed = f"printf '%s\\n' {shlex.quote(note)}\n{denial.instead.text}"
 
+    def replaced(argv: Sequence[str]) -> list[str]:
+        return [narrowed if word == command else word for word in argv]
+
     def within(wrap: Wrap | None) -> Wrap:
-        return lambda argv: (wrap or Boxed)([narrowed if word == command else word for word in argv])
+        return lambda argv: (wrap or Boxed)(replaced(argv))
+
+    def own(argv: Sequence[str], writes: bool) -> Boxed:
+        return sandboxes.own(replaced(argv), writes) if sandboxes.own is not None else Boxed(replaced(argv))
 
     decided = replace(sandboxes.decided, wrap=within(sandboxes.decided.wrap), outside=within(sandboxes.decided.outside))
-    return replace(sandboxes, decided=decided, still=within(sandboxes.still))
+    return replace(sandboxes, decided=decided, own=own)
 
 
 def _forbidden(rule: Rule) -> str:

@@ -17,7 +17,7 @@ from agentcli.app.project_rules import project_rules, rules_before_trust
 from agentcli.app.saved_rules import SavedRules
 from agentcli.config.general import General
 from agentcli.core.aliases import own_rule
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.core.on_demand import OnDemand
@@ -33,6 +33,7 @@ from agentcli.sandbox import Sandbox, choose
 from agentcli.sandbox.aftermath import Aftermath
 from agentcli.sandbox.box import limits_told, unseen
 from agentcli.sandbox.private_tmp import PrivateTmp
+from agentcli.sandbox.visible import folders_of_programs
 from agentcli.sessions.checkpoints.file_states import SKIPPED, CheckpointLimits
 from agentcli.system.programs import trusted_path
 
@@ -210,7 +211,7 @@ class WorkspacePolicy:
         required = self._context.config[General].sandbox == "require"
         if mode != "auto" and not required and not contained:
             outside = CommandSandbox(wraps.outside, watch=lambda _: after.outside(workspace), outside=wraps.outside)
-            return Sandboxes(outside, reader, still=wraps.still)
+            return Sandboxes(outside, reader, own=wraps.own)
 
         def watch(background: bool) -> Callable[[], Sequence[str]]:
             left = wraps.last[-1:] and wraps.last[-1] in self._let_out
@@ -238,7 +239,7 @@ class WorkspacePolicy:
                 outside=leaving,
             ),
             inside if required else CommandSandbox(leaving, watch=lambda _: after.outside(workspace), outside=leaving),
-            wraps.still,
+            wraps.own,
         )
 
     def _same_port(self, port: int) -> bool:
@@ -299,9 +300,11 @@ class _Wraps:
         """Run a command with which git records something."""
         return self.sandbox.wrap(argv, self.workspace, git=True, hidden=self.hidden, space=self.space)
 
-    def still(self, argv: Sequence[str]) -> Boxed:
-        """Run a program that need not write in the workspace."""
-        return self.sandbox.wrap(argv, self.workspace, hidden=self.hidden, space=self.space, still=True)
+    def own(self, argv: Sequence[str], writes: bool) -> Boxed:
+        """Run a program that the user's settings name: it is visible with its installation, wherever it lies."""
+        path = ":".join([*folders_of_programs(argv), self.workspace.path])
+        workspace = replace(self.workspace, path=path)
+        return self.sandbox.wrap(argv, workspace, hidden=self.hidden, space=self.space, still=not writes)
 
     def leaving(self, argv: Sequence[str]) -> Boxed:
         """Run a command outside, with the session's /tmp if it names that: commands in the sandbox put their files there."""

@@ -42,16 +42,16 @@ async def run_check(core: SessionCore, line: str, deadline: float, writing: set[
     It always runs in the sandbox if one works, in every mode, and never leaves it: it may write in the workspace only if
     it cannot do without; `writing` are the lines of which that is known. A command that has to be stopped ends in the background.
     """
-    ran = await _ran(core, line, deadline, still=line not in writing)
+    ran = await _ran(core, line, deadline, writes=line in writing)
     if line not in writing and ran.exit_code and re.search(_HELD, ran.output):
         writing.add(line)
-        ran = await _ran(core, line, deadline, still=False)
+        ran = await _ran(core, line, deadline, writes=True)
     return ran
 
 
-async def _ran(core: SessionCore, line: str, deadline: float, *, still: bool) -> Ran:
+async def _ran(core: SessionCore, line: str, deadline: float, *, writes: bool) -> Ran:
     try:
-        command = await asyncio.to_thread(_command, core, line, still)
+        command = await asyncio.to_thread(_command, core, line, writes)
     except AgentError as error:
         return Ran(trouble=f"could not run: {error}")
     task = start_task(run_bounded(command, asyncio.Event(), kept=2 * OUTPUT, most=OUTPUT))
@@ -71,11 +71,10 @@ async def _ran(core: SessionCore, line: str, deadline: float, *, still: bool) ->
     return Ran(console_text(ended.output), ended.exit_code)
 
 
-def _command(core: SessionCore, line: str, still: bool) -> Command:
-    sandboxes = shared_sandboxes(line, core.approval.rules, "auto", core.setup)
-    wrap = sandboxes.still if still else sandboxes.decided.wrap
+def _command(core: SessionCore, line: str, writes: bool) -> Command:
+    wrap = shared_sandboxes(line, core.approval.rules, "auto", core.setup).own
     shell = find_program("bash", core.ctx.roots, core.ctx.env.get("PATH")) or "/bin/bash"
     argv = [shell, "--noprofile", "--norc", "-c", line]
-    boxed = wrap(argv) if wrap is not None else Boxed(argv)
+    boxed = wrap(argv, writes) if wrap is not None else Boxed(argv)
     env = environment(core.ctx.env, core.setup.settings.limits.bash_secrets) | dict(core.hooks.variables)
     return Command(boxed.argv, Path(core.ctx.cwd), env, files=boxed.files)

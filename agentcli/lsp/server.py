@@ -192,9 +192,9 @@ class Server:
         if not command:
             self.off = f"{safe_line(defined.command)} is not on PATH"
             raise ToolError(f"The language server {defined.name} did not start: {self.off}.")
-        wrap = self._core.setup.permissions.sandboxes("auto", NOTHING, True).still
+        wrap = self._core.setup.permissions.sandboxes("auto", NOTHING, True).own
         argv = [command, *defined.args]
-        boxed = wrap(argv) if wrap is not None else Boxed(argv)
+        boxed = wrap(argv, False) if wrap is not None else Boxed(argv)
         env = environment(ctx.env, self._core.setup.settings.limits.bash_secrets) | dict(defined.env)
         try:
             return subprocess.Popen(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -107,6 +108,16 @@ def visible(workspace: Workspace, path: str | None = None, credentials: bool = F
     hidden = (*(_unreadable_for_others() if os.geteuid() == 0 else ()), *_outside_sockets(system))
     readable = tuple(path for path in dict.fromkeys([*seen, *added]) if os.access(path, os.R_OK))
     return Visible(system, readable, hidden, whole=home in added)
+
+
+def folders_of_programs(argv: Sequence[str]) -> list[str]:
+    """Return the folders of the programs that a command, or a line for a shell at its end, names by absolute paths."""
+    try:
+        words = [*argv, *shlex.split(argv[-1])]
+    except ValueError:
+        words = [*argv]
+    files = (word for word in words if word.startswith("/") and probe.is_file(word) and os.access(word, os.X_OK))
+    return list(dict.fromkeys(os.path.dirname(file) for file in files))
 
 
 def system_folders() -> tuple[Path, ...]:

@@ -1,0 +1,89 @@
+"""The sandbox of mode auto in runs of the program: what commands see and leave, and what is left of a run."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.sandbox import detect
+from tests.e2e.program import Program, Ran
+
+pytestmark = pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")
+NOTES = "my own notes"
+
+
+def auto(program: Program, *commands: str, more: tuple[str, ...] = ()) -> Ran:
+    path = program.base / "script.json"
+    calls: list[Any] = [{"calls": [{"name": "bash", "input": {"command": command}}]} for command in commands]
+    path.write_text(json.dumps({"replies": [*calls, {"text": "Done."}]}))
+    return program.ask("-m", f"script:{path}", "--mode", "auto", "-p", "go", *more)
+
+
+@pytest.fixture
+def program() -> Iterator[Program]:
+    """The program with a home that is not below /tmp, which commands of mode auto see otherwise."""
+    with tempfile.TemporaryDirectory(prefix=".agentcli-e2e-", dir=Path.home()) as folder:
+        yield Program(Path(folder).resolve())
+
+
+@pytest.fixture
+def notes(program: Program) -> Path:
+    file = Path(program.env["HOME"]) / "notes.txt"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(NOTES)
+    return file
+
+
+def test_a_file_of_the_home_folder_has_one_answer_for_every_program(program: Program, notes: Path) -> None:
+    script = f"python3 -c \"print(open('{notes}').read())\""
+    ran = auto(program, f"cat {notes}", script, f"cp {notes} taken")
+    assert [NOTES in result["output"] for result in ran.of("tool_result")] == [False] * 3
+    assert "sees nothing of the home folder" in ran.of("tool_result")[1]["output"]
+    rule = ("--allow", f"read({notes})")
+    shown = auto(program, f"cat {notes}", script, more=rule)
+    assert [NOTES in result["output"] for result in shown.of("tool_result")] == [True] * 2
+
+
+def test_what_a_command_made_of_protected_files_is_set_aside_before_the_next_one(program: Program) -> None:
+    (program.work / "setup.py").write_text("import os; os.makedirs('.vscode'); open('.vscode/tasks.json', 'w')")
+    ran = auto(program, "python3 setup.py", "ls -a")
+    made, listed = ran.of("tool_result")
+    assert "made protected files: .vscode (now .vscode.made-in-sandbox)" in made["output"]
+    assert ".vscode\n" not in listed["output"]
+
+
+def test_a_file_of_secrets_looks_empty_and_a_failure_says_so(program: Program) -> None:
+    (program.work / ".env").write_text("KEY=my own notes\n")
+    (program.work / "start.py").write_text("import sys; sys.exit(open('.env').read() or 'no key')")
+    [read] = auto(program, "python3 start.py").of("tool_result")
+    assert "no key" in read["output"]
+    assert ".env looks empty to commands in the sandbox" in read["output"]
+
+
+@pytest.mark.parametrize(
+    ("check", "trusted", "made"),
+    [
+        ("touch made || true", False, False),
+        ("touch made || true", True, False),
+        ("touch made", True, True),
+    ],
+)
+def test_a_check_runs_in_a_trusted_folder_and_writes_only_if_it_cannot_do_without(
+    program: Program, check: str, trusted: bool, made: bool
+) -> None:
+    config = program.base / "config/agentcli/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f'[checks]\n"*.txt" = "{check}"\n')
+    path = program.base / "script.json"
+    edit = {"name": "write", "input": {"file_path": "a.txt", "content": "x\n"}}
+    path.write_text(json.dumps({"replies": [{"calls": [edit]}, {"text": "Done."}]}))
+    more = ("--trust",) if trusted else ()
+    ran = program.ask("-m", f"script:{path}", "--mode", "yolo", "-p", "go", *more)
+    assert ran.of("tool_result")[0]["status"] == "success"
+    assert (program.work / "made").exists() == made
+    assert ("none runs until you trust this folder" in ran.err + ran.out) == (not trusted)
