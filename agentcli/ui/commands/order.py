@@ -8,7 +8,7 @@ from typing import get_args
 
 from agentcli.ui.commands.definition import Command, Group
 
-USED = ("model", "resume", "diff", "undo", "compress", "clear", "context", "review", "rewind", "cost", "mode", "help")
+USED = ("help", "model", "resume", "clear", "context", "undo", "diff", "compress", "review", "rewind", "cost", "mode")
 """The commands that people need most, first in the menu."""
 
 

@@ -69,6 +69,12 @@ class CommandCompletion:
     help: str
     arguments: Callable[[], Sequence[Item]] = tuple
     usage: str = ""
+    aliases: Sequence[str] = ()
+
+    @property
+    def runs(self) -> bool:
+        """True if it can be run without an argument."""
+        return self.usage.partition(" ")[2][:1] in ("", "[")
 
     @property
     def explained(self) -> str:
@@ -112,12 +118,24 @@ class Completion:
         return Menu()
 
     def _command(self, typed: str) -> Menu:
-        found, more = self._look_up("/", lambda: [Item("/" + one.name, one.help) for one in self.more()])
-        known = [Item("/" + one.name, (one.name == typed and one.explained) or one.help) for one in self.commands]
-        items = _holding(typed, [(item.label[1:], item) for item in (*known, *found)])
+        found, more = self._look_up("/", lambda: [Item("/" + one.name, one.help, runs=True) for one in self.more()])
+        items = _holding(typed, [(item.label[1:], item) for item in (*self._named(typed), *found)])
+        # Enter runs the first: it is the complete name, if there is one.
+        items = tuple(sorted(items, key=lambda item: item.label != f"/{typed}"))
         same = [item.label for item in items] == ["/" + typed]
-        takes = any(one.name == typed and one.explained for one in self.commands)
-        return Menu() if same and not takes else Menu(items, len(typed) + 1, more=more)
+        takes = any(typed in (one.name, *one.aliases) and one.explained for one in self.commands)
+        return Menu() if same and not takes else Menu(items, len(typed) + 1, first=True, more=more)
+
+    def _named(self, typed: str) -> Iterator[Item]:
+        """Yield the commands by their own names, then by the aliases that begin with `typed`."""
+        for one in self.commands:
+            complete = one.name == typed
+            yield Item("/" + one.name, (complete and one.explained) or one.help, one.runs or complete)
+        for one in self.commands:
+            for alias in one.aliases:
+                if typed and alias.startswith(typed.lower()):
+                    detail = (alias == typed and one.explained) or one.help
+                    yield Item("/" + alias, f"/{one.name}: {detail}", one.runs or alias == typed)
 
     def _skill(self, typed: str) -> Menu:
         known, more = self._look_up("$", self.skills)
@@ -131,8 +149,11 @@ class Completion:
         known, more = self._look_up(name, command.arguments)
         if not (known or more or typed) and command.explained:
             return Menu((Item("", command.explained),))
-        items = _holding(typed, [(f"{item.label} {item.detail}", item) for item in known])
-        return Menu() if any(item.label == typed for item in items) else Menu.of(items, len(typed), more=more)
+        items = _holding(typed, [(f"{item.label} {item.detail}", replace(item, runs=True)) for item in known])
+        if any(item.label == typed for item in items):
+            return Menu()
+        begun = bool(typed and items) and items[0].label.lower().startswith(typed.lower())
+        return Menu.of(items, len(typed), first=begun, more=more)
 
     def _outside(self, typed: str) -> Menu:
         """Return the entries of a folder outside the project."""

@@ -212,14 +212,18 @@ class Editor:
         """Choose a menu item some rows further, at most the last one."""
         self.chosen = min(max(self.chosen + step, 0), len(self.menu.items) - 1)
 
-    def accept(self) -> None:
-        """Insert the chosen menu item, or the first; one that only explains inserts nothing."""
+    def accept(self, sends: bool = False) -> bool:
+        """Insert the chosen menu item, or the first; one that only explains inserts nothing. Return True if it is ready to be sent and
+        `sends`.
+        """
         item = self.menu.items[max(self.chosen, 0)]
         if not item.label:
-            return
+            return False
+        sends = sends and item.runs
         self.draft.delete_before_cursor(self.menu.length)
-        ends = "" if item.label.endswith(("/", ":")) else " "
+        ends = "" if sends or item.label.endswith(("/", ":")) else " "
         self.draft.insert_text(item.label + ends)
+        return sends
 
     def close_menu(self) -> None:
         """Close the menu until the next edit."""

@@ -117,8 +117,8 @@ class EditorOps(Protocol):
         """Choose a menu item some rows further, at most the last one."""
         ...
 
-    def accept(self) -> None:
-        """Insert the chosen menu item, or the first."""
+    def accept(self, sends: bool = False) -> bool:
+        """Insert the chosen menu item, or the first. Return True if it is ready to be sent and `sends`."""
         ...
 
     def close_menu(self) -> None:

@@ -58,7 +58,7 @@ _FIXED = (
     ("Ctrl-C", "interrupt, else clear; twice: exit"),
     ("Ctrl-D", "exit"),
     ("Up, Down", "take back a queued message; earlier prompts"),
-    ("Tab", "complete /commands and @files"),
+    ("Tab", "complete /commands and @files; Enter runs or takes the marked one"),
     ("Ctrl-Z", "suspend"),
     ("/", "commands"),
     ("@", "attach a file or folder"),
@@ -160,9 +160,9 @@ def bindings(editor: EditorOps, actions: Mapping[KeyAction, str] = KEYS) -> KeyB
 def _sending(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter, queues: str) -> None:
     @keys.add("enter", filter=drafting)
     def send(event: KeyPressEvent) -> None:
-        if editor.menu.items and editor.chosen >= 0:
-            editor.accept()
-        elif editor.draft.document.text_before_cursor.endswith("\\"):
+        if editor.menu.items and editor.chosen >= 0 and not editor.accept(sends=True):
+            return
+        if editor.draft.document.text_before_cursor.endswith("\\"):
             editor.draft.delete_before_cursor()
             editor.draft.insert_text("\n")
         elif editor.handler.working and queues != "enter" and editor.draft.text.strip():

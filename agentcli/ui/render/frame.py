@@ -8,10 +8,11 @@ from agentcli.core.sanitise import safe_line
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One completion: `label` is inserted as it is; `name` and `detail` are displayed, both sanitised."""
+    """One completion: `label` is inserted as it is; `name` and `detail` are displayed, both sanitised. Enter sends one that `runs`."""
 
     label: str
     detail: str = ""
+    runs: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "detail", safe_line(self.detail))

@@ -59,7 +59,7 @@ def _menu(edit: Edit, size: Size, theme: Theme) -> list[str]:
     if chosen is not None and width(chosen.detail) > size.columns - wide - 5:
         # The list is too narrow for it.
         more = wrap(chosen.detail, size.columns - 5)[:DETAIL_ROWS]
-        return [*rows, *(theme.paint("dim", f"    {row}") for row in more)]
+        rows += [theme.paint("dim", f"    {row}") for row in more]
     rest = "and more" if edit.cut else f"{below} more" if below > 0 else ""
     return [*rows, *([theme.paint("dim", f"  … {rest}")] if rest else [])]
 

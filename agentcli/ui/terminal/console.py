@@ -297,7 +297,9 @@ def _completion(console: Console) -> Completion:
     """Return the completion for a console's open session: its commands with their arguments, and its files."""
     registry = console.host.commands
     ordered = by_use(registry.all.values())
-    known = [CommandCompletion(one.name, one.summary, _arguments(console, one), one.usage) for one in ordered]
+    known = [
+        CommandCompletion(one.name, one.summary, _arguments(console, one), one.usage, one.aliases) for one in ordered
+    ]
     session = console.session
     return Completion(
         known,
