@@ -14,6 +14,7 @@ from agentcli.cli.man import man_page
 from agentcli.cli.parser import whole_group
 from agentcli.config import load
 from agentcli.core.errors import InputError
+from agentcli.providers.catalog import models
 from agentcli.ui.input.keys import KEYS, help_lines
 from agentcli.ui.render.cells import width
 from agentcli.ui.render.markdown import document
@@ -131,3 +132,14 @@ def test_a_search_finds_paragraphs_and_items_whole() -> None:
     found = {section.heading: section.lines for section in manual.search("newest edits of one reply")}
     assert any(line.startswith("Files are saved before each change.") for line in found["Undo and rewind"])
     assert all("\n" not in line for lines in found.values() for line in lines)
+
+
+def test_no_model_that_a_page_names_is_about_to_end() -> None:
+    named = {
+        name
+        for topic in manual.TOPICS
+        for name in re.findall(r"\b(?:anthropic|google|openai)/[\w.-]+", manual.page(topic))
+    }
+    ending = [model.name for model in models() if model.retires]
+    assert len(named) > 5
+    assert not named & set(ending)

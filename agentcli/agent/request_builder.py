@@ -66,7 +66,7 @@ class RequestBuilder:
         self.settings = settings
         self.traits = traits
         self.cache = CacheMonitor(journal, model.spec, traits, settings.cache.thrash)
-        self.effort = agent.effort
+        self.effort: str = agent.effort
         """The thinking effort in force."""
         self._agent = agent
         self._strict = strict

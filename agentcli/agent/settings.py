@@ -9,6 +9,8 @@ from agentcli.core.model import REPLY_TOKENS, SMALL_WINDOW
 from agentcli.core.setting import ADDED, LIMIT, LOWER, setting, towards
 from agentcli.core.text.ranges import Bytes, Calls, Range, Requests, Tokens
 
+Effort = Literal["", "minimal", "low", "medium", "high", "xhigh", "max"]
+
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
@@ -28,8 +30,8 @@ class AgentSettings:
     """Give sessions a title."""
     thinking: bool = setting(True, project="free")
     """Let the model think before it answers, if it can."""
-    effort: str = setting("", project="free")
-    """Thinking effort, `low` to `max`; empty: the model's own."""
+    effort: Effort = setting("", project="free")
+    """Thinking effort; empty: the model's own."""
     thinking_budget: Tokens = setting(0, project="free")
     """Budget of models that think within one, at most ¾ of `max_output`; 0: by `effort`."""
     fallback_model: str = setting("", project="free")

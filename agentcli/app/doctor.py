@@ -140,6 +140,8 @@ def _used(program: Program) -> Set[str]:
 def _model(program: Program) -> Iterator[Finding]:
     for fault in program.models.alias_faults():
         yield Finding("alias of a model", False, fault)
+    for fault in program.models.table_faults():
+        yield Finding("table of a model", False, fault)
     try:
         detail, ok = program.selection.model_name(), True
     except AgentError as error:

@@ -115,6 +115,15 @@ class Models:
             except (InputError, ConfigError) as error:
                 yield str(error)
 
+    def table_faults(self) -> Iterator[str]:
+        """Yield what is wrong with each table of the user's, such as `[models."local/x"]`, whose name means no model."""
+        for name in self.config.models:
+            try:
+                self._listed(name)
+            except (InputError, ConfigError) as error:
+                why = str(error).partition(" `agentcli models`")[0]
+                yield f'[models."{name}"] has no effect. {why} Name a provider that exists, such as ollama, or define it in [providers].'
+
     def connect(self, name: str, *, brief: bool = False) -> Model:
         """Connect the model with this name; with `brief` an outage is not waited out.
 

@@ -14,7 +14,7 @@ from agentcli import __version__
 from agentcli.batch.intervals import wilson
 from agentcli.cli.output import aside, say
 from agentcli.core.causes import in_words
-from agentcli.core.errors import AgentError, UsageError
+from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.system import probe
 
@@ -24,11 +24,19 @@ _DOCKER_SECONDS = 20.0
 
 
 def run_harbor(dataset: str, model: str, tasks: int, workers: int, package: str, dry: bool = False) -> int:
-    """Run a dataset and show its rate; return Harbor's exit code. Raise AgentError if docker or uvx is missing."""
+    """Run a dataset and show its rate; return Harbor's exit code. Raise AgentError if the package, docker or uvx is missing; `dry` prints the command and what is missing."""
     if not model:
         raise UsageError("Name the model: -m provider/model.")
+    if package and not probe.is_file(Path(package)):
+        raise InputError(
+            f"{package} is not a file. `uv build --wheel` makes one in a checkout; without --package it is made for you."
+        )
     jobs = Path(time.strftime("harbor-%Y%m%d-%H%M%S"))
     if dry:
+        try:
+            require_tools()
+        except AgentError as missing:
+            aside(str(missing), "agentcli")
         say(shlex.join(harbor_command(dataset, model, tasks, workers, package, jobs)))
         return 0
     require_tools()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from agentcli.agent.session import AgentSession
 from agentcli.checks.configured import Check, configured
@@ -12,7 +13,11 @@ from agentcli.checks.session import SessionChecks
 from agentcli.checks.suggestions import Suggestion, suggestions
 from agentcli.config.general import General
 from agentcli.core.sanitise import safe_line
+from agentcli.permissions.shell.inert import OF_THE_SHELL
+from agentcli.permissions.shell.known_programs import WRAPPERS
+from agentcli.permissions.shell.parse import parse
 from agentcli.program.project import Project
+from agentcli.system.programs import located
 
 Row = tuple[str, bool, str]
 
@@ -35,6 +40,8 @@ def rows(program: Project) -> Iterator[Row]:
     """Report the checks that wait for approval, and the ones that the project suggests."""
     for one in configured(program):
         state = _state(program, one, {})
+        missing = _missing(one.command, program.cwd, program.given_env.get("PATH", os.defpath))
+        state = f"{missing} is not installed" if missing and state == "on" else state
         yield "check", state == "on", f"{_entry(one.glob, one.command)} ({state})"
     for new in suggested(program):
         yield "check suggested", True, _suggestion(new)
@@ -44,6 +51,14 @@ def suggested(program: Project) -> Sequence[Suggestion]:
     """Return the checks that the project's files suggest for globs that the settings do not name."""
     named = program.config[General].checks
     return [one for one in suggestions(program.cwd, program.given_env.get("PATH", os.defpath)) if one.glob not in named]
+
+
+def _missing(command: str, folder: Path, path: str) -> str:
+    """Return the first program of a command that its shell would not find; empty if it finds all."""
+    named = (part.words[0].text for part in parse(command).parts if part.words)
+    programs = (name for name in named if name and name not in OF_THE_SHELL | WRAPPERS)
+    found = ((name, located(name, "" if "/" in name else path, folder)) for name in programs)
+    return next((name for name, file in found if not file), "")
 
 
 def _state(program: Project, one: Check, stopped: Mapping[Check, str]) -> str:

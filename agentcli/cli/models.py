@@ -81,7 +81,8 @@ def _known(program: Program, lists: Iterable[EndpointList], most: int | None) ->
     from agentcli.providers import catalog
 
     listed = catalog.models()
-    configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
+    tables = (name for name in program.config.models if program.models.known_spec(name) is not None)
+    configured = (name for name in tables if not any(name in (m.name, m.id) for m in listed))
     known = [program.models.spec(name) for name in (*(m.name for m in listed), *configured)]
     named = {spec.name for spec in known}
     for each in lists:
@@ -124,6 +125,7 @@ def _remarks(program: Program, known: Iterable[ModelSpec], lists: Sequence[Endpo
     aliases = {**catalog.ALIASES, **program.config.aliases}
     yield "\nAliases: " + ", ".join(f"{short} = {name}" for short, name in aliases.items())
     yield from models.alias_faults()
+    yield from models.table_faults()
 
 
 def _about_list(found: EndpointList) -> Iterator[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from agentcli.core.sanitise import safe_line
 from agentcli.lsp.configured import in_force, project_servers
 from agentcli.program.project import Project
+from agentcli.system.programs import find_program, located
 
 Row = tuple[str, bool, str]
 
@@ -16,7 +18,15 @@ def rows(program: Project) -> Iterator[Row]:
     found = in_force(program)
     for one in found.servers:
         command = " ".join([one.command, *one.args])
-        yield f"language server {one.name}", True, safe_line(f"{command} for {' '.join(one.languages)} ({one.source})")
+        path = program.given_env.get("PATH", os.defpath)
+        file = (
+            located(one.command, "", program.cwd)
+            if "/" in one.command
+            else find_program(one.command, [program.cwd], path)
+        )
+        state = "" if file else f": {one.command} is not installed"
+        line = f"{command} for {' '.join(one.languages)} ({one.source}){state}"
+        yield f"language server {one.name}", bool(file), safe_line(line)
     for one in project_servers(program).servers:
         if not program.approvals.allows(one.definition):
             yield f"language server {one.name}", False, f"waits for approval ({one.source}): /hooks approve"

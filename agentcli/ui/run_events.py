@@ -64,7 +64,7 @@ class MessageEvent(RunEvent):
     type: ClassVar[str] = "message"
     role: Role
     text: str
-    delta: bool = field(default=False, metadata={"if_true": True})
+    delta: bool = field(default=False, metadata={"optional": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,8 @@ class Result(RunEvent):
     permission_denials: tuple[Denial, ...]
     error: str | None
     exit_code: int
-    findings: tuple[Finding, ...] = field(default=(), metadata={"if_true": True})
-    """Findings of a review, requested by `-p "/review"`."""
+    findings: tuple[Finding, ...] | None = field(default=None, metadata={"optional": True})
+    """Findings of a review, requested by `-p "/review"`; None of any other run."""
 
     @property
     def denials(self) -> tuple[Denial, ...]:
@@ -234,7 +234,7 @@ def to_json(event: RunEvent) -> Json:
     line: Json = {"type": event.type, "timestamp": event.timestamp}
     for each in fields(event):
         value = getattr(event, each.name)
-        if each.name != "timestamp" and (value or "if_true" not in each.metadata):
+        if each.name != "timestamp" and (value != each.default or "optional" not in each.metadata):
             line[each.name] = _plain(value)
     return line
 

@@ -155,7 +155,7 @@ class ResultBuilder:
             permission_denials=tuple(self._denials),
             error=str(error) if error is not None else None,
             exit_code=code,
-            findings=findings(self._text) if self._is_review else (),
+            findings=findings(self._text) if self._is_review else None,
         )
 
 

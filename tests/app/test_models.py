@@ -80,6 +80,14 @@ def test_an_alias_that_means_no_model_says_so(aliases: Mapping[str, str], says: 
     assert run.known_spec("fast") is None
 
 
+def test_a_table_of_a_model_without_a_provider_is_named_with_what_to_do() -> None:
+    run = models({}, Config(SCHEMA, models={"local/qwen3-coder": {}, "ollama/qwen3-coder": {}}))
+    assert [*run.table_faults()] == [
+        "[models.\"local/qwen3-coder\"] has no effect. Unknown provider 'local'. Name a provider that exists, such as ollama, "
+        "or define it in [providers]."
+    ]
+
+
 def test_a_model_is_not_its_own_fallback_under_an_alias() -> None:
     run = own(fast="google/gemini-3.8-flash")
     patient = replace(run, config=run.config.changed("agent.fallback_model", "fast"))

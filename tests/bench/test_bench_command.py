@@ -193,6 +193,11 @@ def test_without_docker_or_uv_harbor_is_not_called(program: Program) -> None:
     assert shown.startswith("uvx --python 3.12 --with agentcli==")
     assert "-d terminal-bench@2.0 -a agentcli.harbor:AgentCli -m anthropic/x" in shown
     assert "--n-tasks 3" in shown
+    lacking = program.run("bench", "swebench", "-m", "anthropic/x", "--package", "none.whl", "--dry-run")
+    assert (lacking.code, lacking.out, "none.whl is not a file" in lacking.err) == (42, "", True)
+    (empty / "uvx").unlink()
+    ran = program.run("bench", "terminal-bench", "-m", "anthropic/x", "--dry-run")
+    assert (ran.code, ran.out[:4], "uvx is missing" in ran.err) == (0, "uvx ", True), "what is missing is said first"
 
 
 def test_harbors_rewards_give_the_rate(program: Program) -> None:

@@ -117,3 +117,15 @@ def installed(file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("#!/bin/sh\n")
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+
+def test_doctor_names_the_program_of_a_check_that_is_not_installed(folder: Path) -> None:
+    (folder / "CONFIG/agentcli/config.toml").write_text(
+        '[checks]\n"*.py" = "cd . && true; no-such-linter {file}"\n"*.sh" = "sh -n {file}"\n"*.md" = "./none {file}"\n'
+    )
+    rows = [finding.line for finding in examine(program(folder, trust=True)) if finding.what == "check"]
+    assert [row for row in rows if "lint.sh" not in row] == [
+        'warn  check: "*.py" = "cd . && true; no-such-linter {file}" (no-such-linter is not installed)',
+        'ok    check: "*.sh" = "sh -n {file}" (on)',
+        'warn  check: "*.md" = "./none {file}" (./none is not installed)',
+    ]

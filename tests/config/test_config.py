@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 
@@ -382,9 +383,10 @@ def test_a_preset_stands_between_what_a_run_asks_for_and_files_and_environment(t
     assert sliding("context.preset=qa", 'context.preset=""') == sliding()
 
 
-def test_a_preset_that_does_not_exist_is_an_error() -> None:
-    with pytest.raises(ConfigError, match=r"context\.preset in --set must be one of"):
-        load(SCHEMA, env={}, flags=["context.preset=q"])
+@pytest.mark.parametrize("flag", ["context.preset=q", "agent.effort=silly"])
+def test_a_value_that_is_none_of_the_ones_listed_is_an_error(flag: str) -> None:
+    with pytest.raises(ConfigError, match=rf"{re.escape(flag.partition('=')[0])} in --set must be one of"):
+        load(SCHEMA, env={}, flags=[flag])
 
 
 def test_prices_may_be_several_tables_each_from_its_day(tmp_path: Path) -> None:

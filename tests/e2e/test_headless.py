@@ -524,6 +524,9 @@ def test_a_review_without_a_person_lists_its_findings(program: Program) -> None:
     finding = {"severity": "high", "path": "cart.py", "line": 1, "text": "The total is always 0."}
     assert ran.result["findings"] == [finding]
     assert "findings" not in program.ask("-p", "hello", "-m", "script:echo").result
+    assert program.ask("-p", "/review", "-m", "script:echo").result["findings"] == [], (
+        "found nothing, not: nothing found out"
+    )
 
 
 def test_a_session_is_handed_off_without_a_person(program: Program) -> None:

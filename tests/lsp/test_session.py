@@ -22,6 +22,7 @@ from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.tool import ToolOutput
 from agentcli.lsp.configured import UNTRUSTED
+from agentcli.lsp.report import rows
 from agentcli.lsp.server import Patience
 from agentcli.lsp.session import session_feature
 from agentcli.permissions.rules import parse_rules
@@ -335,6 +336,12 @@ def test_a_server_that_is_not_there_is_named_once(tmp_path: Path) -> None:
     [warned] = warnings(turn(session))
     assert "no-such-server is not on PATH" in warned
     session.close()
+    [row] = rows(program(tmp_path, "", command="no-such-server", args=[]))
+    assert row == (
+        "language server fake",
+        False,
+        "no-such-server for .txt (plugin fake): no-such-server is not installed",
+    )
 
 
 def test_in_an_untrusted_folder_no_server_starts_and_a_warning_says_so(tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import cast
 
 from agentcli.agent.delegation.mcp_subset import ServerSubset
 from agentcli.agent.request_builder import keeps_model
-from agentcli.agent.settings import AgentSettings
+from agentcli.agent.settings import AgentSettings, Effort
 from agentcli.core.aliases import AGENTS, known_as, like_tool
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.mcp_servers import PREFIX, Servers, ServerTool
@@ -100,7 +101,8 @@ def settings_for(kind: AgentKind, settings: AgentSettings) -> AgentSettings:
     """Return the settings of a session that works by this definition. It gets all tools that it lists, in a window of any size."""
     small = settings.small_window if kind.tools is None else 0
     steps = min(filter(None, (kind.max_steps or STEPS, settings.max_steps)))
-    return replace(settings, effort=kind.effort or settings.effort, max_steps=steps, small_window=small)
+    effort = cast(Effort, kind.effort) or settings.effort  # as the file has it: later models may know other ones
+    return replace(settings, effort=effort, max_steps=steps, small_window=small)
 
 
 def _listed(tool: str, names: Sequence[str]) -> bool:
