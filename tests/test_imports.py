@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -220,3 +222,26 @@ def test_the_help_of_any_command_and_a_usage_error_load_only_the_parser_and_tabl
     packages = {module.rpartition(".")[0] for module in modules}
     assert not {module for module in ours - packages if not module.startswith(NAMES) and "command_line" not in module}
     assert not modules & {"agentcli.core.record", "agentcli.core.message", "agentcli.core.model"}
+
+
+_IMPORT = re.compile(r"^\s*(?:from (agentcli[\w.]*) import ([^#\n]+|\([^)]*\))|import (agentcli[\w.]*))", re.MULTILINE)
+
+
+def test_no_modules_import_one_another_not_even_for_types_or_inside_functions() -> None:
+    files = {
+        ".".join(path.relative_to(REPOSITORY).with_suffix("").parts): path
+        for path in (REPOSITORY / "agentcli").rglob("*.py")
+    }
+    sources = {name.removesuffix(".__init__"): path.read_text() for name, path in files.items()}
+    graph = {
+        module: {
+            target
+            for package, names, whole in _IMPORT.findall(source)
+            for name in re.findall(r"\w+", names) or [""]
+            for target in [next(one for one in (f"{package}.{name}", package or whole) if one in sources)]
+            if target != module
+        }
+        for module, source in sources.items()
+    }
+    assert len(graph) > 500
+    assert list(TopologicalSorter(graph).static_order())

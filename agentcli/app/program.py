@@ -221,7 +221,6 @@ class Program(CheckedProgram):
 
     def _rules_that_match_nothing(self) -> Sequence[str]:
         """Return the warning about rules that deny or ask about paths that do not exist, once a day, for a person."""
-        from agentcli.app.daily import FILE, first_today
         from agentcli.permissions.denied.files import naming_nothing
 
         rules, traits = self.workspace_policy.rules(), self.traits.items()
@@ -232,6 +231,8 @@ class Program(CheckedProgram):
         names = dict.fromkeys(map(str, naming_nothing(about, self.workspace_policy.workspace())))
         if not names:
             return ()
+        from agentcli.app.daily import FILE, first_today
+
         text = f"These rules match nothing now: {', '.join(names)}. They apply once such a file exists."
         today = date.today().isoformat()
         return [text] if self.options.no_session or first_today(self.dirs.state / FILE, text, today) else ()

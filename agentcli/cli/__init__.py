@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentcli.cli.arguments import plain_options
+from agentcli.cli.arguments import lone_word, plain_options
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.sanitise import safe
 from agentcli.program.options import Options
@@ -59,8 +59,12 @@ def _parse(arguments: list[str]) -> Options | int:
         if answer := plainly(arguments):
             answer()
             return 0
-    from agentcli.cli.parser import invoke
+    from agentcli.cli.parser import COMMANDS, invoke
 
+    if word := lone_word(arguments, COMMANDS):
+        from agentcli.cli.other_commands import refuse_other
+
+        refuse_other(word, COMMANDS)
     return invoke(arguments)
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from agentcli.core.errors import UsageError
 from agentcli.program.options import LAST, Flag, Options, flags
 
 _FLAGS: Mapping[str, Flag] = {name: flag for flag in flags() if not flag.hidden for name in flag.names}
@@ -74,14 +73,14 @@ def contradiction(options: Options) -> str:
 
 
 def prepared(arguments: list[str], commands: Set[str]) -> list[str]:
-    """Return the arguments with their command in front. Raises UsageError for a word that is not a prompt, but a command of something else."""
-    words, named = _words(arguments), commands - {"run"}
-    if len(words) == 1 and words[0] not in named:
-        from agentcli.cli.other_commands import objection
-
-        if said := objection(words[0], named):
-            raise UsageError(said)
+    """Return the arguments with their command in front."""
     return _with_command(_spelled_out(arguments), commands)
+
+
+def lone_word(arguments: Sequence[str], commands: Set[str]) -> str:
+    """Return the only word of the arguments if it is not one of our commands: a prompt, or a command of another program; else empty."""
+    words = _words(arguments)
+    return words[0] if len(words) == 1 and words[0] not in commands - {"run"} else ""
 
 
 def _words(arguments: Sequence[str]) -> Sequence[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 
 from agentcli.cli.completion import command_paths
+from agentcli.core.errors import UsageError
 from agentcli.core.text.near import one_letter_off
 
 _KEYS = "`agentcli auth set` stores a key, `agentcli auth remove` removes it."
@@ -32,9 +33,14 @@ _COMPOUND = re.compile(r"[a-z]+(-[a-z0-9]+)+")
 """A word such as `setup-token`, which nobody says to a model by itself."""
 
 
-def objection(word: str, commands: Set[str]) -> str:
-    """Return the answer to a single word in place of a command of the program; empty if it is a prompt."""
-    if word in commands or not re.fullmatch(r"[a-z][a-z0-9-]*", word):
+def refuse_other(word: str, commands: Set[str]) -> None:
+    """Raise UsageError for a lone word that is a command of something else, and no prompt."""
+    if said := _objection(word, commands - {"run"}):
+        raise UsageError(said)
+
+
+def _objection(word: str, commands: Set[str]) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", word):
         return ""
     if near := [command for command in sorted(commands) if one_letter_off(word, command)]:
         said = f"Unknown command {word!r}. Did you mean `agentcli {near[0]}`?"

@@ -62,7 +62,7 @@ def invoke(arguments: list[str]) -> Options | int:
 
     Raises UsageError for invalid arguments.
     """
-    arguments = _with_default(prepared(arguments, set(_PLACES)))
+    arguments = _with_default(prepared(arguments, COMMANDS))
     group = _group(arguments)
     try:
         if _HELP.intersection(arguments):
@@ -198,6 +198,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "plugins": ("agentcli.cli.plugins:app", "Add and remove plugins."),
 }
 """Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help. An empty place means that an annex defines it."""
+COMMANDS = frozenset(_PLACES)
 
 
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -26,10 +27,9 @@ from agentcli.permissions.rules import (
     SANDBOX,
     Rule,
     Rules,
-    command_rule,
+    command_pattern,
     exact,
     exact_path,
-    may_hide_from,
     path_rule,
     reading_scope,
     url_matches,
@@ -158,20 +158,47 @@ def _command_nature(
     text = f"{tool}({exact(given.text.strip())})"
     facts = replace(
         denied,
-        denied=command_rule(deny, given) or denied.denied,
+        denied=_command_rule(deny, given) or denied.denied,
         destroys=line.destroys,
         protected=line.protected,
-        asked=command_rule(ask, given),
+        asked=_command_rule(ask, given),
         harmless=ONLY_READS if line.harmless else "",
         line=line,
         machine=line.machine,
-        obscure=_OBSCURE if may_hide_from(deny, given) else "",
+        obscure=_OBSCURE if _may_hide_from(deny, given) else "",
         always="" if line.unsaved else text,
         unsaved=line.unsaved,
         offers=_offers(line, tool, [rule.pattern for rule in allow]),
         session=text,
     )
     return _with_allowing(facts, given, allow, tools, rules.allow) if rules.allow else facts
+
+
+def _command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
+    """Return the first rule about commands that matches any command of the line, however it is wrapped."""
+    for rule in rules:
+        if not rule.pattern or any(command_pattern(rule.pattern).fullmatch(text) for text in line.spellings):
+            return rule
+    return None
+
+
+def _may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
+    """Return True if a command that a rule names may run in a part of the line that cannot be analysed.
+
+    A part of the line is unknown and may be that command, an alias may expand to it, or an unknown program gets the
+    command's name among its arguments: in the text of a script, after an option, as the value of a variable.
+    """
+    patterns = [rule.pattern for rule in rules]
+    if not patterns or line.harmless:
+        return False
+    heads = [pattern.split("*")[0] for pattern in patterns]
+    if not line.whole or any(head.startswith(known) for known in line.beginnings for head in heads):
+        return True
+    if any(map(line.may_run, heads)):
+        return True
+    names = "|".join(re.escape(words[0]) for head in heads if (words := head.split()))
+    mention = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])")
+    return bool(names) and any(mention.search(text) for text in line.unseen)
 
 
 def _offers(line: CommandLine, tool: str, approved: Sequence[str]) -> Offers:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from agentcli.core.aliases import known_as, like_tool
@@ -38,9 +38,6 @@ from agentcli.permissions.paths import (
     resolved,
 )
 from agentcli.system import probe
-
-if TYPE_CHECKING:
-    from agentcli.permissions.shell.command_line import CommandLine
 
 Origin = Literal["config", "your answers", "project", "session", "flag", "skill"]
 SANDBOX = "sandbox"
@@ -168,33 +165,6 @@ def command_pattern(pattern: str) -> re.Pattern[str]:
         if text.endswith(ending) and not text.endswith("\\" + ending[1:]):
             return re.compile(f"{wildcard(text[: -len(ending)]).pattern}(?: .*)?", re.DOTALL)
     return wildcard(text)
-
-
-def command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
-    """Return the first rule about commands that matches any command of the line, however it is wrapped."""
-    for rule in rules:
-        if not rule.pattern or any(command_pattern(rule.pattern).fullmatch(text) for text in line.spellings):
-            return rule
-    return None
-
-
-def may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
-    """Return True if a command that a rule names may run in a part of the line that cannot be analysed.
-
-    A part of the line is unknown and may be that command, an alias may expand to it, or an unknown program gets the
-    command's name among its arguments: in the text of a script, after an option, as the value of a variable.
-    """
-    patterns = [rule.pattern for rule in rules]
-    if not patterns or line.harmless:
-        return False
-    heads = [pattern.split("*")[0] for pattern in patterns]
-    if not line.whole or any(head.startswith(known) for known in line.beginnings for head in heads):
-        return True
-    if any(map(line.may_run, heads)):
-        return True
-    names = "|".join(re.escape(words[0]) for head in heads if (words := head.split()))
-    mention = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])")
-    return bool(names) and any(mention.search(text) for text in line.unseen)
 
 
 def url_matches(pattern: str, url: str, *, strict: bool = False) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.cli.arguments import prepared
+from agentcli.cli.arguments import lone_word, prepared
+from agentcli.cli.other_commands import refuse_other
 from agentcli.cli.parser import whole_group
 from agentcli.core.errors import UsageError
 
@@ -12,6 +13,8 @@ COMMANDS = {*whole_group().commands}
 
 
 def parsed(*words: str) -> list[str]:
+    if word := lone_word(words, COMMANDS):
+        refuse_other(word, COMMANDS)
     return prepared([*words], COMMANDS)
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentcli.cli.arguments import prepared
+from agentcli.cli.arguments import lone_word
+from agentcli.cli.other_commands import refuse_other
 from agentcli.cli.parser import whole_group
 from agentcli.core.errors import UsageError
 from tests.guards import Figures, material
@@ -27,7 +28,9 @@ def figures() -> Iterator[Figures]:
 
 def _is_sent(text: str, commands: set[str]) -> bool:
     """Whether `agentcli TEXT` would start a session with this prompt."""
+    word = lone_word([text], commands)
     try:
-        return prepared([text], commands) == ["run", text]
+        refuse_other(word, commands)
     except UsageError:
         return False
+    return word == text
