@@ -25,6 +25,7 @@ from agentcli.core.tool import DECLINED, Effect, Tool, Traits
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rule, parse_rules
+from agentcli.permissions.shell.consequences import REWRITES
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
 
 if TYPE_CHECKING:
@@ -280,10 +281,12 @@ class ApprovalGate:
 
     async def _ask(self, call: Call, decision: Decision) -> ApprovalRequest:
         given, tool = _checked(call), call.its_tool
+        parts = decision.explains() if self.attended else ()
+        why = _lines(decision.why, parts)
         return ApprovalRequest(
             call=call.call,
             title=tool.title(given) or tool.name,
-            why=f"It starts in {call.folder}. {decision.why}".rstrip() if call.folder else decision.why,
+            why=f"It starts in {call.folder}. {why}".rstrip() if call.folder else why,
             preview=await self._preview(tool, given, decision.paths),
             kind="plan"
             if tool.traits.presents_plan
@@ -293,7 +296,7 @@ class ApprovalGate:
             always=decision.always,
             unsaved=decision.unsaved,
             prefixes=decision.prefixes if self.attended else (),
-            session=decision.session,
+            session="" if any(part.endswith(REWRITES) for part in parts) else decision.session,
             edits=decision.edits,
             revise=partial(self._revised, call),
         )
@@ -347,6 +350,13 @@ class ApprovalGate:
             if answer.choice == "prefix" and (kept := self._decide(call)).contained:
                 decision = kept  # the rule that was chosen lets it run in the sandbox, not outside
         return call.decided(replace(decision, decision="allow", rule=f"user:{answer.choice}"))
+
+
+def _lines(why: str, parts: Sequence[str]) -> str:
+    """Return the reason for a question with a line for each command of a line of several, after what these do not say."""
+    if len(parts) < 2:
+        return why
+    return "\n".join(parts if any(why in part for part in parts) else (why, *parts))
 
 
 def _checked(call: Call) -> Mapping[str, Any]:

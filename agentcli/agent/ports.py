@@ -26,6 +26,7 @@ RunTurn = Callable[[asyncio.Event, Emit], Awaitable[TurnEnded]]
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
     """The question about a call that only a person may allow. `preview` is the whole command, a unified diff, or the whole input.
+    `why` has a line for each command of a line of several.
 
     `always` is the exact rule that the choice "always" would save, or empty if no rule may be saved; `unsaved` then says why.
     """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -53,6 +53,8 @@ class Decision:
     """The command that runs in place of the call's, with denied files excluded from what git shows; empty if there is none."""
     left_out: tuple[str, ...] = ()
     """The excluded files, each with its rule."""
+    explains: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False, repr=False)
+    """Explains each command of a line, which only a question needs."""
     contained: bool = False
     """True for a command that may run because the sandbox contains it: it is not to run outside."""
 
@@ -78,8 +80,14 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     instead = nature.line.text if nature.left_out and nature.line is not None else ""
     return replace(
         decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden,
-        instead=instead, left_out=nature.left_out,
+        instead=instead, left_out=nature.left_out, explains=partial(_explained, nature.line) if nature.line else tuple,
     )  # fmt: skip
+
+
+def _explained(line: CommandLine) -> tuple[str, ...]:
+    from agentcli.permissions.shell.explained import explained
+
+    return explained(line)
 
 
 def _together(decisions: Sequence[Decision]) -> Decision:

@@ -26,7 +26,7 @@ def question_of(ask: ApprovalRequest, folder: str) -> Mapping[str, Any]:
         "name": ask.call.name,
         "title": dialog.title,
         "subject": look.near(ask.title),
-        "why": dialog.note,
+        "why": "\n".join(filter(None, (dialog.note, *proposal.parts_of(ask)))),
         "description": description if ask.kind == "command" and isinstance(description, str) else "",
         "preview": ask.preview or (proposal.NO_CHANGE if ask.kind == "diff" else ""),
         "unsaved": ask.unsaved,

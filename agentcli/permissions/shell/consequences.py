@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.permissions.shell.known_programs import FETCHING, uses_network, word_set
 
 _NETWORK, _DELETES, _DISCARDS = "uses the network", "deletes files", "discards changes"
+REWRITES = "rewrites the remote"
+"""The consequence that nobody can undo here: it is approved once at a time."""
 _ROOT, _ENDS, _RIGHTS, _MOVES = "runs commands as another user", "ends processes", "changes permissions", "moves files"
-CAUTIOUS = (_NETWORK, _DELETES, _DISCARDS, _ROOT, _ENDS, _RIGHTS, _MOVES)
+CAUTIOUS = (_NETWORK, _DELETES, _DISCARDS, REWRITES, _ROOT, _ENDS, _RIGHTS, _MOVES)
 """Consequences for which a hasty Enter must not allow a command."""
 _BY_PROGRAM = {
     **dict.fromkeys(word_set("rm rmdir unlink shred srm wipe trash rimraf dd mkfs truncate"), _DELETES),
@@ -34,6 +37,8 @@ def named_consequence(words: Sequence[str], folders: Sequence[Path]) -> str:
     name, *arguments = os.path.basename(words[0]), *words[1:]
     found = _consequence(name, arguments, folders)
     subcommand = arguments[:1] if name == "git" or name in FETCHING else []
+    if name == "git" and (forced := _forced(arguments)):
+        subcommand, found = ["push", forced], REWRITES
     return f"{' '.join((name, *subcommand))} {found}" if found else ""
 
 
@@ -46,6 +51,16 @@ def _consequence(name: str, arguments: list[str], folders: Sequence[Path]) -> st
     if name in ("find", "fd", "fdfind") and "-delete" in arguments:
         return _DELETES
     return _BY_PROGRAM.get(name, "")
+
+
+def _forced(arguments: Sequence[str]) -> str:
+    """Return the word by which `git push` replaces or deletes what the remote has; empty if there is none."""
+    if arguments[:1] != ["push"]:
+        return ""
+    return next((word for word in arguments[1:] if _FORCING.fullmatch(word)), "")
+
+
+_FORCING = re.compile(r"--(?:force.*|mirror|delete|prune)|-[a-z]*[fd][a-z]*|[+:].+")
 
 
 def _only_switches(arguments: Sequence[str], folders: Sequence[Path]) -> bool:

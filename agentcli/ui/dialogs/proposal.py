@@ -16,9 +16,11 @@ from agentcli.core.sanitise import safe, safe_line
 from agentcli.permissions.rules import SANDBOX, parse_rule
 from agentcli.permissions.shell.consequences import is_cautious
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
-from agentcli.ui.render import diff
+from agentcli.ui.render import diff, spans
 from agentcli.ui.render.cells import expand, wrap
 from agentcli.ui.render.markdown_blocks import Block
+from agentcli.ui.render.spans import written
+from agentcli.ui.render.syntax import coloured_command
 from agentcli.ui.style import Look
 
 _TEXTS = ("command", "content", "new_string", "plan")
@@ -67,8 +69,11 @@ def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
     if ask.kind == "command":
         description = _described(ask)
         header = [look.theme.paint("dim", "  " + row) for row in wrap(description, columns - 2)] if description else []
-        rows = wrap(expand(safe(ask.preview)), columns - 4)
-        return [*header, *(("  $ " if n == 0 else "    ") + row for n, row in enumerate(rows))]
+        code = coloured_command(expand(safe(ask.preview)), look.theme)
+        rows = [written(row) for line in code for row in spans.wrap(line, columns - 4)]
+        reasons = [f"  · {row}" for line in parts_of(ask) for row in wrap(line, columns - 4)]
+        gap = [""] if reasons else []
+        return [*header, *(("  $ " if n == 0 else "    ") + row for n, row in enumerate(rows)), *gap, *reasons]
     text = "\n".join(arguments(ask))
     return ["  " + row for row in wrap(expand(safe(text)), columns - 2)] if text else []
 
@@ -114,13 +119,18 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
     }
-    why = safe(ask.why.removesuffix(_OBVIOUS).rstrip())
+    why = "" if "\n" in ask.why else safe(ask.why.removesuffix(_OBVIOUS).rstrip())
     note = " · ".join(filter(None, (_size(ask), why, f"1 of {len(ask.others) + 1}" if ask.others else "")))
     start = given.index("no") if is_risky(ask) else 0
     return Dialog(
         asked, (), tuple(labels[each] for each in given), start,
         hint="e edit · Esc no" if ask.revise else "Esc no", editable=ask.revise is not None, note=note,
     )  # fmt: skip
+
+
+def parts_of(ask: ApprovalRequest) -> list[str]:
+    """Return what each command of a line does; empty if one reason says it all."""
+    return [safe_line(line) for line in ask.why.split("\n")] if "\n" in ask.why else []
 
 
 def always(ask: ApprovalRequest) -> str:

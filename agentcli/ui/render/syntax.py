@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -24,6 +25,31 @@ def coloured(code: str, info: str, theme: Theme) -> list[Row]:
     # Some lexers, such as the one for diffs, recognise a line only by its newline.
     rows = lines(Run(text, _colour(kind, theme)) for kind, text in lexer.get_tokens(code + "\n") if text)
     return rows[:-1]
+
+
+def coloured_command(code: str, theme: Theme) -> list[Row]:
+    """Highlight a shell command, with the name of each program in it."""
+    lexer = _lexer("bash") if theme.tokens and len(code) < LONGEST else None
+    return lines([Run(code)]) if lexer is None else lines(_programs(lexer.get_tokens(code + "\n"), theme))[:-1]
+
+
+def _programs(tokens: Iterable[tuple[Any, str]], theme: Theme) -> Iterator[Run]:
+    begins, value = True, False
+    for kind, text in tokens:
+        name = begins and not value and str(kind) == "Token.Text" and not text.isspace()
+        yield Run(text, theme.tokens["Name.Function"] if name else _colour(kind, theme))
+        if text.isspace():
+            begins, value = begins or "\n" in text, False
+        elif text in _SEPARATORS:
+            begins = True
+        elif text == "=" and begins:
+            value = True
+        elif not value and not str(kind).startswith("Token.Name.Variable"):
+            begins = False
+
+
+_SEPARATORS = frozenset(("&&", "||", ";", "|", "&", "(", "{", "do", "then", "else"))
+"""After these a shell expects the name of a program."""
 
 
 @cache

@@ -1,0 +1,43 @@
+"""An approval of a chain of commands: what each of them does, in colours, and what may be answered."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.program import Program
+from tests.terminal import Terminal
+
+
+def asked(program: Program, command: str, columns: int, theme: str = "dark") -> Terminal:
+    """A terminal that will ask about the command."""
+    program.config(f'[ui]\ntheme = "{theme}"\n')
+    script = program.base / "script.json"
+    call = {"name": "bash", "input": {"command": command}}
+    script.write_text(json.dumps({"replies": [{"calls": [call]}, {"text": "Done."}]}))
+    return program.terminal("-m", f"script:{script}", "go", columns=columns)
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_each_command_of_a_chain_is_explained_on_a_line_of_its_own(program: Program, columns: int) -> None:
+    with asked(program, "rm -rf build dist && git push --force origin main", columns) as t:
+        t.until("Yes, once")
+        shown = [row.strip() for row in t.screen()]
+        assert "· rm deletes files" in shown
+        assert "· git push --force rewrites the remote" in shown
+        assert not any("for this session" in row for row in shown), "each rewrite of the remote is approved by itself"
+        assert any(row.startswith("❯") and "No, tell it" in row for row in shown)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_the_names_of_programs_and_the_texts_of_a_command_are_coloured(program: Program, theme: str) -> None:
+    with asked(program, "A=1 make 'all of it' && touch x", 80, theme) as t:
+        t.until("Yes, once")
+        screen = t.picture()
+        row = next(n for n, text in enumerate(t.screen()) if "$ A=1" in text)
+        cells = screen.buffer[row]
+        text = "".join(cells[n].data for n in range(40))
+        colour = {word: cells[text.index(word)].fg for word in ("make", "touch", "'all", " x")}
+    assert colour["make"] == colour["touch"] != colour[" x"] == "default"
+    assert colour["'all"] not in (colour["make"], "default")
