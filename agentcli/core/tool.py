@@ -186,6 +186,18 @@ Wrap = Callable[[Sequence[str]], Boxed]
 
 
 @dataclass(frozen=True, slots=True)
+class LinePart:
+    """A part of a command line that has a box of its own; `joint` is the operator before it: `&&`, `||` or `;`."""
+
+    text: str
+    joint: str = ""
+    records: bool = False
+    """True if git records something in it: its box is open to git alone."""
+    after_others: bool = False
+    """True if git records after a part that runs other programs, which may have made a repository."""
+
+
+@dataclass(frozen=True, slots=True)
 class CommandSandbox:
     """Sandbox of a command; without `wrap` it runs unconfined."""
 
@@ -206,6 +218,9 @@ class CommandSandbox:
     """Tells if a path leads to something in the home folder that the sandbox does not show."""
     same_port: Callable[[int], bool] = lambda _: True
     """Tells if a command meets at a port of this machine what it would meet outside the sandbox."""
+    parts: tuple[LinePart, ...] = ()
+    """The parts of a line that run in boxes of their own: by `recorder` if git records in it, else by `wrap`."""
+    recorder: Wrap | None = None
 
 
 NO_SANDBOX = CommandSandbox()

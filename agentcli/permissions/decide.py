@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
-from agentcli.core.tool import Traits
+from agentcli.core.tool import LinePart, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.facts import ONLY_READS, CallFacts, Offers, by_file, facts_of
 from agentcli.permissions.paths import Workspace
@@ -20,6 +20,7 @@ from agentcli.permissions.rules import Rules
 if TYPE_CHECKING:
     from agentcli.permissions.readonly.commands import Looks
     from agentcli.permissions.shell.command_line import CommandLine
+    from agentcli.permissions.shell.containable import Containment
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,10 @@ class Decision:
     """Resolved paths that the decision is about, for a tool that takes any: only these are allowed."""
     records: bool = False
     """True if a command that the sandbox may run without asking needs a repository that git may write to."""
+    parts: tuple[LinePart, ...] = ()
+    """The parts of such a command that run in boxes of their own, if one box is not right for all of it."""
+    stores: bool = False
+    """True if git leaves the work tree alone in these parts."""
     machine: Looks = ""
     """The part of the machine that a read-only command looks at, which no sandbox shows."""
     hidden: Hidden = NOTHING
@@ -161,7 +166,7 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
             return Decision("allow", "read-only", ONLY_READS)
         if not contained.why:
             why = "the sandbox contains it, and its changes in the workspace can be undone"
-            return Decision("allow", "mode auto", why, records=contained.records, contained=True)
+            return _contained("mode auto", why, contained)
         return _asked("auto", contained.why, nature)
     if workspace.sandboxed and nature.line is not None and not nature.stays:
         return _by_sandbox_rule(nature, nature.line, mode)
@@ -175,7 +180,7 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
         contained = line.alone
         if not contained.why:
             reason = f"a rule from {boxed.origin} allows it in the sandbox"
-            return Decision("allow", f"allow {boxed}", reason, records=contained.records, contained=True)
+            return _contained(f"allow {boxed}", reason, contained)
         why = f"the rule {boxed} does not cover it: {contained.why}"
 
     @cache
@@ -185,6 +190,12 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
         return offered_in_sandbox(line, nature.offers(), nature.approved, boxed=boxed is not None)
 
     return _asked(mode, why, replace(nature, offers=offers))
+
+
+def _contained(rule: str, why: str, found: Containment) -> Decision:
+    return Decision(
+        "allow", rule, why, records=found.records, parts=found.parts, stores=found.stores, contained=True
+    )  # fmt: skip
 
 
 def _asked(mode: Mode, why: str, nature: CallFacts) -> Decision:

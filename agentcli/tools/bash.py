@@ -14,7 +14,7 @@ from agentcli.core.message import FOR_MODEL, Status
 from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import holds_secret
-from agentcli.core.tool import NO_OUTPUT, Boxed, CommandSandbox, ToolContext, ToolLimits, ToolOutput, Wrap
+from agentcli.core.tool import NO_OUTPUT, Boxed, CommandSandbox, LinePart, ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.system.process import Command, Ended, Sink, Why, run
 from agentcli.system.programs import GIT_CONFIG, QUIET, find_program, git_settings, hardened
 from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
@@ -64,7 +64,7 @@ async def bash(
     run_in_background: bool = False,
 ) -> ToolOutput:
     sandbox = ctx.scope.sandbox
-    prepared = _prepared(ctx, command, sandbox.wrap)
+    prepared = _prepared(ctx, command, sandbox.wrap, sandbox.parts)
     if run_in_background:
         started = _in_background(ctx, call_id, command, prepared)
         return _left_later(ctx, started, sandbox.watch(True) if sandbox.watch is not None else tuple)
@@ -258,7 +258,7 @@ def _blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     return refused.group().strip() if refused and not all(map(sandbox.same_port, ports)) else ""
 
 
-def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None) -> Command:
+def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence[LinePart] = ()) -> Command:
     if not command.strip():
         raise ToolError("The command is empty.")
     if "\0" in command:
@@ -270,12 +270,25 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None) -> Command:
             "Use the read and edit tools for files, or a program that does its work without asking."
         )
     shell = find_program("bash", ctx.roots, ctx.env.get("PATH")) or "/bin/bash"
-    argv: Sequence[str] = [shell, "--noprofile", "--norc", "-c", command]
-    if ctx.scope.folder is not None:
-        # A sandbox starts everything in the session's folder.
-        argv = [shell, "--noprofile", "--norc", "-c", _MOVE, "bash", str(ctx.scope.folder), *argv]
+    env = _environment(ctx)
+    if parts and wrap is not None and ctx.scope.sandbox.recorder is not None:
+        from agentcli.tools.lib.line_parts import Surroundings, in_one  # few lines have such parts
+
+        known = hardened(env, ctx.roots)
+        around = Surroundings(shell, ctx.cwd, ctx.roots, env, known, ctx.scope.sandbox.recorder)
+        boxed = in_one(parts, lambda text: _shell(ctx, shell, text), wrap, around)
+        return Command(boxed.argv, ctx.cwd, env, files=boxed.files)
+    argv = _shell(ctx, shell, command)
     boxed = wrap(argv) if wrap else Boxed(argv)
-    return Command(boxed.argv, ctx.cwd, _environment(ctx), files=boxed.files)
+    return Command(boxed.argv, ctx.cwd, env, files=boxed.files)
+
+
+def _shell(ctx: ToolContext, shell: str, command: str) -> Sequence[str]:
+    """Return the words that run a command in a shell; a sandbox starts everything in the session's folder."""
+    argv = [shell, "--noprofile", "--norc", "-c", command]
+    if ctx.scope.folder is None:
+        return argv
+    return [shell, "--noprofile", "--norc", "-c", _MOVE, "bash", str(ctx.scope.folder), *argv]
 
 
 def _in_background(ctx: ToolContext, call_id: str, command: str, prepared: Command) -> ToolOutput:

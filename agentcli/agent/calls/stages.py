@@ -301,6 +301,11 @@ class SandboxStage(Stage):
         def noted(box: CommandSandbox) -> CommandSandbox:
             return replace(box, note=note, if_failed="\n".join(filter(None, (box.if_failed, if_failed))))
 
+        if decision.parts:
+            # Only a line by which git leaves the work tree alone shows what else has made a protected file.
+            recorder = sandboxes.recorder
+            watch = sandboxes.decided.watch if decision.stores else recorder.watch
+            return replace(noted(sandboxes.decided), parts=decision.parts, recorder=recorder.wrap, watch=watch)
         if decision.records:
             return noted(sandboxes.recorder)
         if not harmless and sandboxes.permitted is not None and not decision.contained:

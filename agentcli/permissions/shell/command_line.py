@@ -143,7 +143,17 @@ class CommandLine:
             return ASKED
         reader = self.reader or Reader(self.workspace)
         parts, whole = self._running
-        return containment(self.text, parts, whole, bool(self.commands), self._places(parts), self.workspace, reader)
+        found = containment(self.text, parts, whole, bool(self.commands), self._places(parts), self.workspace, reader)
+        return (self._divided or found) if found.mixed else found
+
+    @property
+    def _divided(self) -> Containment | None:
+        """Verdict on the line in parts, each in a box of its own; None if it can't be divided."""
+        from agentcli.permissions.shell.chains import in_parts
+
+        assert self.workspace is not None
+        workspace = self.workspace
+        return in_parts(self.text, workspace, lambda text: analyse(text, workspace).contained)
 
     @cached_property
     def _running(self) -> tuple[tuple[Part, ...], bool]:

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.tool import LinePart
 from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected
 from agentcli.permissions.readonly.commands import Reader
 from agentcli.permissions.readonly.git_table import GIT_READERS
@@ -55,12 +56,16 @@ class Containment:
     """Verdict on a line in the sandbox: `why` is the reason to ask, empty if it may run; `records` is true if git writes in it.
 
     `reads` is true if every command only reads: it then runs as a read-only line, even if another process changes its
-    paths.
+    paths. `mixed` is true if git records beside other programs, for which no one box is right; the line may then run in
+    `parts`. `stores` is true if git leaves the work tree alone.
     """
 
     why: str = ""
     records: bool = False
     reads: bool = False
+    mixed: bool = False
+    parts: tuple[LinePart, ...] = ()
+    stores: bool = False
 
 
 ASKED = Containment("no sandbox can contain it")
@@ -96,7 +101,7 @@ def containment(
     records = any(one.records for one in judged)
     if records and not (plain and all(one.records or one.trusted for one in judged)):
         return Containment(
-            "git changes the repository beside programs that are not known: run them in calls of their own"
+            "git changes the repository beside programs that are not known: run them in calls of their own", mixed=True
         )
     # A command that only reads has a sandbox without the session's /tmp.
     return Containment(records=records, reads=plain and parts == written and all(one.reads for one in judged))

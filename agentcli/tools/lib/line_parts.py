@@ -1,0 +1,92 @@
+"""One command out of the parts of a line that need boxes of their own: a shell outside starts only the boxes.
+
+No text of the line reaches that shell: every box is a run of its positional parameters.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.tool import Boxed, LinePart, Wrap
+from agentcli.system import probe
+from agentcli.system.programs import find_program
+
+_FIRST = 20
+"""The first descriptor with the data of a box; the shell keeps lower ones for itself."""
+_EARLIER = 2
+"""Seconds before the line from which on a repository counts as made by it: clocks of file systems lag."""
+_MADE_REPOSITORY = (
+    "git was not started: a part before it made a repository in the workspace, or the look for one failed. "
+    "Run git in a call of its own."
+)
+_LOOK = f"""
+quiet() {{ local made; made=$("$@" 2>&1) && [ -z "$made" ] || {{ printf '%s\\n' '[{_MADE_REPOSITORY}]' >&2; exit 1; }}; }}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What parts run with: the shell that starts the boxes, the folders, both environments, and the wrap of git's parts."""
+
+    shell: str
+    cwd: Path
+    roots: Sequence[Path]
+    env: Mapping[str, str]
+    hardened: Mapping[str, str]
+    """The environment of a part in which git records."""
+    recorder: Wrap
+
+
+def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wrap: Wrap, around: Surroundings) -> Boxed:
+    """Return the command that runs each part in its box, joined as in the line; `shell` makes the argv of a part.
+
+    A box gets no descriptor of another one. Git is not started after a part that made a repository: git would read that
+    one's settings, which may name programs.
+    """
+    given: list[str] = []
+    files: dict[int, bytes] = {}
+    lines: list[tuple[str, dict[int, int], LinePart]] = []
+    look = _place(given, _finding(around))
+    for part in parts:
+        boxed = (around.recorder if part.records else wrap)(shell(part.text))
+        changed = _changed(around) if part.records else ()
+        own = {number: _FIRST + len(files) + at for at, number in enumerate(boxed.files)}
+        files |= {own[number]: data for number, data in boxed.files.items()}
+        lines.append((_place(given, [*changed, *boxed.argv]), own, part))
+    script = [_LOOK]
+    for words, own, part in lines:
+        handed = "".join(f" {number}<&{held}" for number, held in own.items())
+        closed = "".join(f" {held}<&-" for held in files)
+        run = f"{words}{handed}{closed}"
+        joint = f" {part.joint} " if part.joint != ";" else "\n"
+        script.append(f"{joint}{{ quiet {look}; {run}; }}" if part.after_others else f"{joint}{run}")
+    outer = [around.shell, "--noprofile", "--norc", "-p", "-c", "".join(script), "bash"]
+    return Boxed([*outer, *given], files)
+
+
+def _place(given: list[str], words: Sequence[str]) -> str:
+    """Add words to the positional parameters, and return the text by which the shell names them."""
+    given += words
+    return f'"${{@:{len(given) - len(words) + 1}:{len(words)}}}"'
+
+
+def _changed(around: Surroundings) -> Sequence[str]:
+    """Return the words before a command that give it the hardened environment."""
+    program = find_program("env", around.roots, "/usr/bin:/bin") or "/usr/bin/env"
+    gone = [word for name in around.env.keys() - around.hardened.keys() for word in ("-u", name)]
+    new = [f"{name}={text}" for name, text in around.hardened.items() if around.env.get(name) != text]
+    return [program, *gone, *new]
+
+
+def _finding(around: Surroundings) -> Sequence[str]:
+    """Return the command that prints a repository which the line has made in the workspace, other than its own."""
+    program = find_program("find", around.roots, "/usr/bin:/bin") or "/usr/bin/find"
+    own = next((top / ".git" for top in (around.cwd, *around.cwd.parents) if probe.exists(top / ".git")), None)
+    since = f"@{int(time.time()) - _EARLIER}"
+    left_out = ["-path", str(own), "-o"] if own is not None else []
+    unseen = ["-type", "d", "(", "!", "-readable", "-o", "!", "-executable", ")"]
+    made = ["-iname", ".git", "-newerct", since, "-print", "-quit"]
+    return [program, *map(str, around.roots), "(", *left_out, *unseen, ")", "-prune", "-o", *made]
