@@ -119,8 +119,8 @@ def box_for_reader(workspace: Workspace, path: str) -> Box:
 
 def _start_up(homes: Sequence[Path], seen: Sequence[Path]) -> tuple[Path, ...]:
     """Return the files in home folders that shells read when they start: they look empty, and stay so."""
-    found = (home / name for home in homes for name in sorted(PROTECTED_FILES))
-    return tuple(path for path in found if path not in seen and probe.is_file(path))
+    found = (f"{home}/{name}" for home in homes for name in sorted(PROTECTED_FILES))
+    return tuple(path for path in map(Path, filter(probe.is_file, found)) if path not in seen)
 
 
 def homes_of(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:

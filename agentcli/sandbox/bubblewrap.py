@@ -13,7 +13,7 @@ from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
 from agentcli.sandbox.box import UNSET, Box, fixed
 from agentcli.sandbox.probe import complaints
-from agentcli.sandbox.visible import system_folders
+from agentcli.sandbox.visible import below, system_folders
 from agentcli.system import probe
 
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
@@ -117,9 +117,9 @@ def _outermost(paths: Sequence[Path], homes: Sequence[Path]) -> Iterator[Path]:
     """Yield the paths that no mount of another one shows already; a home folder is mounted over what is around it."""
     bound: list[Path] = []
     for path in sorted(paths, key=lambda path: len(path.parts)):
-        real, home = Path(os.path.realpath(path)), next(filter(path.is_relative_to, homes), None)
-        inner = [top for top in bound if home is None or top.is_relative_to(home)]
-        if path != Path("/dev") and not any(path.is_relative_to(top) and real.is_relative_to(top) for top in inner):
+        real, home = Path(os.path.realpath(path)), next((home for home in homes if below(path, [home])), None)
+        inner = [top for top in bound if home is None or below(top, [home])]
+        if path != Path("/dev") and not any(below(path, [top]) and below(real, [top]) for top in inner):
             bound.append(path)
             yield path
 
@@ -141,10 +141,10 @@ def _limits(box: Box) -> Iterator[str]:
     # Settings that hold a name are shown for it, and stay: what is hidden is around them.
     shown = [path for path in box.readable if probe.is_file(path)]
     for path in box.hidden:
-        if any(map(path.is_relative_to, (*box.readable, *box.writable))) and path not in shown:
+        if below(path, (*box.readable, *box.writable)) and path not in shown:
             yield from _covered(path)
     for path in shown:
-        if any(map(path.is_relative_to, box.hidden)):
+        if below(path, box.hidden):
             yield from _shown(path)
     for path in box.blank:
         yield from ("--ro-bind", str(_EMPTY), str(path)) if probe.is_file(path) else _covered(path)
