@@ -1,4 +1,4 @@
-"""`python -m tests.manual`: write the page of the manual that lists all settings, from the settings themselves."""
+"""`python -m tests.manual`: write the page that lists all settings, from the settings themselves, and the index of the pages."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from agentcli.config.toml_text import toml_value
 from agentcli.core.dataclass import dataclass
 from agentcli.core.setting import Access, access
 from agentcli.core.text.ranges import NOT_NEGATIVE, Range
-from agentcli.manual import FOLDER
+from agentcli.manual import FOLDER, GROUPS, summary
 
 PAGE = FOLDER / "configuration.md"
+INDEX = FOLDER / "index.md"
 HEAD = """\
+<!-- words: settings, config file, options, preferences, defaults, environment variables, toml -->
+
 # Configuration
 
 Where settings come from, how to change them, and the reference of all of them with their defaults.
@@ -88,6 +91,16 @@ class Setting:
     hint: Any
     access: Access
     meaning: str
+
+
+def index() -> str:
+    """The index of the pages, by group."""
+    parts = [
+        "# The manual of agentcli\n\nPages, each `manual:NAME.md` for the read tool and `agentcli help NAME` in a shell.\n"
+    ]
+    for group, topics in GROUPS.items():
+        parts.append("\n".join([f"## {group}\n", *(f"- {topic}: {summary(topic)}" for topic in topics), ""]))
+    return "\n".join(parts)
 
 
 def text() -> str:
@@ -182,3 +195,4 @@ def _described(kind: type) -> dict[str, str]:
 
 if __name__ == "__main__":
     PAGE.write_text(text(), encoding="utf-8")
+    INDEX.write_text(index(), encoding="utf-8")

@@ -11,15 +11,16 @@ import pytest
 from agentcli import manual
 from agentcli.app.sections import SCHEMA
 from agentcli.cli.man import man_page
-from agentcli.cli.parser import whole_group
+from agentcli.cli.parser import invoke, whole_group
 from agentcli.config import load
 from agentcli.core.errors import InputError
+from agentcli.manual.searching import search
 from agentcli.providers.catalog import models
 from agentcli.ui.input.keys import KEYS, help_lines
 from agentcli.ui.render.cells import width
 from agentcli.ui.render.markdown import document
 from agentcli.ui.style import MUTE, Look
-from tests.manual import PAGE, text
+from tests.manual import INDEX, PAGE, index, text
 from tests.texts import PACKAGE
 from tests.ui.slash import COMMANDS
 
@@ -49,7 +50,6 @@ def test_each_page_has_a_title_and_a_first_sentence_and_is_drawn_without_loss(to
     lines = document(source, 80, Look())
     assert all(width(line) <= 80 for line in lines)
     assert len(lines) >= 20
-    assert f"\n- {topic}: " in (manual.FOLDER / "index.md").read_text()
 
 
 @pytest.mark.parametrize("topic", manual.TOPICS)
@@ -100,16 +100,97 @@ def test_the_man_page_names_every_command_option_and_exit_code() -> None:
 
 
 def test_words_are_found_in_their_sections_in_any_case() -> None:
-    found = manual.search("UNDO rewind")
-    assert "Undo and rewind" in [section.heading for section in found]
+    found = search("UNDO rewind")
+    assert (found[0].topic, found[0].heading) == ("sessions", "Undo and rewind")
     assert all(section.lines for section in found)
-    assert not manual.search("no-such-word")
-    assert not manual.search("")
+    assert not search("no-such-word")
+    assert not search("what is it")
+    assert not search("")
+
+
+QUESTIONS = {
+    "start": ("undo", "screenshot", "uninstall", "update agentcli", "privacy telemetry", "copy the last answer"),
+    "permissions": ("how do I stop it asking", "stop asking", "docker", "sandbox", "block dangerous commands"),
+    "keys": ("keyboard shortcuts", "vim"),
+    "sessions": ("where are my sessions", "resume a session", "export", "delete old sessions"),
+    "troubleshooting": ("behind a proxy", "command hangs", "colors are wrong"),
+    "models": ("change the model", "offline", "use my own API server", "two keys for the same provider"),
+    "cost": ("spending limit", "budget limit", "price", "how much did this cost"),
+    "instructions": ("CLAUDE.md", "remember"),
+    "checks": ("run tests automatically",),
+    "commands": ("slash command",),
+    "agents": ("subagent", "write a custom subagent"),
+    "plugins": ("install an extension",),
+    "mcp": ("mcp server",),
+    "web": ("web search",),
+    "scripting": ("exit code", "structured output", "json schema answer"),
+    "ci": ("CI", "pull request review", "run every night"),
+    "python": ("ask from python code",),
+    "editors": ("VS Code",),
+    "serve": ("phone", "share a session with a colleague"),
+    "benchmarks": ("swe-bench",),
+}
+"""Questions as people ask them, by the page that must come first; what is about `/undo` and its keys may come first from two pages."""
+ALSO = {"undo": "sessions", "how do I stop it asking": "troubleshooting", "stop asking": "troubleshooting"}
+
+
+@pytest.mark.parametrize(("topic", "question"), [(topic, one) for topic, asked in QUESTIONS.items() for one in asked])
+def test_a_question_finds_its_page_first(topic: str, question: str) -> None:
+    found = search(question)
+    assert found[0].topic in (topic, ALSO.get(question)), [f"{one.topic}/{one.heading}" for one in found[:5]]
+
+
+def test_the_other_words_for_a_page_are_searched_and_not_shown() -> None:
+    for topic in manual.TOPICS:
+        assert len(manual.other_words(topic).split(", ")) > 2, topic
+        assert "<!-- words" not in manual.page(topic)
+
+
+def test_one_list_of_pages_is_the_source_of_the_index_and_the_readme() -> None:
+    assert INDEX.read_text(encoding="utf-8") == index(), "run: python -m tests.manual"
+    readme = (PACKAGE.parent / "README.md").read_text(encoding="utf-8")
+    rows = [re.findall(r"\(agentcli/manual/(.*?)\.md\)", line) for line in readme.splitlines() if line.startswith("|")]
+    assert [row for row in rows if row] == [list(topics) for topics in manual.GROUPS.values()]
+
+
+HELP = {
+    "CI": "# Continuous integration",
+    "index": "topic ",
+    "/undo": "Undo the newest edits",
+    "undo": "Undo the newest edits",
+    "compress": "Replace the older part",
+    "sandbox": "- `sandbox` = ",
+    "agent.effort": "- `agent.effort` = ",
+    "effort": "- `agent.effort` = ",
+    "stop asking": "permissions · ",
+    "sessions export": "Usage: agentcli sessions export",
+}
+
+
+@pytest.mark.parametrize("words", HELP)
+def test_help_falls_through_topic_command_slash_command_setting_and_search(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["help", *words.split()]) == 0
+    assert capsys.readouterr().out.startswith(HELP[words])
+
+
+@pytest.mark.parametrize(
+    ("word", "near"), [("seshions", " Did you mean sessions?"), ("/undoo", " Did you mean /undo?"), ("xyzzy", "")]
+)
+def test_words_that_are_nowhere_are_answered_in_one_line_with_the_nearest_name_if_one_is_near(
+    word: str, near: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        invoke(["help", word])
+    assert str(raised.value) == f"The manual has nothing on {word!r}.{near}"
 
 
 def test_a_topic_that_does_not_exist_is_answered_with_the_near_ones() -> None:
     with pytest.raises(InputError, match="Did you mean sessions"):
         manual.page("sesions")
+    with pytest.raises(InputError, match=r"^The manual has no topic 'xyzzy'\.$"):
+        manual.page("xyzzy")
 
 
 def test_the_pages_lie_in_the_package() -> None:
@@ -128,9 +209,9 @@ def test_paragraphs_flow_at_any_width(columns: int) -> None:
     assert [row.strip() for row in whole[2:]] == ["Code:", "code stays", "as it is"]
 
 
-def test_a_search_finds_paragraphs_and_items_whole() -> None:
-    found = {section.heading: section.lines for section in manual.search("newest edits of one reply")}
-    assert any(line.startswith("Files are saved before each change.") for line in found["Undo and rewind"])
+def test_a_search_finds_items_whole_and_of_long_paragraphs_the_sentences() -> None:
+    found = {(one.topic, one.heading): one.lines for one in search("newest edits of one reply")}
+    assert any(line.startswith("`/undo` takes back the newest edits") for line in found["sessions", "Undo and rewind"])
     assert all("\n" not in line for lines in found.values() for line in lines)
 
 

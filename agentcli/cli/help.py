@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -16,12 +15,18 @@ from agentcli import manual
 from agentcli.cli.output import page, say
 from agentcli.cli.printing import Column, on_terminal, print_styled, print_table
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.plural import plural
+from agentcli.manual.searching import Section
+from agentcli.manual.searching import search as search_manual
 
 WIDEST = 100
 """Cells of a line of text at most: longer ones are hard to read."""
 _MATCHES = 3
 """Lines shown of a section that was found."""
+_SECTIONS = 5
+"""Sections shown of the ones that were found."""
+_ALIKE = 0.7
 
 
 def help_command(
@@ -30,11 +35,13 @@ def help_command(
     """Return the command `help`; `show_command` prints the help of a command named by its words, `whole_group` returns all commands."""
 
     def help_(
-        words: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="a topic, or a command")] = None,
-        search: Annotated[bool, typer.Option("--search", help="find sections that contain all of these words")] = False,
+        words: Annotated[
+            list[str] | None, typer.Argument(metavar="TOPIC", help="a topic, a command, a setting, or a question")
+        ] = None,
+        search: Annotated[bool, typer.Option("--search", help="only search, also for the name of a topic")] = False,
         man: Annotated[bool, typer.Option("--man", help="print the man page")] = False,
     ) -> None:
-        """Read the manual, by topic or with --search.
+        """Read the manual: `help TOPIC`, `help /undo`, `help stop asking`.
 
         Without TOPIC it lists the topics.
         """
@@ -44,16 +51,18 @@ def help_command(
             print(man_page(whole_group()), end="")
         elif search:
             _print_found(" ".join(words or ()))
-        elif not words:
+        elif not words or words == ["index"]:
             _print_topics()
-        elif words[0] in manual.TOPICS and len(words) == 1:
-            page(drawn_page(words[0]))
+        elif words[0].lower() in manual.TOPICS and len(words) == 1:
+            page(drawn_page(words[0].lower()))
         else:
             try:
                 show_command(words)
             except UsageError:
-                manual.page(" ".join(words))  # raises an error that names the near topics
-                raise
+                commands = whole_group().commands
+                if _mistyped(words, commands):
+                    raise
+                _print_answer(" ".join(words), [*commands])
 
     return help_
 
@@ -72,30 +81,68 @@ def drawn(source: str) -> list[str]:
     from agentcli.ui.style import Look, choose_theme
 
     look = Look(choose_theme("auto", os.environ), links=links.known("auto", os.environ))
-    row = re.fullmatch(r"\| *(.*?) *\|", source)  # one row of a table is none
-    source = re.sub(r" *(?<!\\)\| *", " · ", row[1]) if row else source
     return document(source, min(shutil.get_terminal_size((80, 24)).columns - 2, WIDEST), look)
 
 
 def _print_topics() -> None:
-    rows = [[topic, manual.summary(topic)] for topic in manual.TOPICS]
+    rows: list[list[str]] = []
+    for group, topics in manual.GROUPS.items():
+        rows += [[group, ""], *([f"  {topic}", manual.summary(topic)] for topic in topics)]
     print_table((Column("topic", style="bold"), Column("about", wraps=True)), rows)
     say()
-    say(
-        "`agentcli help TOPIC` opens a topic, `agentcli help --search WORDS` finds words, `agentcli --help` lists commands."
-    )
+    say("`agentcli help TOPIC` opens a topic, `agentcli help WORDS` finds words, `agentcli --help` lists commands.")
+
+
+def _print_answer(text: str, commands: Sequence[str]) -> None:
+    """Print the help of a slash command, settings of this name, and the best sections. Raises InputError, with near names, if there is nothing."""
+    from agentcli.app.feature import slash_commands
+    from agentcli.app.features import FEATURES
+
+    slash, bare = slash_commands(FEATURES), text.removeprefix("/").lower()
+    known = slash.all.get(slash.known_as(bare))
+    lines = [*(known.paragraphs if known else ()), *_settings(bare)]
+    found = search_manual(bare)
+    if not lines and not found:
+        names = [*manual.TOPICS, *commands, *(f"/{name}" for name in slash.all)]
+        raise InputError(f"The manual has nothing on {text!r}.{did_you_mean(near_names(text, names, _ALIKE)[:1])}")
+    for line in lines:
+        for row in drawn(line):
+            print(row)
+    if lines and found:
+        say()
+    _print_sections(found)
+
+
+def _mistyped(words: Sequence[str], commands: Mapping[str, object]) -> bool:
+    """Return True if the words look like a command of a group with a mistake in its name."""
+    group = commands.get(words[0])
+    return isinstance(group, TyperGroup) and len(words) == 2 and bool(near_names(words[1], group.commands, _ALIKE))
+
+
+def _settings(name: str) -> Iterator[str]:
+    """Yield the lines of the reference about the settings of a name, whole or its last part."""
+    for line in manual.page("configuration").splitlines():
+        key = line.removeprefix("- `").partition("`")[0]
+        if line.startswith("- `") and name in (key, key.rpartition(".")[2]):
+            yield line
 
 
 def _print_found(text: str) -> None:
     if not text.strip():
         raise UsageError("Which words? agentcli help --search WORDS")
-    found = manual.search(text)
+    found = search_manual(text)
     if not found:
         raise InputError(f"The manual does not contain {text!r}. `agentcli help` lists its topics.")
-    for section in found:
+    _print_sections(found)
+
+
+def _print_sections(found: Sequence[Section]) -> None:
+    for section in found[:_SECTIONS]:
         print_styled([(section.topic, "bold cyan"), (f" · {section.heading}", "bold")])
         for line in section.lines[:_MATCHES]:
             for row in drawn(line):
                 print(f"  {row}")
-    say()
-    say(f"Found in {plural(len(found), 'section')}. `agentcli help TOPIC` opens one.")
+    if found:
+        say()
+        most = "The best of " if len(found) > _SECTIONS else "Found in "
+        say(f"{most}{plural(len(found), 'section')}. `agentcli help TOPIC` opens one.")

@@ -178,7 +178,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
         "agentcli.costs.command_line:app",
         "Show tokens and cost of sessions, and what another model would cost.",
     ),
-    "help": ("agentcli.cli.help:help_command", "Read the manual, by topic or with --search."),
+    "help": ("agentcli.cli.help:help_command", "Read the manual, or search it."),
     "sessions": ("agentcli.cli.sessions:app", "List, search, fork, export and import sessions."),
     "context": ("agentcli.cli.context:app", "Inspect and compare the use of the context window."),
     "permissions": ("agentcli.cli.permissions:app", "Show which calls run without asking."),

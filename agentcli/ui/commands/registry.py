@@ -10,6 +10,7 @@ from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import NEAREST, did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
+from agentcli.manual.searching import Section, search
 from agentcli.ui.commands import extensions
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
@@ -98,7 +99,7 @@ def _help_on(commands: SlashCommands) -> Command:
 
     @command("Terminal", where="everywhere", at_once=True, arguments=names)
     async def help_(ctx: Context, name: str) -> AsyncIterator[Output]:
-        """List the commands, explain one, or open the manual: /help [COMMAND or TOPIC]"""
+        """List the commands, explain one, or open or search the manual: /help [COMMAND or TOPIC or WORDS]"""
         for output in _explained(commands, ctx, name) if name else [_overview(commands, ctx)]:
             yield output
 
@@ -106,13 +107,16 @@ def _help_on(commands: SlashCommands) -> Command:
 
 
 def _explained(commands: SlashCommands, ctx: Context, name: str) -> Iterator[Output]:
-    """Explain a command, an entry of the user's files, or a topic of the manual. Raises UsageError for any other name."""
+    """Explain a command, an entry of the user's files, or a topic of the manual, else search it. Raises UsageError if there is nothing."""
     topic, bare = name.lower(), name.lstrip("/")
     if topic in manual.TOPICS and commands.known_as(topic) not in commands.all:
         yield _page(topic)
         return
     if commands.known_as(bare) not in commands.all and (lines := extensions.explained(ctx.session, name)):
         yield Said(lines)
+        return
+    if commands.known_as(bare) not in commands.all and not name.startswith("/") and (found := search(name)):
+        yield _found(found)
         return
     one = commands.find(bare)
     when = "It acts at once, even during a turn." if one.at_once else "During a turn, it waits until the turn ends."
@@ -131,7 +135,7 @@ def _overview(commands: SlashCommands, ctx: Context) -> Said:
             *extensions.listed(ctx.session, commands.all, wide),
             "",
             f"/help COMMAND explains one{', ? on an empty line lists the keys' if ctx.terminal is not None else ''}.",
-            f"/help TOPIC opens the manual: {', '.join(manual.TOPICS)}.",
+            f"/help TOPIC opens the manual, /help WORDS searches it: {', '.join(manual.TOPICS)}.",
             *(_INPUT if ctx.terminal is not None else ()),
         ]
     )
@@ -143,9 +147,17 @@ def _by_group(listed: Mapping[str, Command], wide: int) -> Iterator[str]:
         yield from (f"  /{one.name}".ljust(wide + 2) + one.summary for one in commands)
 
 
+_SECTIONS = 5
 _INPUT = (
     "@path attaches a file, folder or image. !cmd runs a command and shows the model its output, !!cmd only shows you.",
 )
+
+
+def _found(sections: Sequence[Section]) -> Said:
+    """Return the best sections of a search, each with its first match."""
+    parts = [f"**{one.topic}** · {one.heading}\n\n{one.lines[0]}" for one in sections[:_SECTIONS] if one.lines]
+    text = "\n\n".join([*parts, "`/help TOPIC` opens one."])
+    return Said(text.split("\n"), lambda columns, look: document(text, columns - 1, look))
 
 
 def _page(topic: str) -> Said:
