@@ -252,8 +252,17 @@ def _outside_sockets(tops: Iterable[Path]) -> Iterator[Path]:
         return
     for name in sorted(names):
         real = resolved(name) if name.startswith("/") else None
-        if real is not None and below(real, tops) and probe.exists(real):
+        if real is not None and below(real, tops) and probe.exists(real) and all(map(_open, real.parents)):
             yield real
+
+
+def _open(folder: Path) -> bool:
+    """Return True if a command may look into a folder: in the sandbox, root has the rights of the owner only."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return False
+    return status.st_uid == os.geteuid() or os.geteuid() != 0 or bool(status.st_mode & 0o001)
 
 
 def _around(folder: Path, home: Path, roots: tuple[Path, ...]) -> bool:
