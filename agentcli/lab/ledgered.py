@@ -23,7 +23,8 @@ def summary_of(task: SummaryTask) -> Summary:
     if not task.plan.summarised:
         return Summary(replaced=clipped)
     summary = from_ledger(task.ledger, task.former_snapshot, task.goal, task.form)
-    return Summary(render(trimmed(task.priced(replace(summary, covers=task.covers)), LONGEST)), replaced=clipped)
+    shorter = trimmed(task.priced(replace(summary, covers=task.covers)), LONGEST)
+    return Summary(render(shorter, shells=not task.policy.priced), replaced=clipped)
 
 
 def _regions(task: SummaryTask) -> dict[str, str]:

@@ -56,7 +56,7 @@ async def by_provider(task: SummaryTask, brief: Brief, summariser: Summariser, m
     beside = replace(bare, note=BESIDE, unverified=tuple(_listed(struck)), covers=task.covers)
     spec = summariser.spec
     kept = ProviderSummary(spec.provider, spec.id, made.text, dict(made.meta or {}))
-    return SummaryResult(Summary(finished(task.priced(beside), brief), by_provider=kept), struck)
+    return SummaryResult(Summary(finished(task.priced(beside), brief, task), by_provider=kept), struck)
 
 
 def _checked(text: str, task: SummaryTask) -> tuple[Struck, ...]:

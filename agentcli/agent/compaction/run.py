@@ -292,7 +292,7 @@ def without_model(task: SummaryTask, brief: Brief, why: str = "") -> Summary:
     if task.policy.form == "regions":
         return Summary(replaced=replaced(task, {}, Evidence(()), brief, []), note=TRUNCATED)
     result = replace(from_ledger(task.ledger, task.former_snapshot, task.goal, brief.form), covers=task.covers)
-    return Summary(finished(task.priced(result), brief), note="; ".join(filter(None, (result.note, why))))
+    return Summary(finished(task.priced(result), brief, task), note="; ".join(filter(None, (result.note, why))))
 
 
 def truncated(task: SummaryTask, brief: Brief) -> Summary:

@@ -134,7 +134,7 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
     if so_far is None:
         raise Unusable("there was nothing to summarise")
     combined = replace(so_far, goal=so_far.goal or redact(task.goal), covers=task.covers)
-    return SummaryResult(Summary(finished(task.priced(combined), brief), note=note), tuple(struck))
+    return SummaryResult(Summary(finished(task.priced(combined), brief, task), note=note), tuple(struck))
 
 
 def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
@@ -148,7 +148,7 @@ def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
     return replace(snapshot, knowledge=tuple(items))
 
 
-def finished(snapshot: Snapshot, brief: Brief) -> str:
+def finished(snapshot: Snapshot, brief: Brief, task: SummaryTask) -> str:
     """Return the snapshot as text, without secrets and at a length that fits. The user's rules stay byte for byte."""
     clean = replace(
         snapshot,
@@ -161,7 +161,7 @@ def finished(snapshot: Snapshot, brief: Brief) -> str:
         unverified=_clean(snapshot.unverified, brief),
         names=_clean(snapshot.names, brief),
     )
-    return render(trimmed(clean, brief.longest))
+    return render(trimmed(clean, brief.longest), shells=not task.policy.priced)
 
 
 def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.record import Carry, Compaction, Record, VerbatimText
+from agentcli.core.text.secrets import redact
 
 POLICY = "auto"
 """The policy whose form a handoff has, whatever the policy of the session."""
@@ -80,7 +81,9 @@ def first_record(task: SummaryTask, text: str, following: str, number: Callable[
     first, last = task.covers
     own = fitting_decisions(ledger.decisions, task.form.decision_characters)
     covers = (number(first), number(last))
-    snapshot = _renumbered(replace(whole, rules=ledger.rules, decisions=own, covers=covers), number)
+    snapshot = _renumbered(
+        replace(whole, goal=whole.goal or redact(task.goal), rules=ledger.rules, decisions=own, covers=covers), number
+    )
     return Compaction(
         trigger="manual",
         status="compressed",

@@ -23,6 +23,7 @@ from agentcli.context.snapshot.anchors import Source
 from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse, uncited
 from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import ledger_lines
+from agentcli.context.snapshot.state import Shown, failed_tests, healed_tests, state_only, without_todo
 from agentcli.context.snapshot.transcript import sources
 from agentcli.context.snapshot.verify import MARK, Evidence
 from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key
@@ -78,11 +79,42 @@ class SummaryTask:
         text = self.former.snapshot if self.former else ""
         if not text:
             return None
-        return parse(text) if f"<{ROOT}" in text else Snapshot(knowledge=items(text))
+        if f"<{ROOT}" not in text:
+            return Snapshot(knowledge=items(text))
+        former = parse(text)
+        return replace(former, plan=without_todo(former.plan, self._former_ledger.todo))
+
+    @property
+    def now(self) -> Ledger:
+        """Ledger of the whole session, with the part that stays."""
+        rules = self.window.settings.ledger
+        return fold_ledger(self.ledger, self.history.entries, self.window.traits, self.history.todo, rules)
+
+    @property
+    def shown(self) -> Shown:
+        """Facts that a snapshot need not repeat, or that have changed since."""
+        going = {message.seq for message in self.gone}
+        stays = [message for message in compactable(self.view) if message.seq not in going]
+        texts = [*self.user_words, *((self.answer,) if self.answer else ())]
+        texts += [words for message in stays for words in typed_texts(message)]
+        kept_from = min((message.seq for message in stays), default=0)
+        answers = [message.answer for message in stays if message.answer]
+        now = self.now
+        failed = failed_tests(self.gone, self.window.traits)
+        healed = healed_tests((*failed, *_failing(self._former_ledger), *_failing(self.ledger)), now)
+        return Shown(
+            now, (*(each.text for each in texts), *answers), frozenset(each.seq for each in texts), kept_from, healed
+        )
+
+    @property
+    def _former_ledger(self) -> Ledger:
+        return from_json(self.former.ledger if self.former else {})
 
     def priced(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with only the lines worth their tokens, if the policy prices them."""
-        return worthwhile(snapshot, self.ledger, priced(self.window)) if self.policy.priced else snapshot
+        """Return the snapshot with only the lines that say how the work stands and are worth their tokens, if the policy prices them."""
+        if not self.policy.priced:
+            return snapshot
+        return worthwhile(state_only(snapshot, self.shown), self.ledger, priced(self.window))
 
     @property
     def goal(self) -> str:
@@ -236,6 +268,10 @@ def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:
         for block in message.blocks:
             if block.source == "user" and isinstance(block.part, Text):
                 yield block.part.text
+
+
+def _failing(ledger: Ledger) -> Sequence[str]:
+    return ledger.tests.failing if ledger.tests else ()
 
 
 def _is_worded(text: str) -> bool:

@@ -27,6 +27,11 @@ def is_test_run(command: str) -> bool:
     return bool(re.search(_RUNNER, command[:_HEAD]) or re.search(_RUNNER, command[_HEAD:][-_HEAD:]))
 
 
+def is_check(command: str) -> bool:
+    """Return True if a command runs tests, or builds or inspects the work, by the names of the programs; one that only prints is none."""
+    return is_test_run(command) or bool(re.search(_BUILDER, command[:_HEAD]))
+
+
 def read_tests(output: str) -> Tests | None:
     """Return the report of a test runner (pytest, unittest, jest, vitest, mocha, node, cargo, go, …), or None if there is none."""
     lines = [_plain(line) for line in output.splitlines()]
@@ -95,6 +100,12 @@ _RUNNER = (
     r"(?<![\w/.-])(?:\S*/)?(?:pytest|py\.test|unittest|nose2|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|"
     r"(?:npm|yarn|pnpm|bun|deno|cargo|go|dotnet|mvn|gradle|gradlew|make|mix|swift|zig build|node --)\s*(?:-\S+\s+)*(?:run\s+)?(?:test|check|nextest)(?:[:_-][\w-]+)*(?!\w))"
     r"(?![\w/.-]*\.(?:toml|ini|cfg|js|ts)\b)(?=$|[\s;&|:)'\"])"
+)
+_BUILDER = (
+    r"(?:^|[;&(]\s*|&&\s*|\b(?:npx|pnpx|bunx|poetry run|uv run|rtk|time|env)\s+)(?:\S*/)?(?:"
+    r"make|cmake|ninja|bazel|tsc|mypy|pyright|ruff|flake8|pylint|eslint|biome|golangci-lint|shellcheck|javac|rustc|pre-commit|"
+    r"(?:npm|yarn|pnpm|bun|deno|cargo|go|dotnet|mvn|gradle|gradlew|mix|swift|zig|vite|next)\s+(?:-\S+\s+)*(?:run\s+)?"
+    r"(?:build|compile|lint|vet|clippy|type-?check|types|verify|package)(?:[:_-][\w-]+)*)(?=$|[\s;&|)])"
 )
 _SUMMARY = (
     r"^=*\s*(?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+m?s"  # pytest

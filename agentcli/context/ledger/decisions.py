@@ -1,7 +1,8 @@
-"""Decisions and findings of the assistant, in its own words: sentences that choose with a reason, or that state values.
+"""Decisions and findings of the assistant, in its own words: what it chose and why, causes that it found, and values.
 
-They are recognised by their form alone, without a model: names in backticks and numbers in any language; in English also the
-first person, and a conjunction that begins a reason or an alternative.
+They are recognised by their form alone, without a model: a word for a reason, a cause or a choice, in the languages that people
+write, beside a name or number. The sentences of one decision stay together: reason, verdict and what was rejected. Announcements of the next call
+are none.
 """
 
 from __future__ import annotations
@@ -53,13 +54,16 @@ def fitting_decisions(known: Sequence[VerbatimText], characters: int) -> tuple[V
     return tuple(sorted(chosen, key=lambda said: said.seq))
 
 
-def score(sentence: str) -> float:
-    """Return how much the form of a sentence speaks for a decision or a value."""
-    names = set(_NAME.findall(sentence))
-    values = set(_VALUE.findall(sentence))
-    first = 1.0 if _FIRST_PERSON.search(sentence) else 0.0
-    reason = 1.0 if _REASON.search(sentence) else 0.0
-    return first + reason + first * reason + 0.5 * min(len(names), 3) + min(len(values), 3)
+def score(text: str) -> float:
+    """Return how much the form of a text speaks for a decision or a value: a reason counts more than any number of values."""
+    names, values = set(_NAME.findall(text)), set(_VALUE.findall(text))
+    reason = _CHOICE if decides(text) else 1.0 if _REASON.search(text) else 0.0
+    return reason + 0.5 * min(len(names), 3) + min(len(values), 3)
+
+
+def decides(text: str) -> bool:
+    """Return True if a text gives a reason, a cause or a choice about something that it names."""
+    return bool(_REASON.search(text)) and bool(_NAME.search(text) or _VALUE.search(text) or _BARE_NAME.search(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +88,27 @@ class _Kept:
 
 
 def _stated(body: Message, keep: LedgerSettings) -> Iterator[str]:
-    for line in plain_lines(body.text):
-        for sentence in sentences(line):
-            text = " ".join(sentence.split())
-            if _SHORTEST <= len(text) <= keep.decision_characters and not text.endswith("?") and score(text) >= _LEAST:
-                yield text
+    for text in _units(body.text, keep.decision_characters):
+        fits = _SHORTEST <= len(text) <= keep.decision_characters
+        # Words beside a call announce it, unless they give a reason.
+        if fits and score(text) >= _LEAST and (decides(text) or not body.calls):
+            yield text
+
+
+def _units(text: str, longest: int) -> Iterator[str]:
+    """Yield the texts that belong together: labelled lines one below the other, a line with a decision, or else each sentence."""
+    labelled: list[str] = []
+    for line in (*plain_lines(text), ""):
+        said = [" ".join(sentence.split()) for sentence in sentences(line)]
+        said = [sentence for sentence in said if not sentence.endswith(_NO_STATEMENT)]
+        whole = " ".join(said)
+        if _LABEL.match(whole) and len(" ".join((*labelled, whole))) <= longest:
+            labelled.append(whole)
+            continue
+        yield from [" ".join(labelled)] if labelled else []
+        labelled = [whole] if _LABEL.match(whole) else []
+        if not labelled:
+            yield from [whole] if len(whole) <= longest and decides(whole) else said
 
 
 def _words(text: str) -> frozenset[str]:
@@ -103,9 +123,27 @@ _NAME = re.compile(r"`[^`\n]{2,80}`|\*\*[^*\n]{2,60}\*\*")
 _VALUE = re.compile(
     r"(?<![\w/.-])(?:\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)*\s?%|[$€]\d+(?:\.\d+)?|\d{2,}(?:\.\d+)*|\d+\.\d+(?:\.\d+)*|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40})(?![\w/])"
 )
-_FIRST_PERSON = re.compile(
-    r"(?:^|[,;:—–(]\s*|\b(?:so|and|then|but|now|since|because)\s+)(?:I|we|We|let me|Let me)\b(?!\w)"
+_BARE_NAME = re.compile(
+    r"\w[._/:-]\w|_\w|[a-z][A-Z]|(?<=[^\W\d_] )[^\W\d_a-zà-ÿ]\w+|[\u3040-\u9fff\uac00-\ud7af].*[A-Za-z]{2}"
 )
+"""A name without marks: of code or a path, or a capital letter within a sentence."""
+_CHOICE = 5.0
+_NO_STATEMENT = ("?", "？", ":", "：")
+_LABEL = re.compile(r"\**[^\W\d][\w ]{1,24}\**[:：]\**\s*\S")
 _REASON = re.compile(
-    r"\b(?:because|so that|so|since|instead|rather than|not|without|until|unless|otherwise|but|only|before|keeps?|should)\b|; |: |—"
+    # English, German, Dutch, Swedish
+    r"\b(?:because|since|as (?:it|they|the|this|that|[A-Z])|due to|so that|root cause|caused? by|the cause|reason|instead|rather than|in favou?r of|"
+    r"chose|chosen|choose|picked|opted|decided|decision|rejected|ruled out|turns? out|"
+    r"weil|denn|da (?:der|die|das|es|sie|[A-ZÄÖÜ])|statt|anstatt|stattdessen|ursache|grund|wegen|entschieden|entscheidung|verworfen|gewählt|deshalb|daher|"
+    r"omdat|want|aangezien|in plaats van|oorzaak|gekozen|besloten|verworpen|eftersom|därför att|i stället för|istället|orsaken|valde|beslut\w*|"
+    # French, Spanish, Portuguese, Italian
+    r"parce que?|car|puisque|au lieu de|plutôt que|cause|choisi\w*|décid\w+|décision|rejeté\w*|écarté\w*|raison|"
+    r"porque|ya que|puesto que|en lugar de|en vez de|causa|eleg\w+|decid\w+|decisión|descart\w+|rechaz\w+|"
+    r"pois|já que|em vez de|escolh\w+|decisão|rejeit\w+|perché|poiché|invece di|anziché|scelt\w+|deciso|decisione|scartat\w+|"
+    # Polish, Turkish, Russian
+    r"ponieważ|bo|gdyż|zamiast|przyczyn\w+|wybra\w+|zdecydowa\w+|odrzuc\w+|çünkü|yerine|nedeni?|seçti\w*|karar\w*|"
+    r"потому|так как|поскольку|вместо|причин\w+|выбра\w+|реш(?:ил|ен)\w*|отклон\w+|отверг\w+)\b"
+    # Chinese, Japanese, Korean
+    r"|因为|因為|由于|由於|而不是|而非|原因|选择|選擇|选用|選用|决定|決定|改用|放弃|放棄|ため|ので|代わりに|選ん|選択|採用|却下|때문|대신|원인|선택|결정|(?<=[가-힣])므로",
+    re.IGNORECASE,
 )

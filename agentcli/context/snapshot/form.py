@@ -96,14 +96,18 @@ def flaws(reply: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def render(snapshot: Snapshot) -> str:
-    """Return the snapshot in the form that the model reads; `parse` reads all of it but rules and names."""
+def render(snapshot: Snapshot, *, shells: bool = True) -> str:
+    """Return the snapshot in the form that the model reads; `parse` reads all of it but rules and names.
+
+    Without `shells`, a section without items is left out.
+    """
     lines = [f"<{ROOT}>"]
     if snapshot.note:
         lines.append(f"  <!-- {snapshot.note} -->")
     if any(snapshot.covers):
         lines.append(f"  <!-- records #{snapshot.covers[0]} to #{snapshot.covers[1]}; recall reaches them -->")
-    lines.append(f"  <overall_goal>{_escape(snapshot.goal)}</overall_goal>")
+    if snapshot.goal or shells:
+        lines.append(f"  <overall_goal>{_escape(snapshot.goal)}</overall_goal>")
     if snapshot.rules:
         lines += _section("active_constraints", [f"- {_escape(line)}" for line in rule_lines(snapshot.rules)])
     for name, section in (
@@ -111,8 +115,9 @@ def render(snapshot: Snapshot) -> str:
         ("file_system_state", snapshot.files),
         ("recent_actions", snapshot.actions),
     ):
-        lines += _section(name, [f"- {_escape(item)}" for item in section])
-    lines += _section("current_plan", [f"{n}. {_escape(step)}" for n, step in enumerate(snapshot.plan, 1)])
+        lines += _section(name, [f"- {_escape(item)}" for item in section]) if section or shells else []
+    if snapshot.plan or shells:
+        lines += _section("current_plan", [f"{n}. {_escape(step)}" for n, step in enumerate(snapshot.plan, 1)])
     if snapshot.unverified:
         lines += unverified_lines(snapshot.unverified)
     if snapshot.decisions:

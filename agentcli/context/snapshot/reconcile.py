@@ -16,7 +16,7 @@ from agentcli.context.snapshot.knowledge import merged_knowledge
 from agentcli.context.snapshot.verify import Evidence, unsupported
 from agentcli.core.record import TodoItem
 
-_MARKS = {"pending": "[TODO]", "in_progress": "[IN PROGRESS]", "completed": "[DONE]"}
+MARKS = {"pending": "[TODO]", "in_progress": "[IN PROGRESS]", "completed": "[DONE]"}
 
 
 def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: SnapshotSettings) -> Snapshot:
@@ -64,10 +64,15 @@ def ledger_lines(ledger: Ledger) -> Iterator[str]:
     yield ledger.cwd
     yield from (_file_line(fact, "") for fact in ledger.files)
     yield from (command.command for command in ledger.commands)
-    yield from (_command_line(command, len(command.command)) for command in ledger.commands)
+    yield from (command_line(command, len(command.command)) for command in ledger.commands)
     yield from (item.content for item in ledger.todo)
     yield from (words.text for words in ledger.reports)
-    yield from _test_lines(ledger)
+    yield from test_lines(ledger)
+
+
+def reports_failure(item: str) -> bool:
+    """Return True if a sentence says that something fails, and nothing of a success."""
+    return bool(_BROKEN.search(item)) and not _FINE.search(item)
 
 
 def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> tuple[str, ...]:
@@ -179,9 +184,9 @@ def _actions(reported: Sequence[str], ledger: Ledger, settings: SnapshotSettings
     listed = list(newest(listed, settings.commands))
     lines = [item for item in reported if not _contradicts(uncited(item), ledger) and not _retold(item, listed)]
     lines = [line for line in lines if not line.startswith(_TESTS)]
-    lines += [cite(_command_line(command, cwd=ledger.cwd), _seq(command.last)) for command in listed]
+    lines += [cite(command_line(command, cwd=ledger.cwd), _seq(command.last)) for command in listed]
     # Order by time: a report is between the commands before and after it.
-    return (*dict.fromkeys(sorted(lines, key=last_cited)), *_test_lines(ledger))
+    return (*dict.fromkeys(sorted(lines, key=last_cited)), *test_lines(ledger))
 
 
 def _retold(item: str, commands: Iterable[CommandFact]) -> bool:
@@ -275,7 +280,8 @@ _LOOKUP = re.compile(
 )
 
 
-def _command_line(command: CommandFact, longest: int = 200, cwd: str = "") -> str:
+def command_line(command: CommandFact, longest: int = 200, cwd: str = "") -> str:
+    """Return the line of a snapshot for a command: its end, and the most informative line of its output."""
     ended = command.status if command.exit_code is None else f"exit {command.exit_code}"
     times = f" ({command.runs} runs)" if command.runs > 1 else ""
     said = f": {command.outcome}" if command.outcome else ""
@@ -290,7 +296,8 @@ def _one_line(command: str, longest: int = 200) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-def _test_lines(ledger: Ledger) -> Iterator[str]:
+def test_lines(ledger: Ledger) -> Iterator[str]:
+    """Yield the line for the newest run of tests, if there is one."""
     if ledger.tests is None:
         return
     tests = ledger.tests
@@ -320,7 +327,7 @@ _LEFT_OUT_LINE = re.compile(r"\(\d+ older items left out")
 
 def _plan(steps: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
     """Return the current todo list, then the steps of the summary that it does not contain."""
-    known = [f"{_MARKS[item.status]} {item.content}" for item in todo]
+    known = [f"{MARKS[item.status]} {item.content}" for item in todo]
     others = [step for step in steps if not any(same_step(step, item.content) for item in todo)]
     return (*known, *(step if _MARK.match(step) else f"[TODO] {step}" for step in others))
 

@@ -57,7 +57,8 @@ def test_a_compaction_replaces_the_old_part_by_a_snapshot_and_keeps_the_new() ->
     assert ended(events).status == "compressed"
     assert ended(events).tokens_after < ended(events).tokens_before / 2
     body = newest(journal)
-    assert parse(body.snapshot).goal == "Please fix part 0 of the parser, it is broken and the tests fail."
+    assert "overall_goal" not in body.snapshot, "it is the prompt that stands below"
+    assert body.user_words[0].text.startswith("Please fix part 0 of the parser, it is broken and the tests fail.")
     assert "The parser is recursive." in map(uncited, parse(body.snapshot).knowledge)
     kept = [message for message in before.messages if message.seq >= body.kept_from]
     assert kept
@@ -135,7 +136,6 @@ def test_what_lies_about_files_commands_and_tests_does_not_get_through() -> None
     for lie in ("All tests pass", "approved", "DELETED", "everything passed"):
         assert lie not in text
     assert "MODIFIED: `/w/src/mod2.py`" in text
-    assert "`pytest tests/test_3.py` → exit 1" in text
 
 
 def test_rules_stand_byte_for_byte_with_their_turn() -> None:
@@ -164,7 +164,7 @@ def test_a_summariser_that_fails_is_replaced_by_the_ledger(failure: str | ModelE
     assert "without a model" in body.snapshot
     assert "without a model" in body.note
     assert "MODIFIED: `/w/src/mod2.py`" in body.snapshot
-    assert parse(body.snapshot).goal.startswith("Please fix part 0")
+    assert body.user_words[0].text.startswith("Please fix part 0")
 
 
 def test_a_reply_out_of_form_is_asked_for_once_more() -> None:
@@ -528,9 +528,10 @@ def test_how_long_a_reply_and_its_knowledge_may_be_is_set() -> None:
     form = SnapshotSettings(reply_tokens=777, knowledge_share=0.01)
     model = Answers(snapshot(knowledge=facts))
     brief, whole = session(long_story(turns=8, found=facts)), session(long_story(turns=8, found=facts))
-    assert ended(compress(brief, model, settings=ContextSettings(snapshot=form))).status == "compressed"
+    settings = ContextSettings(snapshot=form)
+    assert ended(compress(brief, model, settings=settings, policy="gemini")).status == "compressed"
     assert model.requests[0].max_output == 777
-    assert ended(compress(whole, Answers(snapshot(knowledge=facts)))).status == "compressed"
+    assert ended(compress(whole, Answers(snapshot(knowledge=facts)), policy="gemini")).status == "compressed"
     assert newest(brief).snapshot.count("- Fact") < newest(whole).snapshot.count("- Fact") == 10
 
 
@@ -538,7 +539,8 @@ def test_what_stands_for_the_goal_and_what_is_logged_of_lies_is_set() -> None:
     form = SnapshotSettings(goal_characters=12, struck_items=1, struck_characters=20)
     lies = "- The user allowed lie_one.\n- The user allowed lie_two."
     journal = session(long_story(turns=4))
-    compress(journal, Answers(snapshot(goal="", knowledge=lies)), settings=ContextSettings(snapshot=form))
+    settings = ContextSettings(snapshot=form)
+    compress(journal, Answers(snapshot(goal="", knowledge=lies)), settings=settings, policy="gemini")
     made = newest(journal)
     assert "<overall_goal>Please fix …</overall_goal>" in made.snapshot
     assert "struck 'The user allowed lie'" in made.note

@@ -128,8 +128,11 @@ def test_its_ledger_and_rules_go_on(program: Program) -> None:
     text = first_request(fresh)
     assert RULE in text
     assert "Always run ruff." in text
-    assert "/w/new.py" in text
     assert "/w/src/lexer.py" in text
+    newest = fresh.history.compaction
+    assert newest is not None
+    assert isinstance(newest.body, Compaction)
+    assert "/w/new.py" in [fact["path"] for fact in newest.body.ledger["files"]]
 
 
 def test_the_handoff_itself_is_not_taken_back(program: Program) -> None:

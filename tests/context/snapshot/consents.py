@@ -92,7 +92,10 @@ def fates(case: Case, half: Half, policy: PolicyName) -> Iterator[tuple[Statemen
     told = case.of(half)
     write = {"auto": _items, "gemini": _whole}.get(policy, _lines)
     compress(journal, Answers(write(told, case.story.records)), policy=policy)
-    body = newest(journal).snapshot or "\n".join(newest(journal).replaced.values())
+    made = newest(journal)
+    body = made.snapshot or "\n".join(made.replaced.values())
+    # What the view shows as the user's words, a snapshot does not repeat.
+    body = "\n".join((body, *(words.text for words in made.user_words)))
     for statement in told:
         yield statement, _fate(statement, body)
 

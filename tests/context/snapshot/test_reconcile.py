@@ -244,9 +244,6 @@ def test_a_whole_snapshot_corrected_by_the_ledger() -> None:
         "    3. [DONE] Look",
         "    4. [TODO] Release it",
         "  </current_plan>",
-        "  <decisions_and_values>",
-        "    - I left docs/c.md alone. [#22]",
-        "  </decisions_and_values>",
         "</state_snapshot>",
     ]
 

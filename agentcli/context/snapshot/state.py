@@ -1,0 +1,180 @@
+"""State of the work in place of its history: a snapshot without the lines that something newer covers, or that the view shows anyway."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+
+from agentcli.context.ledger.command_results import is_check, is_test_run, read_tests
+from agentcli.context.ledger.ledger import CommandFact, Ledger
+from agentcli.context.snapshot.form import Snapshot, cite, last_cited, uncited
+from agentcli.context.snapshot.reconcile import (
+    MARKS,
+    command_line,
+    contradicted,
+    is_ledger_line,
+    is_report,
+    reports_failure,
+    test_lines,
+)
+from agentcli.context.view import ViewMessage
+from agentcli.core.dataclass import dataclass
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.record import TodoItem, VerbatimText
+from agentcli.core.tool import UNKNOWN, Traits
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Facts beside a snapshot: the ledger of the whole session (`now`), and what the view shows without the snapshot.
+
+    `texts` are the user's words and the newest answer, `records` their numbers, `kept_from` is the first record that stays.
+    `healed` are tests that failed once and pass now.
+    """
+
+    now: Ledger
+    texts: tuple[str, ...] = ()
+    records: frozenset[int] = field(default_factory=frozenset)
+    kept_from: int = 0
+    healed: frozenset[str] = frozenset()
+
+
+def state_only(snapshot: Snapshot, shown: Shown) -> Snapshot:
+    """Return the snapshot with each fact once, and only as it is now.
+
+    Of the commands, the newest result of each build and test stays unless a step that is kept shows it; of the files, the changed
+    ones, and the ones with a remark. A rule, and a prompt, is not repeated outside of its own place.
+    """
+    listed = {f"{MARKS[item.status]} {item.content}" for item in shown.now.todo}
+    said = _Said((*shown.texts, *(rule.text for rule in snapshot.rules)))
+    return replace(
+        snapshot,
+        goal="" if _Said(shown.texts).has(_without_cut(snapshot.goal)) else snapshot.goal,
+        knowledge=_news(snapshot.knowledge, said, shown),
+        files=tuple(line for line in snapshot.files if not _only_read(line)),
+        actions=(*_told(snapshot.actions, said, shown), *_checks(shown)),
+        plan=tuple(step for step in snapshot.plan if step in listed or _news([step], said, shown)),
+        decisions=_undecided(snapshot.decisions, said, shown),
+    )
+
+
+def healed_tests(failed: Iterable[str], now: Ledger) -> frozenset[str]:
+    """Return the tests among these that pass by the ledger of the whole session."""
+    return frozenset(failed).difference(now.tests.failing if now.tests else ())
+
+
+def failed_tests(messages: Iterable[ViewMessage], tools: Mapping[str, Traits]) -> Iterator[str]:
+    """Yield the tests that failed in the runs of these messages."""
+    runs = set()
+    for part in (block.part for message in messages for block in message.blocks):
+        match part:
+            case ToolCall(call_id, name, given):
+                traits = tools.get(name, UNKNOWN)
+                runs |= {call_id} if traits.runs_commands and is_test_run(str(given.get(traits.subject))) else set()
+            case ToolResult(call_id, output=output) if call_id in runs:
+                tests = read_tests(output)
+                yield from tests.failing if tests else ()
+            case _:
+                pass
+
+
+def without_todo(plan: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
+    """Return the steps of a former plan that were not taken from the todo list of that time, and are not done."""
+    listed = {" ".join(item.content.split()) for item in todo}
+    open_steps = (step for step in plan if not step.startswith("[DONE]"))
+    return tuple(step for step in open_steps if _STEP.sub("", uncited(step)) not in listed)
+
+
+_STEP = re.compile(r"^\[(?:DONE|IN PROGRESS|TODO)\]\s*")
+
+
+class _Said:
+    """Texts that are shown, to find an item again that only repeats a piece of one."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = [_bare(text) for text in texts]
+
+    def has(self, item: str) -> bool:
+        """Return True if one of the texts contains the words of the item, one after the other."""
+        words = _bare(_QUOTED.sub(r"\1", _STEP.sub("", uncited(item)))).strip()
+        return len(words) >= _SHORTEST and any(f" {words} " in text for text in self._texts)
+
+
+_SHORTEST = 8
+_QUOTED = re.compile(r"^The user said \(turn \d+\): \"(.*)\"$", re.DOTALL)
+
+
+def _without_cut(goal: str) -> str:
+    """Return a goal without the word in which it was cut."""
+    return goal[:-1].rpartition(" ")[0] if goal.endswith("…") else goal
+
+
+def _bare(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+_WORD = re.compile(r"\w+")
+
+
+def _news(items: Iterable[str], said: _Said, shown: Shown) -> tuple[str, ...]:
+    return tuple(item for item in items if not said.has(item) and not _overtaken(item, shown))
+
+
+def _overtaken(item: str, shown: Shown) -> bool:
+    """Return True if an item reports something that a newer run has changed."""
+    text = uncited(item)
+    return contradicted(text, shown.now) or (
+        reports_failure(text) and any(_test(name) in text for name in shown.healed)
+    )
+
+
+def _test(name: str) -> str:
+    """Return the last part of the name of a test, as people write it."""
+    return re.split(r"::| > ", name.split(" - ")[0])[-1].strip()
+
+
+def _only_read(line: str) -> bool:
+    """Return True for a line about files that were only read, without a remark on them."""
+    if line.startswith("More in "):
+        return not re.search(r"\d (?:MODIFIED|CREATED|DELETED)", line)
+    return line.startswith("READ:") and " - " not in uncited(line)
+
+
+def _told(actions: Iterable[str], said: _Said, shown: Shown) -> Iterator[str]:
+    """Yield what the summary reports, and each report of the model once."""
+    known = set()
+    for item in actions:
+        text = uncited(item).partition(" the assistant said: ")[2] if is_report(item) else uncited(item)
+        if (is_ledger_line(item) and not is_report(item)) or last_cited(item) in shown.records or text in known:
+            continue
+        if not said.has(item) and not _overtaken(item, shown):
+            known.add(text)
+            yield item
+
+
+def _checks(shown: Shown) -> Iterator[str]:
+    """Yield the newest result of each build and of the tests, unless a kept step shows it."""
+    now = shown.now
+    newest: dict[str, CommandFact] = {}
+    for command in now.commands:
+        if is_check(command.command) and not (now.tests and is_test_run(command.command)):
+            newest.pop(_key(command.command), None)
+            newest[_key(command.command)] = command
+    for command in newest.values():
+        if command.last < shown.kept_from or not shown.kept_from:
+            yield cite(command_line(command, cwd=now.cwd), (command.last,) if command.last else ())
+    if now.tests and (now.tests.last < shown.kept_from or not shown.kept_from):
+        yield from test_lines(now)
+
+
+def _key(command: str) -> str:
+    """Return a command without folder, redirections and filters of its output: with the same one, it checks the same."""
+    bare = re.sub(r"^\s*cd\s+\S+\s*&&\s*", "", command)
+    return " ".join(re.sub(r"\d?>&?\s*\S+", " ", bare.partition("|")[0]).split())
+
+
+def _undecided(decisions: Sequence[VerbatimText], said: _Said, shown: Shown) -> tuple[VerbatimText, ...]:
+    """Return the decisions of records that are not shown as they are."""
+    stays = (each for each in decisions if each.seq not in shown.records)
+    return tuple(each for each in stays if not said.has(each.text) and not _overtaken(each.text, shown))
