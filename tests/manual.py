@@ -32,15 +32,17 @@ Your settings are in `config.toml` in `$XDG_CONFIG_HOME/agentcli` (on Linux `~/.
 From low to high: built-in defaults, your config.toml, a trusted project's `.agentcli/config.toml`, the environment
 (`AGENTCLI_SECTION__KEY`), `--set KEY=VALUE`, flags.
 
+    agentcli config set model sonnet           # the ten that people change most: model, mode, sandbox, ui.theme, ui.vi,
+                                               # ui.keys, agent.effort, tools.web_search, checks, budget.session.cost
     agentcli config show --origin              # every setting, and where it comes from
     agentcli config set ui.theme dark          # comments in the file stay
     AGENTCLI_UI__THEME=light agentcli
     agentcli --set agent.effort=high
 
 An unknown key is a warning with the nearest name, on the command line an error; a value of the wrong type or out of bounds is an error.
-A key that was a setting once changes nothing, and a warning names it.
+Retired settings are ignored, with a warning.
 
-Each theme says what the file of a trusted project may set; agentcli names what it refuses. Providers and models have tables of their own:
+Each section says which settings a trusted project may change; agentcli reports the rest as ignored. Providers and models have tables of their own:
 `agentcli help models`.
 
     model = "sonnet"

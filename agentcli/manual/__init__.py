@@ -11,14 +11,14 @@ from agentcli.core.text.near import did_you_mean, near_names
 
 FOLDER = Path(__file__).parent
 GROUPS: Mapping[str, Sequence[str]] = {
-    "Begin": ("start", "permissions", "keys", "sessions", "troubleshooting"),
+    "Begin": ("start", "permissions", "rules", "secrets", "keys", "sessions", "troubleshooting"),
     "Models and money": ("models", "cost", "context"),
     "Your project": ("instructions", "checks", "hooks", "skills", "commands", "agents", "plugins", "mcp", "web"),
     "From another agent": ("import-config",),
-    "Work alone": ("goals", "scripting", "batch", "ci", "python"),
+    "Work alone": ("goals", "scripting", "batch", "cluster", "ci", "python"),
     "Elsewhere": ("editors", "serve"),
     "Measure": ("bench", "benchmarks"),
-    "Look up": ("configuration", "contributing"),
+    "Look up": ("configuration", "otel", "contributing"),
 }
 """Groups of pages, in the order in which a newcomer may read them."""
 TOPICS = tuple(topic for topics in GROUPS.values() for topic in topics)
