@@ -36,6 +36,7 @@ class TerminalHost(ProgramReports):
         super().__init__(program)
         self.sharing = sharing if sharing is not None else Sharing()
         self.choosing = program.options.session == ""
+        self.wanted = ""
 
     def beside(self, console: Console) -> Sequence[Coroutine[Any, Any, None]]:
         """Return the work of the program's features that runs while the terminal is open."""
@@ -52,6 +53,16 @@ class TerminalHost(ProgramReports):
         session = program.sessions.resume(info) if self.choosing else program.sessions.open(info)
         self.choosing = False
         return session
+
+    def may_mean(self, words: str) -> bool:
+        """Return True if these words name no session or several, and stored sessions have them in their titles or contents."""
+        program = self._program
+        try:
+            program.store.find(words, program.project)
+        except InputError:
+            titles = (f"{info.name} {info.title}".lower() for info in program.store.list(program.project))
+            return any(words.lower() in title for title in titles) or bool(self.passages(words))
+        return False
 
     def fork(self, session: AgentSession) -> AgentSession:
         """Open a copy of a session, independent of it from here on."""

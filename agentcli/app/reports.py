@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from agentcli.ui.commands.registry import SlashCommands
 
 
+_FOUND = 30
+"""Largest number of sessions that are found by their contents."""
+
+
 class ProgramReports:
     """The reports. `agentcli.ui.host.Reports` documents each."""
 
@@ -35,6 +39,14 @@ class ProgramReports:
         )  # look again: another place may have got its first session meanwhile
         infos = program.store.list(project)
         return [{**info_to_json(info), "place": str(project.elsewhere(info) or "")} for info in infos]
+
+    def passages(self, words: str) -> Mapping[str, str]:
+        """Return a passage of each session of this project that contains all the words, by the session's id."""
+        from agentcli.sessions.search import search
+
+        store = self._program.store
+        found = search(store.root, words, store.project(self._program.cwd).ids, limit=_FOUND, hits=1)
+        return {one.info.id: one.hits[0].text for one in found if one.hits}
 
     def report(self, topic: Topic, session: AgentSession) -> Sequence[str]:
         """Lines for people."""

@@ -120,10 +120,12 @@ def _load_session(
     program = Program(options, front_end=FrontEnd(sharing.approving(approve), sharing.asking(ask)))
     sharing.start = partial(_share, program)
     log_to(program.dirs, program.env, enabled=not options.no_session)
-    # `resume` without a name opens a new session and shows the list of stored ones, if there are any.
+    host = TerminalHost(program, sharing)
+    # `resume` without a name of a session opens a new one and shows the list of stored ones, if there are any.
     with program.preparing():
-        if options.session == "" and program.sessions.chosen(LAST):
-            session = program.sessions.new()
+        wanted = host.wanted = _words(host, options.session)
+        if wanted or (options.session == "" and program.sessions.chosen(LAST)):
+            host.choosing, session = True, program.sessions.new()
         else:
             session = program.sessions.begin(reading(report))
     # Import the SDK, which takes a second, while the person types, not while they wait for the first answer.
@@ -133,7 +135,12 @@ def _load_session(
     soon(program.servers.start)
     settings = program.config[UiSettings]
     check_facts(settings.status)
-    return TerminalHost(program, sharing), session, settings, None if options.no_session else program.dirs.state
+    return host, session, settings, None if options.no_session else program.dirs.state
+
+
+def _words(host: TerminalHost, selector: str | None) -> str:
+    """Return the words to choose a session by, if none is named like this but some contain them; else an empty text."""
+    return selector if selector and selector != LAST and host.may_mean(selector) else ""
 
 
 async def _share(program: Program, front: Front) -> Share:

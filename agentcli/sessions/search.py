@@ -110,6 +110,21 @@ def search(
     return sorted(sure, key=lambda each: (each.info.time.updated, each.info.id), reverse=True)
 
 
+def passages_after(records: Iterable[Record], starts: Sequence[int], words: str) -> Mapping[int, str]:
+    """Return an excerpt with the words for each start between which and the next one, by the numbers of records, all of them occur."""
+    wanted = tuple(dict.fromkeys(word.casefold() for word in words.split()))
+    held: dict[int, set[str]] = {}
+    found: dict[int, str] = {}
+    for record in records:
+        start = max((seq for seq in starts if seq <= record.seq), default=0)
+        for hit, here in _hits(record, wanted):
+            more = here - held.setdefault(start, set())
+            held[start] |= here
+            if more:
+                found[start] = hit.text
+    return {start: text for start, text in found.items() if held[start] == set(wanted)}
+
+
 @dataclass(frozen=True, slots=True)
 class _Promising:
     """A session that may hold all the words, and the names of its records that may hold some."""

@@ -45,6 +45,10 @@ class Reports(Protocol):
         """`session.json` of this project's sessions, newest first; `place` is the folder of sessions from elsewhere."""
         ...
 
+    def passages(self, words: str) -> Mapping[str, str]:
+        """Return a passage of each session of this project that contains all the words, by the session's id."""
+        ...
+
 
 class Host(Reports, Protocol):
     """Services of the program around the session that is open in a terminal."""
@@ -57,6 +61,11 @@ class Host(Reports, Protocol):
     @property
     def choosing(self) -> bool:
         """True until the session for `agentcli resume` is chosen."""
+        ...
+
+    @property
+    def wanted(self) -> str:
+        """The words by which `agentcli resume` chooses among the sessions, as none has such a name; empty otherwise."""
         ...
 
     def new(self) -> AgentSession:

@@ -10,7 +10,7 @@ from typing import Any
 from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event
 from agentcli.ui.commands.base import Queued
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.dialogs.dialogs import UNFILTERED, Choice, Filter
 from agentcli.ui.input.keys import KEYS, help_lines
 from agentcli.ui.render.state import State, update
 from agentcli.ui.style import PLAIN, Look
@@ -70,7 +70,7 @@ class ScriptedContext:
         return self.answers.pop(0) if self.answers else None
 
     async def choose(
-        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str]
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
         self.asked += [title, *(choice.label for choice in choices)]
         answer = self.answers.pop(0) if self.answers else None

@@ -457,7 +457,7 @@ class ScriptedHost:
     def __init__(self, approve: Approve, ask_user: AskUser) -> None:
         self._ports = (approve, ask_user)
         self._count = 0
-        self.choosing = False
+        self.choosing, self.wanted = False, ""
         self.commands = COMMANDS
         self.sharing = Sharing()
         self.status_command = ""
@@ -474,6 +474,9 @@ class ScriptedHost:
 
     def fork(self, session: Any) -> ScriptedSession:
         return self.new()
+
+    def passages(self, words: str) -> Mapping[str, str]:
+        return {"2025-0003": "the needle in the haystack"} if words == "needle" else {}
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
         return [

@@ -9,7 +9,7 @@ from agentcli.agent.ports import Interruptible
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Part
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.dialogs.dialogs import UNFILTERED, Choice, Filter
 from agentcli.ui.render.state import State
 from agentcli.ui.style import Look
 
@@ -80,9 +80,11 @@ class CommandContext(Protocol):
         ...
 
     async def choose(
-        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str]
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does."""
+        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does. `by`
+        looks into the contents of the choices as well.
+        """
         ...
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:

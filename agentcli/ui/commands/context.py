@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -14,10 +14,11 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
 from agentcli.core.text.plural import plural
 from agentcli.sessions.info import ago
+from agentcli.sessions.search import passages_after
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Acted, Context, Output, Said, Work
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.dialogs.dialogs import Choice, Filter
 from agentcli.ui.render import past_messages
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.past_messages import RewindPoint
@@ -26,6 +27,7 @@ from agentcli.ui.render.window_chart import chart, listing
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
+    from agentcli.core.journal import Journal
 
 LONGEST = 10
 """Characters of the number of a message."""
@@ -133,22 +135,23 @@ async def unpin(ctx: Context, number: str) -> AsyncIterator[Output]:
 
 @command("Work", arguments=prompt_numbers)
 async def rewind(ctx: CommandContext, number: str) -> None:
-    """Go back to just before one of your prompts: /rewind [NUMBER]
+    """Go back to just before one of your prompts: /rewind [NUMBER or WORDS]
 
-    Without a number, choose from a list, then what to restore: the conversation, the files, or both. The prompt returns
+    Without a number, choose from a list, which also finds a prompt by what came after it, then what to restore: the conversation, the files, or both. The prompt returns
     to the input with the conversation.
     """
     prompts = await asyncio.to_thread(past_messages.rewind_points, ctx.session.journal)
     if not prompts:
         raise UsageError("No prompt to rewind to.")
-    seq = _seq(number)
+    seq = _seq(number) if number.lstrip("#").isdecimal() else None
     if seq is None:
         newest_first = prompts[::-1]
         choices = [Choice(_line(one.words), _since(one)) for one in newest_first]
-        chosen = await ctx.pick("Rewind to which prompt?", choices)
+        by = Filter(number, partial(_contents, ctx.session.journal, [one.seq for one in newest_first]))
+        chosen = await ctx.choose("Rewind to which prompt?", choices, 0, {}, by)
         if chosen is None:
             return
-        seq = newest_first[chosen].seq
+        seq = newest_first[chosen[0]].seq
     words = {one.seq: one.words for one in prompts}.get(seq)
     if words is None:
         raise UsageError(f"#{seq} is not one of your prompts. /rewind without a number lists them.")
@@ -164,6 +167,12 @@ async def rewind(ctx: CommandContext, number: str) -> None:
         ctx.show_events(ctx.session.undo_stack.rewind(seq))
         ctx.say(f"Rewound to before #{seq}. /redo undoes this.")
         ctx.draft(words)
+
+
+def _contents(journal: Journal, starts: Sequence[int], words: str) -> Mapping[int, str]:
+    """Return for each prompt after which all the words occur, by its place in `starts`, a passage."""
+    found = passages_after(journal.records(), starts, words)
+    return {starts.index(seq): text for seq, text in found.items() if seq in starts}
 
 
 def _since(point: RewindPoint) -> str:

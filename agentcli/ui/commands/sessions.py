@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from agentcli.core.errors import INTERRUPTED, AgentError, UsageError
+from agentcli.core.errors import INTERRUPTED, AgentError, InputError, UsageError
 from agentcli.core.text.plural import plural
 from agentcli.sessions.info import ago, local_minute
 from agentcli.sessions.tree import nested, stem
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Acted, Context, Output, Said
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.dialogs.dialogs import Choice, Filter, matching
 from agentcli.ui.render.frame import Item
 
 
@@ -26,34 +26,47 @@ def known(context: CommandContext) -> Sequence[Item]:
 
 @command("Sessions", arguments=known)
 async def resume(context: CommandContext, selector: str) -> None:
-    """Resume another session: /resume [SESSION]
+    """Resume another session: /resume [SESSION or WORDS]
 
-    By id, unique prefix, or name; without one, choose from this project's sessions: Ctrl-R renames the one under the cursor, Ctrl-X
-    moves it to the trash.
+    By id, unique prefix, or name; otherwise choose from this project's sessions, whose contents are searched for the words as well:
+    Ctrl-R renames the one under the cursor, Ctrl-X moves it to the trash.
     """
     if selector == context.session.journal.id:
         raise UsageError("This session is already open.")
-    if not selector and not await asyncio.to_thread(_resumable, context):
+    others = await asyncio.to_thread(_resumable, context)
+    if not selector and not others:
         raise UsageError("This project has no other session.")
-    while True:
-        wanted = selector or await _chosen(context)
-        if not wanted:
+    if selector:
+        try:
+            await context.move_to(context.host.open(selector))
             return
+        except InputError:
+            if not _matches(others, selector) and not await asyncio.to_thread(context.host.passages, selector):
+                raise
+    while wanted := await _chosen(context, selector):
         try:
             await context.move_to(context.host.open(wanted))
             return
         except AgentError as error:
-            if selector or not context.host.choosing:
+            if not context.host.choosing:
                 raise
             context.warn(str(error))
 
 
-async def _chosen(context: CommandContext) -> str:
-    """Ask for one of these sessions and return its id; empty if the person chooses none, which ends a program that began with the question."""
+def _matches(sessions: Sequence[Mapping[str, Any]], words: str) -> bool:
+    return bool(matching([_choice(one) for one in sessions], words))
+
+
+async def _chosen(context: CommandContext, words: str) -> str:
+    """Ask for one of these sessions, at first only the ones with the words, and return its id; empty if the person chooses none, which
+    ends a program that began with the question.
+    """
     start, on = 0, ""
     while others := await asyncio.to_thread(_resumable, context):
         start = next((n for n, one in enumerate(others) if one["id"] == on), min(start, len(others) - 1))
-        chosen = await context.choose("Resume which session?", [_choice(one) for one in others], start, _ACTS)
+        places = {str(one["id"]): n for n, one in enumerate(others)}
+        by = Filter(words, partial(_contents, context.host.passages, places))
+        chosen = await context.choose("Resume which session?", [_choice(one) for one in others], start, _ACTS, by)
         if chosen is None:
             break
         start, key = chosen
@@ -86,6 +99,10 @@ async def _act(context: CommandContext, one: Mapping[str, Any], key: str) -> Non
         f"Move “{_label(one)}” to the trash?", [f"agentcli sessions delete --undo {one['id']} restores it."]
     ):
         await asyncio.to_thread(context.host.delete, str(one["id"]))
+
+
+def _contents(passages: Callable[[str], Mapping[str, str]], places: Mapping[str, int], words: str) -> Mapping[int, str]:
+    return {places[one]: text for one, text in passages(words).items() if one in places}
 
 
 def _choice(session: Mapping[str, Any]) -> Choice:

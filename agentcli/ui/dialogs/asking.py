@@ -10,9 +10,22 @@ from functools import partial
 
 from prompt_toolkit.keys import Keys
 
+from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe
+from agentcli.core.tasks import run_beside
 from agentcli.core.tool import Question
-from agentcli.ui.dialogs.dialogs import TYPED_AHEAD, Cancelled, Choice, Dialog, Outcome, Picked, matching, press
+from agentcli.ui.dialogs.dialogs import (
+    TYPED_AHEAD,
+    UNFILTERED,
+    Cancelled,
+    Choice,
+    Dialog,
+    Filter,
+    Outcome,
+    Picked,
+    matching,
+    press,
+)
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.input.keys import readable
 from agentcli.ui.render.cells import expand, wrap
@@ -65,23 +78,29 @@ class Asking:
         return None if chosen is None else chosen[0]
 
     async def choose(
-        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str]
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does."""
+        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does. `by`
+        looks into the contents of the choices as well.
+        """
         more = "".join(f" · {readable(key)} {does}" for key, does in acts.items())
         async with self.turn:
             matches = list(range(len(choices)))
+            contents = _Contents(by, self._contents_found)
 
             def refine(query: str) -> Dialog:
-                matches[:] = matching(choices, query)
+                named, held = matching(choices, query), contents.of(query)
+                matches[:] = [*named, *sorted(held.keys() - set(named))]
+                shown = [replace(choices[n], detail=held[n], about="") if n not in named else choices[n] for n in matches]
                 return Dialog(
-                    title, choices=tuple(choices[n] for n in matches), chosen=0 if query else start, entry="search: ",
-                    numbered=False, hint=f"↑↓ Enter{more} · Esc to cancel", empty="No match", acts=tuple(acts),
+                    title, choices=tuple(shown), chosen=0 if query else start, entry="search: ",
+                    numbered=False, hint=f"↑↓ Enter{more} · Esc to cancel", acts=tuple(acts),
+                    empty="Searching…" if contents.busy(query) else "No match",
                 )  # fmt: skip
 
             # Keys right after a command are meant for its list; a list that appears late must not take them.
             late = time.monotonic() - self._editor.typed_at > LATE
-            match await self.show(refine(""), refine=refine, drop=late):
+            match await self.show(refine(by.words), text=by.words, refine=refine, drop=late and not by.words):
                 case Picked(index, key=key):
                     return matches[index], key
                 case _:
@@ -168,6 +187,14 @@ class Asking:
             self._ignore()
         if self._refine is not None and self._screen.state.dialog is not None:
             self._screen.change(replace(self._screen.state, dialog=self._refine(self._editor.line.text)))
+
+    def _contents_found(self) -> None:
+        """Refine the choices after more of them were found; the cursor stays."""
+        if self._refine is not None and (dialog := self._screen.state.dialog) is not None:
+            now = self._refine(self._editor.line.text)
+            now = replace(now, chosen=min(dialog.chosen, max(len(now.choices) - 1, 0)))
+            self._screen.change(replace(self._screen.state, dialog=now))
+            self._editor.repaint()
 
     def resized(self) -> None:
         """Lay the dialog out for the new terminal size."""
@@ -304,3 +331,35 @@ class Asking:
         """Interrupt the work if it was Ctrl-C that left a question."""
         if over == Cancelled(hard=True):
             self._stop()
+
+
+class _Contents:
+    """Passages of choices that hold the words of a query, found in a thread; `found` is called when there are some."""
+
+    def __init__(self, by: Filter, found: Callable[[], None]) -> None:
+        self._look, self._found = by.contents, found
+        self._known: dict[str, Mapping[int, str]] = {}
+        self._wanted, self._looking = "", False
+
+    def of(self, query: str) -> Mapping[int, str]:
+        """Return the passages as far as they are known, and look for them if they are not."""
+        self._wanted = query.strip()
+        if self._look is not None and self.busy(query) and not self._looking:
+            self._looking = True
+            run_beside(self._fill(self._look))
+        return self._known.get(self._wanted, {})
+
+    def busy(self, query: str) -> bool:
+        """Return True while the passages of a query are unknown."""
+        return self._look is not None and bool(query.strip()) and query.strip() not in self._known
+
+    async def _fill(self, look: Callable[[str], Mapping[int, str]]) -> None:
+        try:
+            while self._wanted and (words := self._wanted) not in self._known:
+                try:
+                    self._known[words] = await asyncio.to_thread(look, words)
+                except AgentError:
+                    self._known[words] = {}
+        finally:
+            self._looking = False
+        self._found()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from agentcli.core.dataclass import dataclass
@@ -30,6 +30,18 @@ class Choice:
         object.__setattr__(self, "label", safe_line(self.label))
         object.__setattr__(self, "detail", safe_line(self.detail))
         object.__setattr__(self, "about", safe_line(self.about))
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The words that a searched list begins with, and where else than in its labels the words are looked for."""
+
+    words: str = ""
+    contents: Callable[[str], Mapping[int, str]] | None = None
+    """Returns for each choice whose contents hold the words the passage that does. It may take long, and runs in a thread."""
+
+
+UNFILTERED = Filter()
 
 
 @dataclass(frozen=True, slots=True)

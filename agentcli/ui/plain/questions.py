@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.core.tool import Question
 from agentcli.ui.dialogs import proposal
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.dialogs.dialogs import UNFILTERED, Choice, Filter, matching
 from agentcli.ui.style import Look
 
 _ANSWERS = {
@@ -124,11 +125,17 @@ class PlainAsking:
         return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
 
     async def choose(
-        self, title: str, choices: Sequence[Choice], start: int, _: Mapping[str, str]
+        self, title: str, choices: Sequence[Choice], start: int, _: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same; there are no keys here but Enter."""
-        chosen = await self.pick(title, choices, start)
-        return None if chosen is None else (chosen, "")
+        """Do the same among the choices that `by` names; there are no keys here but Enter."""
+        places = [*range(len(choices))]
+        if by.words:
+            held = by.contents(by.words) if by.contents is not None else {}
+            named = matching(choices, by.words)
+            places = [*named, *sorted(held.keys() - set(named))]
+            choices = [choices[n] if n in named else replace(choices[n], detail=held[n]) for n in places]
+        chosen = await self.pick(title, choices, 0 if by.words else start)
+        return None if chosen is None else (places[chosen], "")
 
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
         """Ask for one line; nothing cancels."""

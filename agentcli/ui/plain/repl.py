@@ -120,7 +120,8 @@ class PlainTerminal:
         self, host: CommandHost, session: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()
     ) -> int:
         """Run the REPL until the user leaves; returns the exit code."""
-        self.host, self.session, self._next = host, session, list(filter(None, prompts))
+        self.host, self.session = host, session
+        self._next = [*([f"/resume {host.wanted}"] if host.wanted else ()), *filter(None, prompts)]
         host.sharing.front = self
         self._shared = settings.remote
         self.look = replace(

@@ -227,7 +227,7 @@ class Terminal:
         await settle(console.host, console.session, choose, confirm, console.say, console.move_to, select)
         console.session.begin(console.show_events)
         await console.host.sharing.begin_if(self.settings.remote, console.warn)
-        for prompt in prompts:
+        for prompt in (*([f"/resume {wanted}"] if (wanted := console.host.wanted) else ()), *prompts):
             self.submit(prompt)
 
     async def _watch(self) -> None:

@@ -19,7 +19,7 @@ from agentcli.ui.commands.base import Queued
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.commands.order import by_use
 from agentcli.ui.dialogs.asking import Asking
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.dialogs.dialogs import UNFILTERED, Choice, Filter
 from agentcli.ui.input.completion import CommandCompletion, Completion, Files
 from agentcli.ui.input.editing import ExternalEditor
 from agentcli.ui.input.editor import Editor
@@ -206,10 +206,12 @@ class Console:
         return None if chosen is None else chosen[0]
 
     async def choose(
-        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str]
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does."""
-        chosen = await self.asking.choose(title, choices, start, acts)
+        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does. `by`
+        looks into the contents of the choices as well.
+        """
+        chosen = await self.asking.choose(title, choices, start, acts, by)
         self._cancelled = chosen is None
         return chosen
 
