@@ -25,7 +25,6 @@ from agentcli.core.tool import DECLINED, Effect, Tool, Traits
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rule, parse_rules
-from agentcli.permissions.shell.consequences import REWRITES
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
 
 if TYPE_CHECKING:
@@ -296,7 +295,7 @@ class ApprovalGate:
             always=decision.always,
             unsaved=decision.unsaved,
             prefixes=decision.prefixes if self.attended else (),
-            session="" if any(part.endswith(REWRITES) for part in parts) else decision.session,
+            session="" if _rewrites(parts) else decision.session,
             edits=decision.edits,
             revise=partial(self._revised, call),
         )
@@ -357,6 +356,15 @@ def _lines(why: str, parts: Sequence[str]) -> str:
     if len(parts) < 2:
         return why
     return "\n".join(parts if any(why in part for part in parts) else (why, *parts))
+
+
+def _rewrites(parts: Sequence[str]) -> bool:
+    """Return True if a command replaces what a remote has, which is approved each time."""
+    if not parts:
+        return False
+    from agentcli.permissions.shell.consequences import REWRITES  # only commands have parts
+
+    return any(part.endswith(REWRITES) for part in parts)
 
 
 def _checked(call: Call) -> Mapping[str, Any]:
