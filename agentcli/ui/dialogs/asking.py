@@ -91,7 +91,9 @@ class Asking:
             def refine(query: str) -> Dialog:
                 named, held = matching(choices, query), contents.of(query)
                 matches[:] = [*named, *sorted(held.keys() - set(named))]
-                shown = [replace(choices[n], detail=held[n], about="") if n not in named else choices[n] for n in matches]
+                shown = [
+                    replace(choices[n], detail=held[n], about="") if n not in named else choices[n] for n in matches
+                ]
                 return Dialog(
                     title, choices=tuple(shown), chosen=0 if query else start, entry="search: ",
                     numbered=False, hint=f"↑↓ Enter{more} · Esc to cancel", acts=tuple(acts),
