@@ -175,12 +175,15 @@ def _project(settings: list[Setting]) -> str:
     others = "the others" if refused or fewer else "all of these"
     may = [_may(rule, ", ".join(keys[rule])) for rule in fewer] + [_may(most, others)]
     said = "; ".join(may[:-1]) + ("", " and ", "; and ")[min(len(fewer), 2)] + may[-1]
-    return f"A project may not set {refused}; it may {said}." if refused else f"A project may {said}."
+    alone = f"{refused} {'are' if ',' in refused else 'is'} yours alone; a" if refused else "A"
+    return f"{alone} project may {said}."
 
 
 def _may(rule: str, names: str) -> str:
     """What a project may do, in words, with the names in place of `it`."""
-    return f"set {names}" if rule == "free" else rule.replace(" it", f" {names}", 1)
+    if rule == "free":
+        return f"set {names}"
+    return rule.replace("change it towards false", "turn it off").replace(" it", f" {names}", 1)
 
 
 @cache

@@ -23,9 +23,9 @@ class AgentSettings:
     max_pauses: int = 10
     """Maximum pauses in a row, which occur while the provider runs its own tools; the next one ends the turn."""
     repeat_limit: Calls = setting(3, project="tighten", tighter=LIMIT)
-    """Identical rounds of calls with identical results before such a call is no longer run; 0: no limit."""
+    """After this many identical calls with the same result, the call is refused; 0: no limit."""
     confirm_done: bool = setting(False, project="free")
-    """Let the model check the task once more before it ends a turn with changes, in runs without a person."""
+    """In unattended runs, have the model re-check its work before it finishes."""
     titles: bool = setting(True, project="free")
     """Give sessions a title."""
     thinking: bool = setting(True, project="free")

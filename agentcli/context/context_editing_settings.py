@@ -23,6 +23,6 @@ class NativeSettings:
     keep: Annotated[int, Range(1, unit="tool uses")] = setting(3, project="free")
     """Newest that stay; more if something there is still needed."""
     clear_at_least: Tokens = setting(20_000, project="free")
-    """Least that it must free at once, since the cache is rewritten; at most a quarter of `trigger`."""
+    """It must free at least this much at once, since the cache is rewritten; at most a quarter of `trigger`."""
     thinking_turns: int = 0
     """Newest turns whose thoughts stay; 0: all, which preserves the cache."""

@@ -40,7 +40,7 @@ class PruneSettings:
     protect: Tokens = setting(40_000, project="free")
     """`opencode`: newest outputs that stay."""
     minimum: Tokens = setting(20_000, project="free")
-    """Least that a prune must free: `opencode` always, `auto` on a warm cache."""
+    """A prune must free at least this much: with `opencode` always, with `auto` on a warm cache."""
     turns: Turns = setting(2, project="free")
     """`opencode`: newest turns whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"

@@ -31,7 +31,7 @@ class Retention:
     total_bytes: Bytes = setting(0, project="never")
     """Maximum of all sessions on disk; 0: no limit."""
     trash_days: Days = setting(0.0, project="never")
-    """Time after which the trash deletes a session for good; 0: never."""
+    """Time after which the trash deletes a session; 0: never."""
     leftover_days: float = ABANDONED / _DAY
     """Days after which the remains of a killed fork or import are deleted: they never were a session."""
 
