@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentcli import __version__
+from agentcli.manual import TOPICS
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,5 +62,9 @@ def test_the_changelog_describes_this_version_on_a_page_and_then_changes_in_shor
     assert 300 <= len(release.split()) <= 700
     assert changes.count("\n## [Unreleased]") == 1
     entries = re.split(r"(?m)^- ", changes)[1:]
-    assert len(changes.split()) <= 6_000, "old entries have come back"
-    assert all(len(entry.split()) <= 110 for entry in entries)
+    assert len(changes.split()) <= 4_500, "merge entries about one thing, or release"
+    assert not [entry for entry in entries if len(entry.split("\n\n")[0]) > 300], (
+        "two lines an entry: details are in the manual"
+    )
+    topics = {topic for each in re.findall(r"\[([a-z, -]+)\]$", changes, re.MULTILINE) for topic in each.split(", ")}
+    assert topics <= set(TOPICS), "the topic in brackets is a page of the manual"
