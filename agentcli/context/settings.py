@@ -246,9 +246,9 @@ class ContextSettings:
     keep_user_share: Share = 0.2
     """Upper bound of these tokens on a small window."""
     whole_user_share: Share = 0.05
-    """Share of the usable window up to which your newest prompts stay whole; of older ones rules stay, and a line each."""
+    """Share of the usable window up to which your newest prompts stay whole; of older ones a line each stays, and what may still hold."""
     keep_piece_share: Share = 0.5
-    """Size beyond which one of these texts is cut to its two ends."""
+    """Share of these tokens beyond which one text is cut to its two ends."""
     pins_share: Share = 0.25
     """Pins that hold more than this are reported."""
     max_summary_calls: int = 3

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agentcli.context.inject import wrap
-from agentcli.context.ledger.standing_rules import rule_sentences
+from agentcli.context.ledger.standing_rules import plain_lines, sentences, sets_rule
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window
@@ -21,42 +22,77 @@ SKILL_TOKENS, SKILLS_TOKENS = 5_000, 25_000
 def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
     """Return the user's prompts in the summarised part and before it, verbatim and oldest first.
 
-    The newest come first up to `keep_user_tokens`, counted as a view shows them; the very first and the newest prompt always stay.
-    Those before the newest `whole_user_share` of the window are folded to their rules and one line.
+    All have one budget, `keep_user_tokens`, counted as a view shows them: the very first and the newest prompt always stay, by
+    their two ends if they are long; then the newest. Those before the newest `whole_user_share` of the window are folded
+    to one line, and older ones to their standing sentences.
     """
-    view, counter, settings, usable = window.view, window.counter, window.settings, window.usable
+    settings, usable = window.settings, window.usable
+    budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
+    longest = int(max(budget, _LEAST_BUDGET) * settings.keep_piece_share)
+    every = [_both_ends(piece, window.counter, longest) for piece in _prompts(summarised, window.view)]
+    chosen = {piece.seq: piece for piece in (*every[:1], *every[-1:])}
+    budget -= carried_tokens(chosen.values(), window.counter)
+    share = left = int(usable * settings.whole_user_share)
+    for piece in reversed(every):
+        if piece.seq in chosen:
+            continue
+        left -= carried_tokens([piece], window.counter)
+        short = piece if left >= 0 else folded(piece) if left >= -share else standing(piece)
+        if short is None:
+            continue
+        budget -= carried_tokens([short], window.counter)
+        if budget < 0:
+            break
+        chosen[piece.seq] = short
+    return tuple(chosen[seq] for seq in sorted(chosen))
+
+
+def _prompts(summarised: Sequence[ViewMessage], view: View) -> Sequence[VerbatimText]:
+    """Return the prompts carried by the former compaction, and the typed ones, without pinned ones, oldest first."""
     former = former_compaction(view)
     prompts = {piece.seq: piece for piece in (former.user_words if former else ())}
     typed = (piece for message in summarised for piece in typed_texts(message))
     prompts |= {piece.seq: piece for piece in typed if piece.seq not in view.pins}
-    every = [prompts[seq] for seq in sorted(prompts)]
-    budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
-    chosen = {piece.seq: piece for piece in (*every[:1], *every[-1:])}
-    budget -= carried_tokens(chosen.values(), counter)
-    whole = int(usable * settings.whole_user_share)
-    for piece in reversed(every):
-        if piece.seq in chosen:
-            continue
-        whole -= carried_tokens([piece], counter)
-        piece = piece if whole >= 0 else folded(piece)
-        budget -= carried_tokens([piece], counter)
-        if budget < 0 or whole < -int(usable * settings.whole_user_share):
-            break
-        chosen[piece.seq] = piece
-    longest = int(usable * settings.keep_piece_share)
-    return tuple(_both_ends(chosen[seq], counter, longest) for seq in sorted(chosen))
+    return [prompts[seq] for seq in sorted(prompts)]
 
 
 def folded(piece: VerbatimText) -> VerbatimText:
-    """Return a prompt as its beginning and its rules, verbatim, with the record that holds all of it; a short one as it is."""
+    """Return a prompt as its beginning and its standing sentences, verbatim, with the record that holds all of it; a short one as it is.
+
+    Its rules are not repeated: a snapshot holds all of them.
+    """
     if len(piece.text) <= _FOLDED or _WHOLE in piece.text:
         return piece
     line = " ".join(piece.text.split())
     begins = line[:_FOLDED].rsplit(" ", 1)[0]
-    rules = [rule for rule in rule_sentences(piece.text) if rule not in begins]
-    return replace(piece, text=" … ".join((begins, *rules, f"{_WHOLE}{piece.seq} holds all of it]")))
+    stays = [said for said in _standing(piece.text) if said[: _FOLDED // 2] not in begins]
+    return replace(piece, text=" … ".join((begins, *stays, f"{_WHOLE}{piece.seq} holds all of it]")))
 
 
+def standing(piece: VerbatimText) -> VerbatimText | None:
+    """Return a prompt as its sentences that are neither a question nor a task of that time; None if it has none."""
+    stays = _standing(piece.text.partition(_WHOLE)[0])
+    return replace(piece, text=" … ".join((*stays, f"{_WHOLE}{piece.seq} holds all of it]"))) if stays else None
+
+
+def _standing(text: str) -> Sequence[str]:
+    """Return the sentences that ask nothing and name nothing of the work of that time, so that they may hold for all of it.
+
+    Rules are left out, as are pasted lines and those of a document.
+    """
+    found = [" ".join(said.split()) for line in plain_lines(text) for said in sentences(line)]
+    plain = [said for said in found if len(said) <= _FOLDED * 2 and not said.endswith(("?", "？", ":", "："))]
+    stays = [said for said in plain if _WORDED.search(said) and not _NAMED.search(said) and not sets_rule(said)]
+    return tuple(dict.fromkeys(stays))[:_STANDING]
+
+
+_STANDING = 4
+"""Most standing sentences of one prompt: one with more is a document."""
+_WORDED = re.compile(r"\w+\W+\w+\W+\w+|[\u3040-\u9fff\uac00-\ud7af]{4}")
+_NAMED = re.compile(r"`|\w[/\\_]\w|\w\.\w|[a-z][A-Z]|#\d|^\W|https?:")
+"""Sign of a path, a symbol, a record or a line of a list."""
+_LEAST_BUDGET = 400
+"""Tokens of which the first and the newest prompt may have their share, however small the budget is."""
 _FOLDED = 100
 """Characters kept of a prompt that is folded."""
 _WHOLE = "[record #"
@@ -190,11 +226,11 @@ def _beginning(piece: VerbatimText, counter: TokenCounter, most: int) -> Verbati
     )
 
 
-def _both_ends(
-    piece: VerbatimText, counter: TokenCounter, longest: int, why: str = "more than this model's window can hold"
-) -> VerbatimText:
+def _both_ends(piece: VerbatimText, counter: TokenCounter, longest: int, why: str = "") -> VerbatimText:
     tokens = counter.text(piece.text)
     if tokens <= longest:
         return piece
     characters = int(len(piece.text) * longest / tokens)
-    return replace(piece, text=truncate_middle(piece.text, characters, why))
+    return replace(
+        piece, text=truncate_middle(piece.text, characters, why or f'recall(id="{piece.seq}") shows all of it')
+    )

@@ -2,6 +2,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from agentcli.context.compaction.carryover import folded, pins_report, verbatim_pins, verbatim_prompts
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -154,6 +158,60 @@ def test_what_is_carried_is_looked_for_only_where_it_can_be() -> None:
     assert verbatim_pins(Unread(shown.messages), shown) == ()
 
 
+CONSTRAINTS = (
+    "use pnpm here, npm breaks the lockfile",
+    "Commit messages in Dutch, please.",
+    "Bitte keine Tabs in den Vorlagen.",
+    "no emojis in log output",
+    "If a test is flaky, quarantine it and tell me.",
+    "I'd rather you didn't add dependencies.",
+    "Please keep every public function under 40 lines.",
+    "コミットの説明は短めにお願いします。",
+)
+
+
+@pytest.mark.parametrize("said", CONSTRAINTS)
+def test_what_is_no_question_and_names_nothing_of_that_time_is_kept_from_old_prompts(said: str) -> None:
+    story = Story()
+    story.user("Begin.")
+    story.says("ok")
+    story.user(
+        f"Mend `fold` in src/fold.py, it drops the last line of each of the files that we read.\n{said}\nWhy does it?"
+    )
+    for n in range(120):
+        story.says("ok")
+        story.user(f"Now mend src/part_{n}.py as well, it drops the last line of each file that we read there, too.")
+    text = "\n".join(words.text for words in words_of(story, usable=20_000))
+    assert said in text
+    assert "Why does it?" not in text
+    assert "src/part_3.py" not in text
+
+
+@given(st.lists(st.integers(1, 60_000), min_size=1, max_size=12), st.sampled_from((8_000, 30_000, 160_000)))
+@settings(max_examples=25, deadline=None)
+def test_all_words_of_the_user_have_one_budget(lengths: list[int], usable: int) -> None:
+    story = Story()
+    for length in lengths:
+        story.user(("plan " * length)[:length])
+        story.says("ok")
+    kept = words_of(story, usable=usable)
+    assert (kept[0].turn, kept[-1].turn) == (1, len(lengths))
+    assert COUNTS.text("".join(words.text for words in kept)) <= max(usable * 0.2, 400) + 40 * len(kept)
+
+
+def test_a_pasted_plan_of_76_kilobytes_leaves_most_of_a_small_window_free() -> None:
+    story = Story()
+    story.user("PLAN " + "Each step has its own file and its own test.\n" * 1_690 + "THE END")
+    story.says("ok")
+    story.user("Go on.")
+    first, newest = words_of(story, usable=30_000)
+    assert newest.text == "Go on."
+    assert first.text.startswith("PLAN")
+    assert first.text.endswith("THE END")
+    assert 'recall(id="1") shows all of it' in first.text
+    assert COUNTS.text(first.text) < 3_200
+
+
 def test_too_many_pins_are_reported_with_the_largest_first() -> None:
     pins = [VerbatimText(n, 1, "word " * 100 * n) for n in range(1, 6)]
     report = pins_report(pins, COUNTS, 100)
@@ -162,11 +220,11 @@ def test_too_many_pins_are_reported_with_the_largest_first() -> None:
     assert pins_report(pins, COUNTS, 10**6) == ""
 
 
-def test_an_old_prompt_is_folded_to_its_beginning_and_its_rules_with_its_record() -> None:
+def test_an_old_prompt_is_folded_to_its_beginning_with_its_record_and_leaves_rules_to_the_snapshot() -> None:
     long = f"Please look into the totals of part one. {'They are wrong now and then. ' * 20}Never touch the vault. Thank you."
     piece = folded(VerbatimText(7, 3, long))
     assert piece.text.startswith("Please look into the totals of part one.")
-    assert "Never touch the vault." in piece.text
+    assert "Never touch the vault." not in piece.text, "a snapshot holds it as a constraint"
     assert piece.text.endswith("[record #7 holds all of it]")
     assert len(piece.text) < len(long) / 3
     assert folded(piece) == piece
