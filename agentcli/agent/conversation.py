@@ -193,13 +193,10 @@ class Conversation:
         if not self._steering:
             self._features.answered()
 
-    def unfinished(self, reply: ReplyBuilder) -> Iterator[Event]:
-        """Record the reminder of a feature that objects to the end of the turn, or tell the person."""
-        objection = self._features.before_end(reply) if self.may_step() else Unfinished()
-        if objection.notice:
-            yield Noticed(objection.notice)
-        if objection.reminder:
-            yield self.remind(objection.reminder)
+    def unfinished(self, reply: ReplyBuilder) -> Unfinished:
+        """Return the objection of a feature to the end of the turn: if no step is left, only one that the limit shall stop."""
+        objection = self._features.before_end(reply)
+        return objection if objection.undone or self.may_step() else Unfinished()
 
     def finish(self) -> Iterator[Event]:
         """Apply the pruning that the policy wants after a prompt is answered."""

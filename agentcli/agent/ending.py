@@ -1,106 +1,196 @@
-"""The end of a turn that nobody can continue: a reply that only announces a step, open todos and unchecked changes get one reminder each."""
+"""The judge of the end of a turn: a reminder for an end that leaves the task undone, and the failure of a run that ends so all the same."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature, Unfinished
+from agentcli.agent.intent import announces, orders_change
 from agentcli.agent.reply import ReplyBuilder
+from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
+from agentcli.core.message import Message, Text, ToolResult
+from agentcli.core.record import Record
 
 LAST_WORD = "Only your last message is read: repeat in it what is needed of this one."
 ANNOUNCED = f"You announced a step and did not take it. Take it now, or say that the task is finished. {LAST_WORD}"
 WRITTEN_CALL = f"Your reply holds a call written as text, which nothing runs. Make it as a tool call now, or say that the task is finished. {LAST_WORD}"
+NOTHING_DONE = (
+    "The task asks for a change, and nothing was changed, nor did a command show that it is done. Nobody can answer a question: decide, and do it now. "
+    f"If nothing has to change, run what shows it (a test, a build), then say so. {LAST_WORD}"
+)
 OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
 CONFIRM = (
     "Before you end: read the task again and check each requirement by running something, as its tester would. "
     "If all holds, repeat your final answer."
 )
 STOPPED_SHORT = "The model announced a step and did not take it. Type “continue” to let it proceed."
+NO_CHANGE = (
+    "Nothing was changed, and no command showed that the task is done. Type “continue” to let the model proceed."
+)
+UNDONE = "The task is not done: {why}, also after a reminder. `agentcli resume` continues the session; another model may get further."
+MOST_REMINDERS = 3
+"""Reminders of one kind in a turn in which the model makes progress between them."""
 
 # Patterns compiled when first used: all of them together would add milliseconds to each start.
 _FENCED = r"(?ms)^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1|`[^`\n]+`"
 _WRITTEN = r"(?m)^\s*<(?:\w+:)?(?:function_calls|tool_calls?|tool_use|invoke name=|function=)"
 _LONE_COMMAND = r"(?s)\s*```(?:bash|sh|shell|console)\n(?:(?!```).)*```\s*"
-_SENTENCE_END = r"(?<=[.!?…])[\"')\]*_]*\s+|\n+"
-_ANNOUNCEMENT = r"(?i)(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to)|let me|let['’]s)\b"
-_TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
-"""A sentence that speaks to a person (`Let me know if you …`, `I'll leave that to you`) offers or explains, it announces no step."""
 
 
-def promise(text: str) -> str:
-    """Return the reminder that a last reply needs because it only announces a step; empty if it needs none."""
-    if re.fullmatch(_LONE_COMMAND, text) or re.search(_WRITTEN, re.sub(_FENCED, "", text)):
-        return WRITTEN_CALL
-    plain = text.strip().rstrip("*_ ")
-    if not plain:
-        return ""
-    last = re.split(_SENTENCE_END, plain)[-1].lstrip("*_#>- ")
-    announces = re.match(_ANNOUNCEMENT, last) is not None and re.search(_TO_A_PERSON, last) is None
-    return ANNOUNCED if announces or plain.endswith(":") else ""
+def holds_written_call(text: str) -> bool:
+    """Return True if a reply makes a call as text, or consists of a command."""
+    return bool(re.fullmatch(_LONE_COMMAND, text) or re.search(_WRITTEN, re.sub(_FENCED, "", text)))
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A reason against the end of a turn. `undone` says in an error what the model left undone; a reason without it only reminds.
+
+    `notice` is the line for a person, who can continue the turn.
+    """
+
+    reminder: str
+    undone: str = ""
+    notice: str = ""
+
+
+_ANNOUNCED = Reason(ANNOUNCED, "the model announced a step and did not take it", STOPPED_SHORT)
+_WRITTEN_CALL = Reason(WRITTEN_CALL, "the model wrote a call as text, which nothing runs", STOPPED_SHORT)
+_NOTHING_DONE = Reason(
+    NOTHING_DONE, "it asks for a change, nothing was changed, and no command showed that it holds", NO_CHANGE
+)
+
+
+@dataclass(slots=True)
+class Deeds:
+    """What the calls of a turn did so far."""
+
+    called: bool = False
+    acted: bool = False
+    """True if a call succeeded that may have changed something, or shown that all is well: any but a mere reading."""
+    progress: bool = False
+    """True if a call succeeded since the last reminder."""
+
+
+def undone(text: str, deeds: Deeds, task: str) -> Iterator[Reason]:
+    """Yield the reasons why a turn with these deeds leaves its task undone if it ends with this text."""
+    if holds_written_call(text):
+        yield _WRITTEN_CALL
+    elif announces(text, anywhere=not deeds.acted):
+        yield _ANNOUNCED
+    if not deeds.acted and orders_change(task):
+        yield _NOTHING_DONE
 
 
 class Ending:
-    """Objects to the end of a turn, for each reason once. A person is only told, since a person can continue the turn."""
+    """Judges the end of a turn: an end that leaves the task undone is objected to, and fails in a run without a person.
+
+    What the calls did decides. Each reason counts once until a call succeeds; a person is only told, since a person can continue the turn.
+    """
 
     def __init__(self, core: SessionCore) -> None:
-        self._journal, self._alone = core.journal, core.setup.alone
+        self._core, self._journal, self._alone = core, core.journal, core.setup.alone
         self._confirms = core.setup.settings.agent.confirm_done
-        self._said: set[Callable[[ReplyBuilder], str]] = set()
-        self._called = False
-        self.changed = False
-        """True if a call of this turn may have changed something."""
+        self._said: Counter[str] = Counter()
+        self._pending: set[str] = set()
+        self._turn = 0
+        self.deeds = Deeds()
 
     def begin(self) -> None:
         """Begin with a new prompt: every reason counts again."""
         self._said.clear()
-        self._called = self.changed = False
+        self._pending.clear()
 
     def replied(self, reply: ReplyBuilder) -> tuple[Event, ...]:
-        """Note whether the turn has called tools."""
-        self._called = self._called or reply.has_calls
+        """Note whether the turn has called tools. A prompt added to a turn leaves the deeds of the turn as they are."""
+        if self._turn != self._journal.history.turn:
+            self._turn, self.deeds = self._journal.history.turn, Deeds()
+        self.deeds.called = self.deeds.called or reply.has_calls
         return ()
 
     def before_end(self, reply: ReplyBuilder) -> Unfinished:
         """Return the objection to an end with this reply."""
+        reasons = list(self._reasons(reply.text))
         if not self._alone:
-            return Unfinished(notice=STOPPED_SHORT if promise(reply.text) else "")
-        for reason in (self._promised, self._open_todos, self._unchecked):
-            if reason not in self._said and (reminder := reason(reply)):
-                self._said.add(reason)
-                return Unfinished(reminder)
-        return Unfinished()
+            return Unfinished(notice=next((reason.notice for reason in reasons if reason.notice), ""))
+        if self.deeds.progress:
+            self._pending.clear()
+            self.deeds.progress = False
+        for reason in reasons:
+            if self._may_say(reason):
+                self._said[reason.reminder] += 1
+                self._pending.add(reason.reminder)
+                return Unfinished(reason.reminder, undone=reason.undone)
+        undone = next((reason.undone for reason in reasons if reason.undone), "")
+        return Unfinished(undone=UNDONE.format(why=undone) if undone else "")
 
-    def _promised(self, reply: ReplyBuilder) -> str:
-        return promise(reply.text)
+    def _may_say(self, reason: Reason) -> bool:
+        most = MOST_REMINDERS if reason.undone else 1
+        return reason.reminder not in self._pending and self._said[reason.reminder] < most
 
-    def _open_todos(self, _: ReplyBuilder) -> str:
+    def _reasons(self, text: str) -> Iterator[Reason]:
+        idle = self._able() and not self._denied()
+        yield from undone(text, self.deeds, self._task() if idle else "")
+        if self._alone and (items := self._open_todos()):
+            yield Reason(OPEN_TODOS.format(items=items))
+        if self._alone and self._confirms and self.deeds.acted:
+            yield Reason(CONFIRM)
+
+    def _able(self) -> bool:
+        """Return True if the session can change files."""
+        offered = [self._core.traits.get(str(raw["name"])) for raw in self._journal.history.tools]
+        return self._core.approval.mode != "plan" and any(known is not None and known.edits_files for known in offered)
+
+    def _denied(self) -> bool:
+        """Return True if a call of this turn was denied."""
+        return any(isinstance(entry.body, ToolResult) and entry.body.status == "denied" for entry in self._of_turn())
+
+    def _task(self) -> str:
+        """Return what the person said in this turn."""
+        messages = [entry.body for entry in self._of_turn() if isinstance(entry.body, Message)]
+        parts = [part for message in messages if message.role == "user" for part in message.parts]
+        return "\n".join(part.text for part in parts if isinstance(part, Text) and not part.synthetic)
+
+    def _of_turn(self) -> Sequence[Record]:
+        """Return the entries since the prompt of this turn."""
+        entries, turn = self._journal.history.entries, self._journal.history.turn
+        first = next(
+            (at for at, entry in enumerate(entries) if isinstance(entry.body, Message) and entry.body.turn == turn), 0
+        )
+        return entries[first:]
+
+    def _open_todos(self) -> str:
         # A turn without calls only answers: a list that an earlier turn left open is not its task.
         left = [item for item in self._journal.history.todo if item.status in ("pending", "in_progress")]
-        items = "\n".join(f"- {item.content}" for item in left)
-        return OPEN_TODOS.format(items=items) if left and self._called else ""
-
-    def _unchecked(self, _: ReplyBuilder) -> str:
-        return CONFIRM if self._confirms and self.changed else ""
+        return "\n".join(f"- {item.content}" for item in left) if self.deeds.called else ""
 
 
-class ChangeStage(Stage):
-    """Notes the calls that may have changed something."""
+class DeedStage(Stage):
+    """Notes what the calls that succeeded did."""
 
     def __init__(self, ending: Ending) -> None:
         self._ending = ending
 
     def around(self, run: Run) -> Run:
         async def ran(call: Call) -> Call:
-            traits = call.its_tool.traits
-            if traits.edits_files or (traits.runs_commands and not call.harmless):
-                self._ending.changed = True
-            return await run(call)
+            done = await run(call)
+            self._note(done)
+            return done
 
         return ran
+
+    def _note(self, call: Call) -> None:
+        if call.output is None or call.output.status != "success":
+            return
+        deeds, traits = self._ending.deeds, call.its_tool.traits
+        deeds.progress = True
+        reads = call.harmless or traits.reads_only or (traits.effect not in ("write", "run") and not traits.delegates)
+        deeds.acted = deeds.acted or not reads
 
 
 def ending_of(core: SessionCore) -> SessionFeature:
@@ -108,7 +198,7 @@ def ending_of(core: SessionCore) -> SessionFeature:
     ending = Ending(core)
     return SessionFeature(
         "end of a turn",
-        (ChangeStage(ending),),
+        (DeedStage(ending),),
         prompted=ending.begin,
         replied=ending.replied,
         before_end=ending.before_end,

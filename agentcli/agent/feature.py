@@ -54,10 +54,14 @@ def no_objection(_: ReplyBuilder) -> Unfinished:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An objection to the end of a turn: a reminder for the model, which continues then, or a notice for the person."""
+    """An objection to the end of a turn: a reminder for the model, which continues then, or a notice for the person.
+
+    `undone` says what is left undone if no reminder helped: the turn ends as incomplete.
+    """
 
     reminder: str = ""
     notice: str = ""
+    undone: str = ""
 
 
 Follow = Callable[[TurnEnded, asyncio.Event, Emit], Awaitable[Prompt | TurnEnded | None]]

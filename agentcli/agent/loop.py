@@ -11,14 +11,13 @@ from agentcli.agent.conversation import Conversation
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import FULL, Kind, ReplyBuilder, at_last, defect, not_run
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.core.errors import AgentError, ContextError, HookBlocked, LimitReached, ModelError
+from agentcli.core.errors import AgentError, ContextError, HookBlocked, IncompleteReply, LimitReached, ModelError
 from agentcli.core.event import (
     CallDelta,
     Emit,
     Ending,
     Event,
     Noticed,
-    Recorded,
     ReplyRestarted,
     Retrying,
     TextDelta,
@@ -131,9 +130,11 @@ async def _finish(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
     conversation, interrupt = turn.conversation, turn.interrupt
     if await conversation.waited_for_background(interrupt):
         return None
-    objections = [*conversation.unfinished(reply)]
-    await turn.tell(objections)
-    if any(isinstance(event, Recorded) for event in objections):
+    objection = conversation.unfinished(reply)
+    if objection.notice:
+        await turn.emit(Noticed(objection.notice))
+    if objection.reminder:
+        await turn.emit(conversation.remind(objection.reminder))
         return None
     held = await conversation.hooked.stop(reply.text, interrupt)
     await turn.tell(held.events)
@@ -141,6 +142,10 @@ async def _finish(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
         await turn.emit(conversation.remind(held.verdict.reason))
         return None
     await turn.tell(conversation.finish())
+    if objection.undone:
+        error = IncompleteReply(objection.undone)
+        await turn.emit(conversation.failed(error))
+        return TurnEnded("incomplete", text=reply.text, error=error, steps=conversation.steps)
     return TurnEnded("done", text=reply.text, steps=conversation.steps)
 
 

@@ -10,17 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from agentcli.agent.intent import announces
 from agentcli.batch.agent_process import EVENTS
 from agentcli.batch.ledger import Row
 from agentcli.bench.judging import REFUSED
 from agentcli.core.errors import ContextError
 
 MISTAKE = "model's mistake"
-_PROMISE = re.compile(
-    r"(?:^|[.!:]\s+|\n)(?:now,? |next,? |then,? |first,? )?(?:I(?:'|’)ll|I will|I am going to|I(?:'|’)m going to|let me|let's)\b[^.!?\n]*[.:…]*\s*$",
-    re.IGNORECASE,
-)
-"""A last sentence that announces work in place of doing it."""
 _MISSING = re.compile(r"no such file|does not exist|not found|is not a file|is not a folder", re.IGNORECASE)
 _SAME_IN_A_ROW = 3
 _WRONG_PATHS = 3
@@ -41,8 +37,10 @@ def cause_of(row: Row, folder: Path) -> str:
     calls = [_shown(each) for each in events if each.get("type") == "tool_call"]
     if _longest_row(calls) >= _SAME_IN_A_ROW or "repeat" in str(result.get("error") or "").lower():
         return "repeated"
-    if _PROMISE.search(str(result.get("text") or "").strip()):
+    if announces(str(result.get("text") or "")):
         return "promised"
+    if result.get("subtype") == "incomplete":
+        return "undone"
     failed = [
         str(each.get("output"))
         for each in events

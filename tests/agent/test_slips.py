@@ -94,7 +94,7 @@ ENDS = [
     Slip("a colon", [say("I look at the tests now:"), say("Done.")], told=[TAKE_IT]),
     Slip("a promise", [say("The bug is in a.py. Let me fix it."), say("Done.")], told=[TAKE_IT]),
     Slip("a promise with now", [say("All right.\n\nNow I will run the tests."), say("Done.")], told=[TAKE_IT]),
-    Slip("promises without end", [say("I'll fix it now.")], requests=2, told=[TAKE_IT]),
+    Slip("promises without end", [say("I'll fix it now.")], "incomplete", 2, told=[TAKE_IT]),
     Slip("an offer", [say("Fixed. Let me know if you want more.")], requests=1, never=[TAKE_IT]),
     Slip("an answer", [say("It is in a.py:3, and I'll-be is a name there.")], requests=1, never=[TAKE_IT]),
     Slip("a call as text", [say("<function_calls>\n<invoke name=\"bash\">ls</invoke>"), say("Done.")], told=["a call written as text, which nothing runs"]),
@@ -105,8 +105,8 @@ ENDS = [
     Slip("todos that are done", then(TODO, WRITE, DONE), requests=4, never=["open items"]),
     Slip("confirm after changes", then(WRITE), requests=3, told=["check each requirement by running something"], settings={"confirm_done": True}),
     Slip("confirm nothing", then(READ, LS), requests=3, never=["Before you end"], settings={"confirm_done": True}),
-    Slip("all at once", [say("", TODO), say("", WRITE), say("Let me test it.")], requests=6, told=[TAKE_IT, "open items", "Before you end"], settings={"confirm_done": True}),
-    Slip("no step left", then(READ, end="Let me fix it."), requests=2, never=[TAKE_IT], settings={"max_steps": 2}),
+    Slip("all at once", [say("", TODO), say("", WRITE), say("Let me test it.")], "incomplete", 6, told=[TAKE_IT, "open items", "Before you end"], settings={"confirm_done": True}),
+    Slip("no step left", then(READ, end="Let me fix it."), "limit", 2, told=[TAKE_IT], settings={"max_steps": 2}),
 ]  # fmt: skip
 TEXTS = [
     Slip("a tool misspelt", then(call("raed", file_path="a.txt")), told=["There is no tool 'raed'. Did you mean read?"]),

@@ -1,0 +1,135 @@
+"""Intent of texts: whether a task asks for a change, and whether a reply only announces a step.
+
+The words of each language are one entry of `LANGUAGES`. They only say what a text is about: whether a turn is done is decided by what its calls did.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from agentcli.core.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Words of one language, as patterns for the beginning of a clause.
+
+    `orders` is a request to change something, `announces` the first person before a step.
+    """
+
+    orders: str
+    announces: str
+
+
+_VERBS = (
+    "fix|repair|correct|change|modify|update|upgrade|bump|add|implement|remove|delete|drop|rename|move|replace|refactor|rewrite|"
+    "convert|migrate|port|extract|split|extend|improve|optimi[sz]e|clean up|introduce|apply|resolve|solve|enable|disable|wire|"
+    "integrate|adjust|handle|support|edit|revert|undo|commit|insert|append|simplify|install|set up|finish|complete|debug|make (?:it|sure|the|all|this|that|these|those|them|both|every)|get .+ to pass"
+)
+_ARTEFACT = r"(?:[^.!?\n]*?(?:`|\w/\w|\w\.\w{1,4}\b|\b(?:tests?|files?|scripts?|functions?|class|modules?|endpoints?|methods?|commands?|components?)\b))"
+LANGUAGES = {
+    "English": Language(
+        rf"(?:(?:please|kindly|now|then|also|next|first|and|so|ok|okay|yes|yeah|just|instead|can you|could you|would you|will you|you (?:should|must|need to|have to)|"
+        rf"we (?:should|must|need to)|let['’]?s|i(?:['’]d like| want| need) you to|i want to|go ahead and|try to|help me(?: to)?),?\s+)*"
+        rf"(?:(?:{_VERBS})\b|(?:write|create|make|build|generate|document)\b{_ARTEFACT})",
+        r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to)|let me|let['’]s)\b",
+    ),
+    "German": Language(
+        r"(?:bitte\s+)?(?:behebe?|repariere|korrigiere|ändere|änder|ergänze|füge?|implementiere|entferne|lösche|ersetze|benenne|verschiebe|"
+        r"aktualisiere|erweitere|verbessere|passe?|baue?|schreibe?|erstelle|mach|sorge)\b|(?:kannst|könntest|würdest) du\b.*\b\w+(?:n|en)\s*$",
+        r"ich werde\b|lass(?:en sie|t)? (?:mich|uns)\b|(?:jetzt|nun|gleich|zuerst|dann|als nächstes) \w+e ich\b|ich \w+e?\b.*\b(?:jetzt|nun|gleich|als nächstes)\b",
+    ),
+    "French": Language(
+        r"(?:merci de\s+|peux-tu\s+|pouvez-vous\s+|il faut\s+)?(?:corrige[rz]?|répare[rz]?|modifie[rz]?|change[rz]?|ajoute[rz]?|implémente[rz]?|"
+        r"supprime[rz]?|remplace[rz]?|renomme[rz]?|crée[rz]?|écri(?:s|re|vez)|met(?:s|tre|tez)|fai(?:s|re|tes))\b",
+        r"(?:(?:maintenant|ensuite|d['’]abord),? )?(?:je vais\b|laisse[zs]?-moi\b|je m['’]en (?:occupe|charge)\b)|je \w+ (?:ça |cela )?(?:maintenant|tout de suite)",
+    ),
+    "Spanish": Language(
+        r"(?:por favor,?\s+|puedes\s+|podrías\s+|hay que\s+)?(?:corrig(?:e|ir)|arregl(?:a|ar)|repar(?:a|ar)|modific(?:a|ar)|cambi(?:a|ar)|añad(?:e|ir)|"
+        r"agreg(?:a|ar)|implement(?:a|ar)|elimin(?:a|ar)|borr(?:a|ar)|reemplaz(?:a|ar)|renombr(?:a|ar)|cre(?:a|ar)|escrib(?:e|ir)|actualiz(?:a|ar)|haz|hacer)\b",
+        r"(?:ahora |luego |primero )?(?:voy a|vamos a|déja(?:me|nme)|permíteme|procedo a)\b|(?:ahora|enseguida) (?:lo|la|mismo)\b",
+    ),
+    "Portuguese": Language(
+        r"(?:por favor,?\s+|você pode\s+)?(?:corrij?a|corrigir|conserte|consertar|modifique|mude|mudar|adicion(?:e|ar)|implement(?:e|ar)|remov(?:a|er)|"
+        r"apag(?:ue|ar)|substitu(?:a|ir)|renomei?e|cri(?:e|ar)|escrev(?:a|er)|atualiz(?:e|ar)|faça)\b",
+        r"(?:agora |depois |primeiro )?(?:vou|vamos|deixe?-me|irei)\b",
+    ),
+    "Italian": Language(
+        r"(?:per favore,?\s+|puoi\s+)?(?:corregg(?:i|ere)|sistema(?:re)?|ripara(?:re)?|modifica(?:re)?|cambia(?:re)?|aggiung(?:i|ere)|implementa(?:re)?|"
+        r"rimuov(?:i|ere)|elimina(?:re)?|sostitui(?:sci|re)|rinomina(?:re)?|crea(?:re)?|scriv(?:i|ere)|aggiorna(?:re)?)\b",
+        r"(?:ora |adesso |poi |prima )?(?:sto per|procedo|lascia(?:mi|temi)|vado a|\w+(?:erò|irò)|(?:lo |la )?\w+o subito)\b|(?:ora|adesso) (?:lo |la )?\w+o\b",
+    ),
+    "Dutch": Language(
+        r"(?:kun je\s+|graag\s+)?(?:repareer|herstel|corrigeer|wijzig|verander|voeg|implementeer|verwijder|vervang|hernoem|maak|schrijf|werk)\b",
+        r"ik (?:ga|zal)\b|laat me\b|(?:nu|daarna|eerst) \w+ ik\b",
+    ),
+    "Polish": Language(
+        r"(?:proszę\s+)?(?:napraw|popraw|zmień|dodaj|zaimplementuj|usuń|zastąp|zaktualizuj|stwórz|utwórz|napisz|przenieś)\w*",
+        r"(?:teraz|zaraz|następnie|najpierw) \w+(?:ę|am|em)\b|pozwól\w*",
+    ),
+    "Russian": Language(
+        r"(?:пожалуйста,?\s+)?(?:исправь|почини|измени|поменяй|добавь|реализуй|удали|замени|переименуй|обнови|создай|напиши|сделай|перенеси)\w*",
+        r"(?:сейчас|теперь|затем|далее|сначала),? (?:я )?\w+(?:ю|у|усь|юсь)\b|я (?:сейчас|теперь)\b|давай(?:те)?\b|позвольте\b",
+    ),
+    "Turkish": Language(
+        r".*\b(?:düzelt|onar|değiştir|ekle|uygula|kaldır|sil|güncelle|oluştur|yaz)(?:in|ın|un|ün|iniz|ınız|ir misin|er misin)?\s*$",
+        r"(?:şimdi|önce|sonra)\b.*\w+(?:ceğim|cağım|ıyorum|iyorum|uyorum|üyorum)$",
+    ),
+    "Chinese": Language(
+        r".*?(?:修复|修正|修改|改正|改成|更改|添加|增加|新增|实现|删除|移除|替换|重命名|重构|更新|创建|编写|优化|升级)",
+        r"(?:好的?[，,。]?)?(?:现在|接下来|然后|首先|下一步|马上)?[，,]?(?:我(?:将|会|来|要|现在|先|这就|马上|接下来)|让我|我们来)",
+    ),
+    "Japanese": Language(
+        r".*(?:修正|追加|変更|実装|削除|作成|更新|置き換え|直し|書き換え|リファクタ\w*)(?:し|て|を|く|せよ|する|$)",
+        r"(?:では|それでは|次に|まず|これから|今から|今|すぐに?)[、,]?.*(?:ます|ましょう)$|.*(?:修正|追加|変更|実装|作成|削除|対応|実行)(?:して(?:いき)?|し)ます$",
+    ),
+    "Korean": Language(
+        r".*(?:수정|추가|변경|구현|삭제|작성|생성|제거|고쳐|바꿔|업데이트|리팩터링)",
+        r".*(?:겠습니다|할게요|볼게요|하겠어요)$",
+    ),
+}
+"""How texts order and announce changes, by language."""
+
+_CLAUSE = r"[.!?:;。！？；：]+(?=\s|$|[^\x00-\x7f])|\n+|,?\s+(?:and|und|et|y|e|en)\s+(?=\w)"
+_MARKER = r"\W*(?:\d+[.)]\s*)?"
+_LOOK_ONLY = r"(?i)\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
+_SENTENCE_END = r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\n+"
+_TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
+"""A sentence that speaks to a person (`Let me know if you …`, `I'll leave that to you`) offers or explains, it announces no step."""
+_READ = 2_000
+"""Characters of each end of a task that are read: a long one has logs and files in its middle."""
+
+
+def orders_change(task: str) -> bool:
+    """Return True if a task asks for a change."""
+    said = task if len(task) <= 2 * _READ else f"{task[:_READ]}\n{task[-_READ:]}"
+    if re.search(_LOOK_ONLY, said):
+        return False
+    pattern = _any("orders")
+    clauses = [clause for clause in re.split(_CLAUSE, said) if clause.strip()]
+    orders = [bool(pattern.match(clause)) for clause in clauses]
+    asks = said.rstrip().endswith(("?", "？"))
+    return any(orders) and not (asks and not orders[-1])
+
+
+def announces(text: str, *, anywhere: bool = False) -> bool:
+    """Return True if a reply ends with the announcement of a step; with `anywhere` one that any sentence of its last paragraph makes."""
+    plain = text.strip().rstrip("*_ ")
+    if not plain:
+        return False
+    paragraph = plain.rpartition("\n\n")[2] if anywhere else plain
+    sentences = [sentence for sentence in re.split(_SENTENCE_END, paragraph) if sentence.strip()]
+    return any(map(_announces, sentences if anywhere else sentences[-1:])) or plain.endswith((":", "："))
+
+
+def _announces(sentence: str) -> bool:
+    said = sentence.strip().lstrip("*_#>- ").rstrip(" .!…。！*_")
+    return _any("announces").match(said) is not None and re.search(_TO_A_PERSON, said) is None
+
+
+@cache
+def _any(kind: str) -> re.Pattern[str]:
+    """Return the patterns of all languages as one, compiled when first used: it would add milliseconds to each start."""
+    patterns = "|".join(f"(?:{getattr(language, kind)})" for language in LANGUAGES.values())
+    return re.compile(rf"{_MARKER}(?:{patterns})", re.IGNORECASE)

@@ -1,0 +1,145 @@
+"""The judge of the end of a turn: an end that leaves the task undone never counts as done without a person, in no language; true ends do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.event import Noticed, TurnEnded
+from agentcli.core.message import Text
+from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.ui.run_results import ResultBuilder, conclusion
+from tests.agent.open_session import ended, messages, open_session, results, say_to
+
+TASK = "The discount in cart.py is wrong: fix it, and add a test."
+LOOK = call("bash", command="ls")
+READ = call("read", file_path="cart.py")
+WRITE = call("write", file_path="test_cart.py", content="assert True\n")
+CHECK = call("bash", command="touch .checked")
+
+UNDONE = {
+    "a promise": "I'll fix the discount now.",
+    "a short promise": "Fixing it now.",
+    "a next step": "The bug is in line 1. Next step: change the factor.",
+    "a colon": "Here is the change:",
+    "a question": "Should I change it to 0.21?",
+    "a choice": "There are two ways. Which one do you prefer?",
+    "a plan": "Plan:\n1. Change the factor in cart.py\n2. Add a test",
+    "an offer": "The factor is 2 where it should be 0.2. I can change it if you like.",
+    "a false success": "Done. The discount is fixed, and I added a test for it.",
+    "a false report": "All 14 tests pass now.",
+    "a repeated task": "Fix the discount in cart.py and add a test.",
+    "German": "Ich behebe den Fehler jetzt.",
+    "German, a question": "Soll ich den Faktor auf 0,21 ändern?",
+    "French": "Je vais corriger la remise.",
+    "Spanish": "Ahora voy a corregir el descuento.",
+    "Portuguese": "Vou corrigir o desconto agora.",
+    "Italian": "Ora correggo lo sconto.",
+    "Russian": "Сейчас исправлю скидку.",
+    "Chinese": "我现在来修复折扣。",
+    "Japanese": "これから割引を修正します。",
+    "Korean": "이제 할인을 수정하겠습니다.",
+    "a language without an entry": "Jag rättar till rabatten nu.",
+}
+TASKS = {
+    "German": "Behebe den Rabatt in cart.py.",
+    "French": "Corrige la remise dans cart.py.",
+    "Spanish": "Arregla el descuento en cart.py.",
+    "Portuguese": "Corrija o desconto em cart.py.",
+    "Italian": "Correggi lo sconto in cart.py.",
+    "Dutch": "Herstel de korting in cart.py.",
+    "Polish": "Napraw rabat w cart.py.",
+    "Russian": "Исправь скидку в cart.py.",
+    "Turkish": "cart.py içindeki indirimi düzelt.",
+    "Chinese": "修复 cart.py 里的折扣。",
+    "Japanese": "cart.py の割引を修正してください。",
+    "Korean": "cart.py의 할인을 고쳐줘.",
+    "a polite question": "Could you fix the discount in cart.py?",
+    "a list": "Two things for cart.py:\n1. Rename the function `price`\n2. Update its callers",
+}
+
+
+def run(
+    folder: Path, script: Sequence[Reply], task: str = TASK, *, attended: bool = False
+) -> tuple[TurnEnded, list[str]]:
+    """How a turn ended, and the notices in it."""
+    (folder / "cart.py").write_text("def price(n):\n    return n * 2\n")
+    session = open_session(folder, script, mode="yolo", attended=attended)
+    events = say_to(session, task)
+    session.close()
+    return ended(events), [event.message for event in events if isinstance(event, Noticed)]
+
+
+@pytest.mark.parametrize("text", UNDONE.values(), ids=UNDONE)
+def test_a_run_without_a_person_never_succeeds_with_an_undone_task(text: str, tmp_path: Path) -> None:
+    last, _ = run(tmp_path, [say("", LOOK), say("", READ), say(text)])
+    how = conclusion(last, None, 0)
+    result = ResultBuilder().result(how.error, how.subtype, how.exit_code)
+    assert (last.ending, result.exit_code, result.subtype, last.text) == ("incomplete", 1, "incomplete", text)
+
+
+@pytest.mark.parametrize("text", UNDONE.values(), ids=UNDONE)
+def test_a_person_gets_one_line_about_an_undone_task(text: str, tmp_path: Path) -> None:
+    last, notices = run(tmp_path, [say("", READ), say(text)], attended=True)
+    assert (last.ending, len(notices), "Type “continue”" in notices[0]) == ("done", 1, True)
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_a_task_that_asks_for_a_change_is_recognised_in_many_languages(task: str, tmp_path: Path) -> None:
+    last, _ = run(tmp_path, [say("", READ), say("Done.")], task)
+    assert last.ending == "incomplete"
+
+
+TRUE = {
+    "a change": (TASK, [say("", READ), say("", WRITE), say("Fixed.")]),
+    "a check that shows that nothing is to do": (TASK, [say("", CHECK), say("It is right as it is.")]),
+    "a change after the reminder": (TASK, [say("Should I?"), say("", WRITE), say("Done.")]),
+    "a change, with an offer": (TASK, [say("", WRITE), say("Fixed. Shall I add a test for zero too?")]),
+    "an answer": ("What does price() do?", [say("", READ), say("It doubles `n`.")]),
+    "an answer with an offer": ("Why is the total wrong?", [say("", READ), say("It doubles. Shall I change it?")]),
+    "a review": ("Review cart.py.", [say("", READ), say("1. `price` doubles.\n2. No test.")]),
+    "a proposal": ("Fix the price next; what would you propose?", [say("I would halve it.")]),
+    "a reading only": ("Find out how to fix cart.py, but do not change anything.", [say("Halve the factor.")]),
+    "a text": ("Write a haiku about carts.", [say("Wheels turn, coins fall down")]),
+}
+
+
+@pytest.mark.parametrize(("task", "script"), TRUE.values(), ids=TRUE)
+def test_a_true_end_is_done(task: str, script: list[Reply], tmp_path: Path) -> None:
+    assert run(tmp_path, script, task)[0].ending == "done"
+
+
+def test_progress_clears_the_count_so_that_a_later_promise_is_reminded_again(tmp_path: Path) -> None:
+    script = [say("Let me look."), say("", READ), say("", LOOK), say("Let me fix it."), say("", WRITE), say("Fixed.")]
+    last, _ = run(tmp_path, script)
+    assert (last.ending, last.steps) == ("done", 6)
+
+
+def test_a_model_that_only_reads_and_promises_is_not_reminded_for_ever(tmp_path: Path) -> None:
+    script = [
+        each
+        for n in range(20)
+        for each in (say("", call("bash", command=f"ls -{'a' * n}l")), say("Next I will fix it."))
+    ]
+    last, _ = run(tmp_path, script)
+    assert (last.ending, last.steps < 20) == ("incomplete", True)
+
+
+def test_a_denial_explains_why_nothing_changed(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("", WRITE), say("I may not write here.")], mode="ask", attended=False)
+    assert ended(say_to(session, TASK)).ending == "done"
+    assert [result.status for result in results(session)] == ["denied"]
+
+
+def test_in_plan_mode_a_plan_is_the_result(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("Plan:\n1. Halve the factor")], mode="plan", attended=False)
+    assert ended(say_to(session, TASK)).ending == "done"
+
+
+def test_the_reminder_says_how_to_end_if_nothing_has_to_change(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("It is fine.")], mode="yolo", attended=False)
+    say_to(session, TASK)
+    said = "".join(part.text for each in messages(session) for part in each.parts if isinstance(part, Text))
+    assert "If nothing has to change, run what shows it" in said
