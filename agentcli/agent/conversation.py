@@ -271,8 +271,18 @@ class Conversation:
         return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
 
     def named(self, reply: ReplyBuilder) -> ReplyBuilder:
-        """Return a reply whose calls have the names of our tools."""
-        return replace(reply, parts=self.stages.prepare.named(reply.parts)) if reply.has_calls else reply
+        """Return a reply whose calls have the names of our tools; calls that it writes as text are calls."""
+        if reply.has_calls:
+            return replace(reply, parts=self.stages.prepare.named(reply.parts))
+        if reply.stop not in ("end_turn", "stop_sequence", "tool_use"):
+            return reply
+        parts = self.stages.prepare.with_written(reply.so_far(), self._task())
+        return replace(reply, parts=parts, tail=None, stop="tool_use") if parts is not None else reply
+
+    def _task(self) -> str:
+        """Return what the person said last."""
+        said = (entry.body for entry in reversed(self.journal.history.entries))
+        return next((body.text for body in said if isinstance(body, Message) and body.role == "user" and body.text), "")
 
     def received(self, reply: ReplyBuilder, failure: AgentError | None) -> Iterator[Event]:
         """Record a reply, or what arrived of it. An empty one is not stored, but its cost is."""

@@ -43,8 +43,8 @@ _LONE_COMMAND = r"(?s)\s*```(?:bash|sh|shell|console)\n(?:(?!```).)*```\s*"
 
 
 def holds_written_call(text: str) -> bool:
-    """Return True if a reply makes a call as text, or consists of a command."""
-    return bool(re.fullmatch(_LONE_COMMAND, text) or re.search(_WRITTEN, re.sub(_FENCED, "", text)))
+    """Return True if a reply makes a call as text that could not be read as one."""
+    return re.search(_WRITTEN, re.sub(_FENCED, "", text)) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ class Reason:
 
 _ANNOUNCED = Reason(ANNOUNCED, "the model announced a step and did not take it", STOPPED_SHORT)
 _WRITTEN_CALL = Reason(WRITTEN_CALL, "the model wrote a call as text, which nothing runs", STOPPED_SHORT)
+_LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
+"""Of a reply that is a command and nothing else: it may be the answer."""
 _NOTHING_DONE = Reason(
     NOTHING_DONE, "it asks for a change, nothing was changed, and no command showed that it holds", NO_CHANGE
 )
@@ -81,6 +83,8 @@ def undone(text: str, deeds: Deeds, task: str) -> Iterator[Reason]:
     """Yield the reasons why a turn with these deeds leaves its task undone if it ends with this text."""
     if holds_written_call(text):
         yield _WRITTEN_CALL
+    elif re.fullmatch(_LONE_COMMAND, text):
+        yield _LONE
     elif announces(text, anywhere=not deeds.acted):
         yield _ANNOUNCED
     if not deeds.acted and orders_change(task):

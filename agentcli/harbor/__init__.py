@@ -142,10 +142,12 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
         words = [*(("-m", self._model) if self._model else ()), *shlex.split(self.options.arguments or "")]
         start = "resume --last" if self._resume else ""
         events = shlex.quote(str(logs / EVENTS))
+        # A task left undone is a result, which the verifier judges, and no error of the run.
+        judged = f"tail -n 1 {events} | grep -q '\"subtype\": \"incomplete\"'"
         await self.exec_as_agent(
             environment,
             command=f"{_FIND}; printf %s {shlex.quote(text)} | "
-            f"agentcli {start} -p - {_FIXED} {shlex.join(words)} {self.build_cli_flags()} | tee {events}",
+            f"agentcli {start} -p - {_FIXED} {shlex.join(words)} {self.build_cli_flags()} | tee {events} || {judged}",
             env={**self._keys(), "XDG_DATA_HOME": str(logs / DATA)},
         )
 

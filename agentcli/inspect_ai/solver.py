@@ -40,7 +40,8 @@ def agentcli(model: str = "", arguments: str = "", program: str = "agentcli") ->
         if name.partition("/")[0] in _NO_MODEL:
             raise ValueError("Name the model of agentcli: --model PROVIDER/MODEL, or -S model=PROVIDER/MODEL.")
         done, code, said = await _run(state.input_text, name, [*shlex.split(program)], shlex.split(arguments))
-        if code not in _SCORED:
+        # A task left undone is a result, and no error of the run.
+        if code not in _SCORED and done.result.get("subtype") != "incomplete":
             raise RuntimeError(f"agentcli ended with exit code {code}: {done.result.get('error') or said.strip()}")
         state.messages = _MESSAGES.validate_python(done.messages)
         state.output = ModelOutput.model_validate(done.output)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 from agentcli.agent.approval import ApprovalGate, AskHooks
 from agentcli.agent.buffers import UnsavedBuffers
@@ -20,12 +21,13 @@ from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.instructions import NestedInstructions
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.setup import SessionSetup
-from agentcli.core.aliases import no_tool
+from agentcli.agent.written_calls import plain_value, written_calls
+from agentcli.core.aliases import TEXT_EDITORS, meanings, no_tool, own_name
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Recorded
 from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
-from agentcli.core.message import Part, ToolCall, ToolResult
+from agentcli.core.message import Part, Text, ToolCall, ToolResult
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import Body, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
@@ -109,6 +111,43 @@ class Prepare(Stage):
         known = (*self.tools, *self._server_tools.names)
         foreign = ForeignCalls(self.tools, known, self._start(), self._todo())
         return tuple(foreign.own(part) if isinstance(part, ToolCall) else part for part in parts)
+
+    def with_written(self, parts: Sequence[Part], task: str) -> tuple[Part, ...] | None:
+        """Return the parts of a reply with the calls that end its text as calls of our tools; None if it writes none.
+
+        `task` is what the person said: a form that it mentions is quoted.
+        """
+        text = "".join(part.text for part in parts if isinstance(part, Text))
+        before, written = written_calls(text, self._is_tool, task)
+        calls = [ToolCall(f"call_{uuid4().hex[:20]}", name, given) for name, given in written]
+        own = [part for part in self.named(calls) if isinstance(part, ToolCall)]
+        if not own or not all(map(self._fits, own)):
+            return None
+        rest = [part for part in parts if not isinstance(part, Text)]
+        return (*rest, *([Text(before)] if before else ()), *map(self._typed, own))
+
+    def _is_tool(self, name: str) -> bool:
+        known = (*self.tools, *self._server_tools.names)
+        foreign = (tool in self.tools for tool, _ in meanings(name))
+        return own_name(name, known) in known or name in TEXT_EDITORS or any(foreign)
+
+    def _fits(self, call: ToolCall) -> bool:
+        """Return True if a call has all that its tool needs."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return call.name in self._server_tools.names
+        given = mended(tool, call.input, self._cwd).input
+        return all(key in given for key in tool.takes.get("required", ()))
+
+    def _typed(self, call: ToolCall) -> ToolCall:
+        """Return a call whose texts are values of the kinds that its tool takes: forms with tags know only texts."""
+        tool = self.tools.get(call.name)
+        kinds = {key: kind.get("type") for key, kind in tool.takes["properties"].items()} if tool is not None else {}
+        texts = {key: value for key, value in call.input.items() if isinstance(value, str)}
+        typed = {
+            key: plain_value(text) for key, text in texts.items() if kinds.get(key) in ("integer", "number", "boolean")
+        }
+        return replace(call, input={**call.input, **typed})
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:
         """Return the calls of a reply before the first stage: calls of the MCP gate unwrapped, inputs repaired."""

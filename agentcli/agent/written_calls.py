@@ -1,0 +1,312 @@
+"""Calls that a reply writes as text, in the forms of many families of models, read as the calls that they are.
+
+Servers of local models and gateways often pass on the form in which a model was trained to call tools. A call counts if it ends the reply: one that is
+quoted, in a code fence, or explained is text.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Any, Literal
+
+from agentcli.core.dataclass import dataclass
+
+Written = tuple[str, Mapping[str, Any]]
+"""Name and arguments of a written call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form of written calls. All fields but `source` are regular expressions.
+
+    `head` opens a call and may have its `name`; then come its `arguments`: JSON, JSON with the name too, or pairs of `key` and `value`, which
+    `close` ends. `between` are the marks around calls, `opening` is how the first of them, or the first call, begins.
+    """
+
+    source: str
+    opening: str
+    head: str = ""
+    arguments: Literal["json", "whole"] | str = "json"
+    between: str = ""
+    close: str = ""
+
+
+def _pair(opening: str, closing: str, end: str) -> str:
+    """Return the pattern of a pair whose value may contain the closing mark: only one before another pair or the `end` counts."""
+    return rf"\s*{opening}(?P<value>.*?){closing}(?=\s*(?:{_unnamed(opening)}|{end}|$))\s*"
+
+
+def _unnamed(pattern: str) -> str:
+    return re.sub(r"\(\?P<\w+>", "(?:", pattern)
+
+
+_INVOKE = r"(?:\w+:|[｜|]DSML[｜|]\s?)?"
+_DEEPSEEK = r"[<‹][|｜]tool[_▁]{}[|｜][>›]"
+_MINIMAX = r"\]<\]minimax\[>\["
+_NAME = r"(?P<name>[\w.:/-]+?)"
+FORMS = (
+    Form(
+        "Qwen3-Coder, Seed-OSS: chat templates",
+        r"(?:<(?:\w+:)?tool_call>\s*)?<function=",
+        r"<function=(?P<name>[^>\s]+)>?\s*",
+        _pair(r"<parameter=(?P<key>[^>\s]+)>", r"</parameter>", r"</function>"),
+        r"</?(?:\w+:)?tool_calls?>",
+        r"</function>",
+    ),
+    Form("Llama 3.1: function tags", r"<function=", r"<function=(?P<name>[^>\s]+)>\s*", between=r"</function>"),
+    Form(
+        "MiniCPM 5: chat template",
+        r"<function name=",
+        r"<function name=\"(?P<name>[^\"]+)\">\s*",
+        _pair(r"<param name=\"(?P<key>[^\"]+)\">(?:<!\[CDATA\[)?", r"(?:\]\]>)?</param>", r"</function>"),
+        close=r"</function>",
+    ),
+    Form(
+        "GLM 4.5 to 5.1, Hunyuan, Ling, Spark: chat templates",
+        r"(?:<tool_calls(?::\w+)?>\s*)?<tool_call(?::\w+)?>[\w.-]+\s*<(?:tool_sep|arg_key|param_key)",
+        r"<tool_call(?::\w+)?>(?P<name>[\w.-]+)\s*(?:<tool_sep(?::\w+)?>)?\s*",
+        _pair(
+            r"<(?:arg|param)_key(?::\w+)?>(?P<key>[^<]+)</\w+_key(?::\w+)?>\s*<\w+_value(?::\w+)?>",
+            r"</\w+_value(?::\w+)?>",
+            r"</tool_call",
+        ),
+        r"</?tool_calls(?::\w+)?>",
+        r"</tool_call(?::\w+)?>",
+    ),
+    Form(
+        "Claude, MiniMax-M2, DeepSeek V3.2 and V4 (DSML): invoke tags",
+        rf"<{_INVOKE}(?:function_calls|tool_calls?|calls)>\s*<{_INVOKE}invoke |<{_INVOKE}invoke name=",
+        rf"<{_INVOKE}invoke name=\"(?P<name>[^\"]+)\">\s*",
+        _pair(
+            rf"<{_INVOKE}parameter name=\"(?P<key>[^\"]+)\"(?: string=\"(?P<text>\w+)\")?>",
+            rf"</{_INVOKE}parameter>",
+            rf"</{_INVOKE}invoke>",
+        ),
+        rf"</?{_INVOKE}(?:function_calls|tool_calls?|calls)>",
+        rf"</{_INVOKE}invoke>",
+    ),
+    Form(
+        "MiniMax-M3: chat template",
+        rf"{_MINIMAX}<(?:tool_call|invoke)",
+        rf"{_MINIMAX}<invoke name=\"(?P<name>[^\"]+)\">\s*",
+        rf"\s*{_MINIMAX}<(?P<key>\w+)>(?P<value>.*?){_MINIMAX}</(?P=key)>",
+        rf"{_MINIMAX}</?tool_call>",
+        rf"{_MINIMAX}</invoke>",
+    ),
+    Form(
+        "Gemma 4: chat template",
+        r"<\|tool_call>call:",
+        r"<\|tool_call>call:(?P<name>[\w.]+)\{",
+        r",?\s*(?P<key>\w+):(?:<\|\"\|>)?(?P<value>.*?)(?:<\|\"\|>)?(?=,\w+:|\}\s*(?:<|$))",
+        close=r"\}(?:<tool_call\|>)?",
+    ),
+    Form(
+        "Hermes, Qwen 2.5 and 3, Granite, Phi, MiniMax-M1: JSON in tool_call tags",
+        r"<\|?(?:tool_calls?|tool_use)\|?>",
+        arguments="whole",
+        between=r"<\|?/?(?:tool_calls?|tool_use)\|?>|,",
+    ),
+    Form(
+        "DeepSeek V3, R1, V3.1: chat templates",
+        _DEEPSEEK.format("calls?[_▁]begin"),
+        rf"{_DEEPSEEK.format('call[_▁]begin')}(?:function{_DEEPSEEK.format('sep')})?{_NAME}(?:{_DEEPSEEK.format('sep')}|\s*\n)\s*(?:```(?:json)?\s*)?",
+        between=rf"```|{_DEEPSEEK.format('(?:calls[_▁]begin|calls?[_▁]end)')}",
+    ),
+    Form(
+        "Kimi K2: tool call guidance",
+        r"<\|tool_calls_section_begin\|>|<\|tool_call_begin\|>",
+        rf"<\|tool_call_begin\|>\s*(?:functions\.)?{_NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*",
+        between=r"<\|tool_calls_section_(?:begin|end)\|>|<\|tool_call_end\|>",
+    ),
+    Form(
+        "Kimi K3: chat template",
+        r"<\|open\|>(?:tools<\|sep\|>|call tool=)",
+        r"<\|open\|>call tool=\"(?P<name>[^\"]+)\"[^<]*<\|sep\|>",
+        _pair(
+            r"<\|open\|>argument key=\"(?P<key>[^\"]+)\"(?: type=\"(?P<type>\w+)\")?<\|sep\|>",
+            r"<\|close\|>argument<\|sep\|>",
+            r"<\|close\|>call",
+        ),
+        r"<\|(?:open|close)\|>tools<\|sep\|>",
+        r"<\|close\|>call<\|sep\|>",
+    ),
+    Form(
+        "gpt-oss: Harmony, calls in the commentary channel",
+        r"(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to=[\w.]+\s*(?:<\|channel\|>\w+\s*)?(?:<\|constrain\|>)?\w*\s*<\|message\|>",
+        rf"(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to={_NAME}\s*(?:<\|channel\|>\w+\s*)?(?:<\|constrain\|>)?\w*\s*<\|message\|>\s*",
+    ),
+    Form("Mistral 7B to Small 3.1: tokenizers v2 and v3", r"\[TOOL_CALLS\]", r"\[TOOL_CALLS\]", "whole"),
+    Form(
+        "Magistral, Devstral: tokenizers v11 and v13",
+        r"\[TOOL_CALLS\]",
+        rf"\[TOOL_CALLS\]\s*{_NAME}(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(?={{)",
+    ),
+    Form("Llama 3: custom tools", r"<\|python_tag\|>\s*\{", r"<\|python_tag\|>", "whole", r";"),
+    Form("ReAct", r"(?m)^Action: ", rf"Action: {_NAME}[ \t]*\n\s*Action Input: "),
+)
+"""Forms with marks of their own, the more special ones first."""
+
+_TAGS = Form(
+    "Cline, Roo Code: a tag for the tool and one for each parameter",
+    "",
+    r"<(?P<name>[a-z]\w+)>\s*",
+    r"\s*<(?P<key>[a-z]\w*)>(?P<value>.*?)</(?P=key)>(?=\s*<)\s*",
+    close=r"</[a-z]\w+>",
+)
+_JSON = Form("Llama 3.1, and JSON in the form of each wire", "", arguments="whole", between=r"[;,]")
+_PATCH = r"\*\*\* Begin Patch\n.*\n\*\*\* End Patch"
+_CODE = (
+    r"(?:```tool_code\s*\n|<tool_code>|<\|tool_call_start\|>)(?P<code>.*?)(?:```|</tool_code>|<\|tool_call_end\|>|$)"
+)
+"""Gemini, Gemma, LFM 2: calls in Python, maybe within `print()` or a list."""
+_END_MARKS = (
+    r"\s+|<\|(?:im_end|eot_id|eom_id|end|call|return|endoftext|observation|user|eom|eot)\|>|</s>|<｜end▁of▁sentence｜>"
+)
+_RESULT = r"\s*(?:<(?:\w+:)?(?:tool_response|function_results|tool_result|result)>|\[TOOL_RESULTS\]|<\|start\|>functions|Observation:)"
+"""A result that a model makes up after its call: nothing from there on is its own."""
+_FENCE = r"(?ms)^ {0,3}(?P<ticks>`{3,}|~{3,}).*?(?:^ {0,3}(?P=ticks)|\Z)|`[^`\n]+`"
+_LONE_FENCE = r"(?s)\s*```(?:json|tool_call|xml|patch|diff)?\s*\n(?P<inside>(?:(?!```).)*?)\n?```\s*"
+_ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input", "params")
+_NAMES = ("name", "tool_name", "tool", "function", "recipient_name", "action")
+
+
+def written_calls(text: str, is_tool: Callable[[str], bool], task: str = "") -> tuple[str, Sequence[Written]]:
+    """Return the text before the calls that end a reply, and these calls; without calls, the whole text.
+
+    `is_tool` knows the names of tools. A form whose opening the `task` or the rest of the reply mentions is quoted.
+    """
+    fences = [match.span() for match in re.finditer(_FENCE, text)]
+    for form, at in _openings(text, is_tool):
+        opened = re.match(r"\S[^\s>\]|]*", text[at:])
+        mark = opened.group() if opened else ""
+        quoted = any(start < at < end for start, end in fences) or mark in task or mark in text[:at]
+        if not quoted and (calls := _read(form, text[at:])) and all(is_tool(name) for name, _ in calls):
+            return text[:at].rstrip(), calls
+    for before, calls in _unmarked(text):
+        if calls and all(is_tool(name) for name, _ in calls):
+            return before, calls
+    return text, ()
+
+
+def _openings(text: str, is_tool: Callable[[str], bool]) -> Iterator[tuple[Form, int]]:
+    for form in FORMS:
+        if found := re.search(form.opening, text):
+            yield form, found.start()
+    tag = next((tag for tag in re.finditer(rf"(?m)^{_TAGS.head}(?=<[a-z])", text) if is_tool(tag["name"])), None)
+    if tag is not None:
+        yield _TAGS, tag.start()
+
+
+def _read(form: Form, text: str) -> Sequence[Written]:
+    """Return the calls of which a text consists; none if anything else is in it."""
+    calls: list[Written] = []
+    between = re.compile("|".join(filter(None, (form.between, _END_MARKS))))
+    at = 0
+    while at < len(text):
+        if mark := between.match(text, at):
+            at = mark.end()
+            continue
+        if calls and re.match(_RESULT, text[at:]):
+            break
+        head = re.compile(form.head).match(text, at)
+        found = _call(form, head, text) if head is not None else None
+        if found is None:
+            return ()
+        at, read = found
+        calls += read
+    return calls
+
+
+def _call(form: Form, head: re.Match[str], text: str) -> tuple[int, Sequence[Written]] | None:
+    """Return the end of the call, or of the calls, after a head, and them."""
+    at = head.end()
+    if form.arguments in ("json", "whole"):
+        try:
+            value, at = json.JSONDecoder(strict=False).raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return None
+        calls = _named_in(value) if form.arguments == "whole" else [(head["name"], value)]
+        return (at, calls) if calls and all(isinstance(given, Mapping) for _, given in calls) else None
+    given: dict[str, Any] = {}
+    pattern = re.compile(form.arguments, re.DOTALL)
+    while pair := pattern.match(text, at):
+        typed, value = pair.groupdict(), pair["value"]
+        if re.search(form.head, value):
+            return None  # a pair that is not closed: its value would be the next call
+        value = value[1:-1] if value.startswith("\n") and value.endswith("\n") and len(value) > 1 else value
+        is_json = typed.get("text") == "false" or typed.get("type") not in (None, "string")
+        given[pair["key"].strip()] = plain_value(value) if is_json else value
+        at = pair.end()
+    closed = re.compile(form.close).match(text, at)
+    return (closed.end() if closed else at, [(head["name"], given)])
+
+
+def plain_value(text: str) -> Any:
+    """Return the JSON that a text is, also with the constants of Python, else the text."""
+    with suppress(ValueError, RecursionError):
+        return json.loads({"True": "true", "False": "false", "None": "null"}.get(text.strip(), text))
+    return text
+
+
+def _named_in(value: Any) -> Sequence[Written]:
+    """Return the calls that JSON describes with their names; none if it describes anything else."""
+    match value:
+        case list() if value:
+            each = [_named_in(item) for item in value]
+            return [call for calls in each for call in calls] if all(each) else ()
+        case {"tool_calls": list() as calls} | {"tool_uses": list() as calls}:
+            return _named_in(calls)
+        case {"function": dict() as function}:
+            return _named_in(function)
+        case dict():
+            name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
+            given = next((value[key] for key in _ARGUMENTS if key in value), None)
+            given = plain_value(given) if isinstance(given, str) else given
+            return [(name, given)] if isinstance(name, str) and isinstance(given, dict) else ()
+        case _:
+            return ()
+
+
+def _unmarked(text: str) -> Iterator[tuple[str, Sequence[Written]]]:
+    """Yield the calls of forms without marks of their own: JSON or a patch that is the whole reply, a call in Python that ends it."""
+    lone = re.fullmatch(_LONE_FENCE, text)
+    whole = (lone["inside"] if lone else text).strip()
+    if whole.startswith(("{", "[")):
+        yield "", _read(_JSON, whole)
+    if patch := re.search(rf"(?s)(?:^|\n)(?P<patch>{_PATCH})\s*$", whole):
+        before = whole[: patch.start()].rstrip()
+        yield before, [("apply_patch", {"input": patch["patch"]})] if "```" not in before else ()
+    if code := re.search(rf"(?s)(?:^|\n){_CODE}\s*$", text):
+        yield text[: code.start()].rstrip(), list(_in_python(code["code"]))
+
+
+def _in_python(code: str) -> Iterator[Written]:
+    """Yield calls written in Python whose arguments are literals and have names."""
+    try:
+        statements = ast.parse(code.strip()).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for called in chain.from_iterable(map(_expressions, statements)):
+        if not isinstance(called, ast.Call) or called.args:
+            return
+        try:
+            given = {str(each.arg): ast.literal_eval(each.value) for each in called.keywords}
+        except (ValueError, TypeError):
+            return
+        yield ast.unparse(called.func).rpartition(".")[2], given
+
+
+def _expressions(statement: ast.stmt) -> Sequence[ast.expr | None]:
+    value = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
+    match value:
+        case ast.List(elts=elements):
+            return elements
+        case ast.Call(func=ast.Name(id="print"), args=[printed]):
+            return [printed]
+        case _:
+            return [value]
