@@ -143,7 +143,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
         start = "resume --last" if self._resume else ""
         events = shlex.quote(str(logs / EVENTS))
         # A task left undone is a result, which the verifier judges, and no error of the run.
-        judged = f"tail -n 1 {events} | grep -q '\"subtype\": \"incomplete\"'"
+        judged = f'tail -n 1 {events} | grep -q \'"subtype": "incomplete"\''
         await self.exec_as_agent(
             environment,
             command=f"{_FIND}; printf %s {shlex.quote(text)} | "
