@@ -11,7 +11,14 @@ from datetime import datetime
 
 from agentcli.context.policies import compacts_from, plan, plan_prune
 from agentcli.context.policies.plans import Plan, compactable
-from agentcli.context.pruning.plan import EditCost, Pressure, cleared_in_words, free_because, requests_to_pay
+from agentcli.context.pruning.plan import (
+    EditCost,
+    Pressure,
+    cleared_in_words,
+    free_because,
+    requests_to_pay,
+    worthwhile,
+)
 from agentcli.context.settings import PolicyName
 from agentcli.context.view import ViewMessage, after
 from agentcli.context.window import Limits, Window, output_ratio
@@ -30,7 +37,7 @@ def forecast(history: History, window: Window, now: datetime) -> Plan:
     room.
     """
     whole = plan(window)
-    prune, why = due_prune(window, now)
+    prune, why = due_prune(window, now, prunes_of_turn(history, window))
     if prune is None:
         return whole
     planned = plan(replace(window, view=after(history, prune)))
@@ -44,10 +51,38 @@ def forecast(history: History, window: Window, now: datetime) -> Plan:
     )
 
 
-def due_prune(window: Window, now: datetime) -> tuple[Prune | None, str]:
-    """Return the prune that the policy would make, if any, and the reason for or against it."""
-    pressure = Pressure(free=free_because(window, now), need=max(0, window.tokens - window.limits.hard))
-    return plan_prune(window, pressure)
+def due_prune(window: Window, now: datetime, made: int = 0) -> tuple[Prune | None, str]:
+    """Return the prune that the policy would make, if any, and the reason for or against it; `made` were made in this turn.
+
+    Beyond the hard mark it must bring the prompt below the mark at once, and no turn has more than `MOST_PRUNES` of these: each rewrites the
+    prefix, so that a compaction takes the place of the next.
+    """
+    need = max(0, window.tokens - window.limits.hard)
+    pressure = Pressure(free=free_because(window, now), need=need)
+    if not need or not window.settings.autocompact:
+        return plan_prune(window, pressure)
+    if made >= MOST_PRUNES:
+        return None, f"{made} prunes of this turn were not enough: a compaction is due."
+    prune, why = plan_prune(window, pressure)
+    if prune is not None and prune.tokens < max(need, worthwhile(window.settings.prune, window.usable)):
+        return None, f"All that may be cleared is {prune.tokens:,} tokens: a compaction is due."
+    return prune, why
+
+
+def last_prune(window: Window) -> tuple[Prune | None, str]:
+    """Return the prune of all that may be cleared, for a prompt that does not fit after the compactions."""
+    return plan_prune(window, Pressure(need=max(0, window.tokens - window.limits.hard)))
+
+
+def prunes_of_turn(history: History, window: Window) -> int:
+    """Return the number of prunes by the policy since the newest prompt."""
+    prompt = next((message.seq for message in reversed(window.view.messages) if message.is_prompt), 0)
+    bodies = (record.body for record in history.prunes if record.seq > prompt)
+    return sum(isinstance(body, Prune) and not body.by for body in bodies)
+
+
+MOST_PRUNES = 2
+"""Prunes beyond the hard mark in one turn."""
 
 
 def _prune_reason(prune: Prune, why: str) -> str:

@@ -13,7 +13,7 @@ from agentcli.context.context_editing import as_shown
 from agentcli.context.invariants import check
 from agentcli.context.policies import policy_named
 from agentcli.context.policies.plans import Plan
-from agentcli.context.room import compactions, due_prune
+from agentcli.context.room import compactions, due_prune, last_prune, prunes_of_turn
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated
@@ -207,9 +207,12 @@ class _Player:
         boundary = bool(self.records) and isinstance(self.records[-1].body, Message)
         for planned in compactions(lambda: self.window, boundary=boundary, futile=lambda: self.futile):
             self.compact(planned)
+        if self.prunes_each == "request" and self.window.tokens > self.limits.usable:
+            self.prune(last_prune(self.window)[0])
 
     def due_prune(self) -> Prune | None:
-        return due_prune(self.window, datetime.fromtimestamp(self.now, UTC))[0]
+        made = prunes_of_turn(self.history, self.window)
+        return due_prune(self.window, datetime.fromtimestamp(self.now, UTC), made)[0]
 
     def prune(self, to_record: Prune | None) -> None:
         if to_record is not None:

@@ -8,15 +8,25 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentcli.context.policies import nothing_due, worth_counting
+from agentcli.context.policies import nothing_due, plan, worth_counting
 from agentcli.context.policies.plans import Plan
-from agentcli.context.room import MOST_AT_ONCE, compactions, due_prune, forced, worth_trying
+from agentcli.context.room import (
+    MOST_AT_ONCE,
+    compactions,
+    due_prune,
+    forced,
+    last_prune,
+    prunes_of_turn,
+    worth_trying,
+)
 from agentcli.context.settings import POLICIES, ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import Window, limits_of, window_of
 from agentcli.core.history import fold
+from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec
+from agentcli.core.record import Prune
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 
@@ -55,6 +65,39 @@ def made(*windows: Window, boundary: bool = True, futile: int = 0) -> list[Plan]
 
 
 FULL = LIMITS.usable + 1
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_a_third_prune_beyond_the_hard_mark_gives_way_to_a_compaction() -> None:
+    over = of(LIMITS.hard + 1_000)
+    assert [due_prune(over, NOW, made)[0] is not None for made in (0, 1, 2, 3)] == [True, True, False, False]
+    assert "a compaction is due" in due_prune(over, NOW, 2)[1]
+    assert plan(over).is_due(boundary=False)
+    alone = of(LIMITS.hard + 1_000, autocompact=False)
+    assert due_prune(alone, NOW, 2)[0] is not None, "nothing else makes room"
+
+
+def test_a_prune_that_leaves_the_prompt_beyond_the_hard_mark_is_not_made_before_a_compaction() -> None:
+    little = long_talk(2)
+    over = of(LIMITS.hard + 30_000, story=little)
+    prune, why = due_prune(over, NOW)
+    assert (prune, "a compaction is due" in why) == (None, True)
+    last, _ = last_prune(over)
+    assert last is not None
+    assert 0 < last.tokens < 30_000
+
+
+def test_prunes_of_the_turn_are_counted_from_its_prompt() -> None:
+    story = long_talk(3)
+    calls = [body.call_id for body in (record.body for record in story.records) if isinstance(body, ToolResult)]
+    story.records.insert(-1, replace(story.records[-1], body=Prune((calls[0],), 9, "old")))
+    story.records = [replace(record, seq=n) for n, record in enumerate(story.records, 1)]
+    history = fold(story.records)
+    assert prunes_of_turn(history, replace(of(1), view=view(history))) == 0
+    story.add(Prune((calls[1],), 9, "now"))
+    story.add(Prune((calls[2],), 9, "by the provider", by="anthropic"))
+    history = fold(story.records)
+    assert prunes_of_turn(history, replace(of(1), view=view(history))) == 1
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -13,7 +13,7 @@ from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.policies import nothing_due, plan_prune, policy_of, worth_counting
 from agentcli.context.policies.plans import Plan
 from agentcli.context.pruning.plan import Pressure
-from agentcli.context.room import compactions, due_prune
+from agentcli.context.room import compactions, due_prune, last_prune, prunes_of_turn
 from agentcli.context.settings import PROVIDER
 from agentcli.context.window import Window
 from agentcli.core.errors import ContextError, InputError
@@ -72,8 +72,8 @@ class Compactor:
             return
         pruner, usable = policy_of(window).prune, window.usable
         if pruner and not pruner.once_a_prompt:
-            # Even if a compaction follows: without this prune it would leave far less of the conversation.
-            await emit_all(self._cleared(*due_prune(window, datetime.now(UTC))), emit)
+            made = prunes_of_turn(self._history, window)
+            await emit_all(self._cleared(*due_prune(window, datetime.now(UTC), made)), emit)
         window = self._builder.window()
         if worth_counting(window):
             await self._builder.count_exactly(interrupt)
@@ -82,6 +82,9 @@ class Compactor:
             if interrupt.is_set():
                 break
         window = self._builder.window()
+        if window.tokens > usable and pruner and not pruner.once_a_prompt and not interrupt.is_set():
+            await emit_all(self._cleared(*last_prune(window)), emit)
+            window = self._builder.window()
         if window.tokens <= usable or interrupt.is_set():
             return
         # An estimate alone does not stop the work while the window may still hold it: then the provider decides.
