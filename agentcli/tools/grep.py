@@ -93,7 +93,7 @@ def _grep(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, 
 def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Line]]:
     """Search for the pattern as written; if it has no match or is invalid, for its first basic reading that has one.
 
-    Raises ToolError for a pattern that is invalid in every reading.
+    Raises ToolError for a pattern that is invalid as written and has no match in another reading.
     """
     invalid: ToolError | None = None
     for pattern in (wanted.pattern, *basic_readings(wanted.pattern)):
@@ -102,7 +102,7 @@ def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Lin
         try:
             first = next(found, None)
         except ToolError as error:
-            invalid = invalid or error
+            invalid = error if pattern == wanted.pattern else invalid
             continue
         if first is not None:
             return reading, chain([first], found)

@@ -128,7 +128,10 @@ def test_a_long_output_keeps_its_ends_and_the_whole_is_in_a_file(call: Call, ctx
     assert outcome.output.startswith("1\n2\n3\n")
     assert outcome.output.endswith("20000\nend\n")
     assert len(outcome.output) < 30_300
-    assert f'the whole output: {outcome.output_file}, or recall(id="c1")]' in outcome.output
+    assert '; recall(id="c1", pattern="…") searches the whole output]' in outcome.output
+    assert outcome.output_file not in outcome.output
+    head, tail = outcome.output.split("\n\n[")[0], outcome.output.split("]\n\n")[1]
+    assert set(f"{head}\n{tail}".split()) <= {*map(str, range(1, 20_001)), "end"}, "no line is cut in two"
     assert Path(outcome.output_file).read_text() == whole
     assert Path(outcome.output_file).stat().st_mode & 0o777 == 0o600
 
@@ -151,10 +154,10 @@ def test_without_a_store_the_whole_is_kept_in_memory_up_to_a_cap(call: Call, ctx
     ctx.outputs = None
     outcome = call("bash", command="seq 1 20000")
     assert ctx.kept["c1"] == "".join(f"{n}\n" for n in range(1, 20_001))
-    assert 'left out here; the whole output: recall(id="c1")]' in outcome.output
+    assert 'left out here; recall(id="c1", pattern="…") searches the whole output]' in outcome.output
     outcome = call("bash", command="yes | head -c 6000000")
     assert len(ctx.kept["c1"]) == 5_000_000
-    assert 'its first 5,000,000 bytes: recall(id="c1")]' in outcome.output
+    assert 'recall(id="c1", pattern="…") searches its first 5,000,000 bytes]' in outcome.output
 
 
 def test_output_is_shown_while_the_command_runs(call: Call, ctx: Bench) -> None:

@@ -29,6 +29,15 @@ def truncate_bytes(text: str, size: int, notice: str) -> str:
     return around(data[: size // 2], data[len(data) - (size - size // 2) :], notice)
 
 
+def at_line_ends(head: bytes, tail: bytes) -> tuple[bytes, bytes]:
+    """Return a beginning and an end without the lines that were cut in two, unless these take more than an eighth of it."""
+    end, start = head.rfind(b"\n") + 1, tail.find(b"\n") + 1
+    return (
+        head[:end] if end >= len(head) - len(head) // 8 else head,
+        tail[start:] if 0 < start <= len(tail) // 8 else tail,
+    )
+
+
 def around(head: bytes, tail: bytes, notice: str) -> str:
     """Return the text of a beginning and of an end with the notice between them. A character that is cut in two is left out."""
     return f"{readable(head[: len(head) - _begun(head)])}\n\n[{notice}]\n\n{readable(tail[_split(tail) :])}"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from agentcli.core.text.encodings import is_wide, readable
 from agentcli.core.text.terminal import Screen
-from agentcli.core.text.truncate import around
+from agentcli.core.text.truncate import around, at_line_ends
 from agentcli.core.tool import ToolLimits
 from agentcli.tools.lib.truncate import whereabouts
 
@@ -86,7 +86,8 @@ class OutputBuffer:
             return readable(self._head + self._tail + rest)
         missing = self._half - len(self._head)
         head, tail = self._head + rest[:missing], (self._tail + rest[missing:])[-self._half :]
-        notice = f"{size - 2 * self._half:,} of {size:,} bytes left out here{self.where()}"
+        head, tail = at_line_ends(head, tail)
+        notice = f"{size - len(head) - len(tail):,} of {size:,} bytes left out here{self.where()}"
         return around(head, tail, notice)
 
     def where(self) -> str:

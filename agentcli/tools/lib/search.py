@@ -79,10 +79,14 @@ def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
     """Return the regular files below a folder, as sorted relative paths, without ignored ones, `.git` and `.env` secrets.
 
     `pattern` is a glob; without a slash it applies at any depth. Its brackets and braces are text if a file is so named.
+    After `!` it names the files to leave out, as in ripgrep.
     """
     found = _files_by_ripgrep(base, rg) if rg else gitignore.walk(base)
     readable = [path for path in found if not is_secret_file(path)]
-    return sorted(matching(pattern.removeprefix("./").lstrip("/"), readable) if pattern else readable)
+    if not pattern:
+        return sorted(readable)
+    found = matching(pattern.removeprefix("!").removeprefix("./").lstrip("/"), readable)
+    return sorted(set(readable).difference(found) if pattern.startswith("!") else found)
 
 
 def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:

@@ -56,7 +56,10 @@ def fitting(lines: Iterable[tuple[int, str]], limits: ToolLimits, *, numbers: bo
 
 
 def whereabouts(file: str, call_id: str, what: str = "the whole output") -> str:
-    """Return `; the whole output: /…/c1.txt, or recall(id="c1")`, with the ways that exist."""
-    recall = f'recall(id="{call_id}")' if call_id and file else ""
-    ways = [way for way in (file if os.path.isabs(file) else "", recall) if way]
-    return f"; {what}: {', or '.join(ways)}" if ways else ""
+    """Return `; recall(id="c1", pattern="…") searches the whole output`; without an id the file, if there is one.
+
+    No tool reads files of the session, so a model is told of none that `recall` can search.
+    """
+    if call_id and file:
+        return f'; recall(id="{call_id}", pattern="…") searches {what}'
+    return f"; {what}: {file}" if os.path.isabs(file) else ""

@@ -251,7 +251,7 @@ def test_more_matches_than_the_limit_are_counted_and_kept(call: Call, ctx: Bench
     plant(ctx.cwd, {f"f{n:03}.txt": "x\nx\n" for n in range(150)})
     content = call("grep", pattern="x")
     assert sum(line[1:] == ":x" for line in content.output.split("\n")) == 100
-    assert "[200 more of 300 matching lines; the whole output: " in content.output
+    assert '[200 more of 300 matching lines; recall(id="c1", pattern="…") searches the whole output]' in content.output
     assert Path(content.output_file).read_text().count(":x") == 300
     names = call("grep", pattern="x", output_mode="files_with_matches")
     assert "[50 more of 150 files; 300 matching lines in all" in names.output
