@@ -104,12 +104,18 @@ class WorkspacePolicy:
             undo=self._undo,
             readable=lambda: context.extensions.readable,
             shown=lambda: paths_shown(self.rules().allow, home),
+            installed=self._installed,
             destroys=context.config[PermissionSettings].destructive == "allow",
             path=context.search_path,
             other_homes=() if context.env.get("HOME") == os.environ.get("HOME") else (Path.home(),),
             env=context.given_env,
             started=cache(self._files_started),
         )
+
+    def _installed(self) -> Sequence[Path]:
+        from agentcli.sandbox.visible import visible  # few calls look outside
+
+        return visible(self.workspace()).personal
 
     def _files_started(self) -> Mapping[Path, str]:
         """Return the files of the workspace that hooks and servers run."""

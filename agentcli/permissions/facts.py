@@ -20,6 +20,7 @@ from agentcli.permissions.paths import (
     Workspace,
     could_name_protected,
     installed_in,
+    is_installed,
     judge_path,
     names_protected,
 )
@@ -318,6 +319,8 @@ def _for_tool(
         verdict = _search_verdict(traits, path, pattern, workspace)
     manual = verdict.verdict == "outside" and path.startswith(MANUAL) and target.is_relative_to(MANUAL_FOLDER)
     if manual or (_stays_below(pattern) and _in_a_skill(target, workspace)):
+        return PathVerdict("free", "", target)
+    if verdict.verdict == "outside" and _stays_below(pattern) and is_installed(target, workspace):
         return PathVerdict("free", "", target)
     return verdict
 

@@ -78,6 +78,8 @@ class Workspace:
     """Resolved folders outside the roots that may be read without asking: the folders of skills."""
     shown: Callable[[], Sequence[Path]] = tuple
     """Resolved paths outside the roots that allow rules about `read` name: commands in the sandbox see them too."""
+    installed: Callable[[], Sequence[Path]] = tuple
+    """Resolved folders outside the roots that commands in the sandbox see: what package managers have installed or fetched."""
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)
@@ -165,6 +167,21 @@ PRIVATE_IN_HOME = (
 )
 """Places of credentials in the home folder: reading them asks, too."""
 
+PROGRAM_FOLDERS = (
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/usr",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/Applications",
+    "/System",
+    "/Library",
+)
+"""Folders of installed programs: nothing in them belongs to one person."""
 _SPECIAL_TREES = ("/proc", "/sys", "/dev")
 
 
@@ -198,6 +215,15 @@ def judge_entry(text: str, workspace: Workspace, *, cwd: Path | None = None) -> 
         return verdict
     folder = judge_path(str(verdict.path.parent), workspace, write=False)
     return replace(folder, path=verdict.path) if folder.verdict == "free" else verdict
+
+
+def is_installed(target: Path, workspace: Workspace) -> bool:
+    """Return True if a resolved path is part of an installation that everybody on the machine, and every command in the sandbox, may read."""
+    try:
+        readable = bool(target.stat().st_mode & stat.S_IROTH)
+    except (OSError, ValueError):
+        return False
+    return readable and (_is_below(str(target), PROGRAM_FOLDERS) or _is_below(str(target), workspace.installed()))
 
 
 def installed_in(text: str, target: Path, workspace: Workspace) -> str:

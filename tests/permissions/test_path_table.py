@@ -26,7 +26,7 @@ venv .venv venv.py src/venv.txt node_modules/x/index.js .bin/x src/.bin/x made.t
 OUTSIDE = """
 ../x .. ../ ../work2/x ../workx/a {top}/workx/a {w}/../x /etc/hosts /etc /tmp/x / // /root/x outward outward/hosts filelinkout danglingout
 chain1/x chain1 homelink homelink/x ~/x ~ ~/ $HOME/x ${{HOME}}/x {h}/x src/../../x src/pkg/../../../x ./../x src/up/../x ../{n}/../x ../../x
-/etc/../etc/hosts /usr/bin/ls {top}/work2 {top}/wor /home ~root/x
+/etc/../etc/hosts {top}/work2 {top}/wor /home ~root/x
 """
 SECRET = """
 .env ./.env .ENV .Env .env.local .env.production src/.env .env/ .env/x .env. .envx src/../.env envlink {w}/.env .env.example/../.env
