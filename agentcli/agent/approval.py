@@ -25,7 +25,7 @@ from agentcli.core.tool import DECLINED, Effect, Tool, Traits
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rule, parse_rules
-from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
+from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY, OTHER_PARTS
 
 if TYPE_CHECKING:
     from agentcli.agent.timed_rules import Judge, Term, TimedRule, TimedRules
@@ -190,6 +190,7 @@ class ApprovalGate:
         """Deny a call because no person is there to allow it; the first denial tells the model what to expect."""
         denied = replace(decision, decision="deny", why=f"{decision.why}. {NOBODY}" if decision.why else NOBODY)
         more = "" if self._denied_unattended else f". {FIRST_DENIAL}"
+        more = f"{more or '.'} {OTHER_PARTS}" if _of_several(call) else more
         self._denied_unattended = True
         return call.decided(denied, denied.why + more)
 
@@ -365,6 +366,16 @@ def _rewrites(parts: Sequence[str]) -> bool:
     from agentcli.permissions.shell.consequences import REWRITES  # only commands have parts
 
     return any(part.endswith(REWRITES) for part in parts)
+
+
+def _of_several(call: Call) -> bool:
+    """Return True for a command line of several commands."""
+    traits = call.its_tool.traits
+    if not traits.runs_commands:
+        return False
+    from agentcli.permissions.shell.parse import contents  # only a denied command needs it
+
+    return len(contents(str(call.call.input.get(traits.subject, "")))[0]) > 1
 
 
 def _checked(call: Call) -> Mapping[str, Any]:

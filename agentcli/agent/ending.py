@@ -170,7 +170,8 @@ class Ending:
 
     def _open_todos(self) -> str:
         # A turn without calls only answers: a list that an earlier turn left open is not its task.
-        left = [item for item in self._journal.history.todo if item.status in ("pending", "in_progress")]
+        # An item in progress may be the one that this reply completes.
+        left = [item for item in self._journal.history.todo if item.status == "pending"]
         return "\n".join(f"- {item.content}" for item in left) if self.deeds.called else ""
 
 

@@ -152,8 +152,11 @@ def _finite(value: Any) -> Any:
 def _denied(denial: Denial) -> str:
     """Return a denied call and its reason in one line."""
     subject = next((str(denial.input[key]) for key in _SUBJECTS if denial.input.get(key)), "")
-    why = "no one to approve it" if denial.why.endswith(NOBODY) else denial.why
-    return f"{' '.join(filter(None, (denial.name.capitalize(), subject)))} ({why})"
+    why = denial.why.removesuffix(NOBODY).rstrip(". ") or NOBODY
+    by_mode = denial.why.endswith(NOBODY) and denial.rule.startswith("mode ")
+    plain = subject and subject.isprintable() and "'" not in subject
+    remedy = f"; allow it with --allow '{denial.name}({subject})'" if by_mode and plain else ""
+    return f"{' '.join(filter(None, (denial.name.capitalize(), subject)))} ({why}{remedy})"
 
 
 _SUBJECTS = ("file_path", "command", "path", "url")

@@ -10,6 +10,9 @@ NOBODY = "No one can approve it, so it is denied"
 FIRST_DENIAL = "Calls like this one, and variants of it, will be denied again; continue without them and say at the end what could not be run."
 """Text for the model, added to the first call that is denied because no person is there."""
 
+OTHER_PARTS = "Nothing of this command ran: run its other parts by themselves."
+"""Text for the model, added to a denial of a line of several commands."""
+
 PRIVATE = (
     "In mode auto /tmp is private to your commands and lasts as long as this session; on localhost they reach the servers that they "
     "started, and no others."
@@ -44,7 +47,8 @@ def for_person(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
         return ""
     more = " unless a rule allows them" if mode != "auto" or rules else ""
     wider = "--mode auto or yolo, or single commands with" if mode != "auto" else "single commands with"
-    return f"Non-interactive run, mode {mode}: {_runs(mode, sandboxed)}{more}. Allow more: {wider} --allow 'bash(npm test)'."
+    example = "npm install" if mode == "auto" and sandboxed else "npm test"
+    return f"Non-interactive run, mode {mode}: {_runs(mode, sandboxed)}{more}. Allow more: {wider} --allow 'bash({example})'."
 
 
 def _runs(mode: Mode, sandboxed: bool) -> str:

@@ -102,6 +102,7 @@ ENDS = [
     Slip("tags in an answer", [say("It writes `<function_calls>`.\n```\n<tool_call>\n```")], requests=1, never=["written as text"]),
     Slip("a promise to a person", [say("I'll fix it now.")], requests=1, never=[TAKE_IT], attended=True),
     Slip("open todos", then(TODO), requests=3, told=["Your list still has open items:\n- write b.txt\n"]),
+    Slip("a todo in progress", then(call("todo", todos=[{"content": "write b.txt", "status": "in_progress"}])), requests=2, never=["open items"]),
     Slip("todos that are done", then(TODO, WRITE, DONE), requests=4, never=["open items"]),
     Slip("confirm after changes", then(WRITE), requests=3, told=["check each requirement by running something"], settings={"confirm_done": True}),
     Slip("confirm nothing", then(READ, LS), requests=3, never=["Before you end"], settings={"confirm_done": True}),
@@ -137,6 +138,8 @@ class Told:
     text: str
     mode: Mode = "yolo"
     status: str = "error"
+    part: bool = False
+    """True if `text` is only a part of it."""
 
 
 def edit(old: str, new: str = "x", file: str = "a.txt") -> ToolCall:
@@ -168,6 +171,11 @@ ANSWERS = [
     Told("lines beyond the end", [call("read", file_path="a.txt", offset=50)], "a.txt has only 3 lines; line 50 is beyond its end."),
     Told("a binary file", [call("bash", command="printf '\\0\\1' > b.bin"), call("read", file_path="b.bin")], "b.bin is a binary file of 2 bytes. Look at it with bash (file, xxd) if you must."),
     Told("nothing found", [call("grep", pattern="zzz")], "No matches in 1 file.", status="success"),
+    Told("nothing found by a pattern that another reading breaks", [call("grep", pattern="print\\(")], "No matches in 1 file.", status="success"),
+    Told("files left out by a glob", [call("grep", pattern="two", glob="!*.po", output_mode="files_with_matches")], "a.txt", status="success"),
+    Told("all files left out by a glob", [call("grep", pattern="two", glob="!*.txt")], "No file matches !*.txt in .; what .gitignore names is left out.", status="success"),
+    Told("a line of a coloured output", [call("bash", command="printf '\\033[31mE   boom\\033[0m\\n'; seq 1 20000"), call("recall", pattern="^E  ")], "E   boom", status="success", part=True),
+    Told("a line that is denied for one part", [call("bash", command="ls; rm -rf /")], f"rm of / is destructive.{DENIED_FIRST} Nothing of this command ran: run its other parts by themselves.", status="denied"),
     Told("a file outside", [call("read", file_path="/usr/x")], f"/usr/x is outside the workspace.{DENIED_FIRST}", mode="ask", status="denied"),
     Told("another one after that", [call("read", file_path="/usr/x"), call("read", file_path="/usr/y")], "/usr/y is outside the workspace. No one can approve it, so it is denied", mode="ask", status="denied"),
     Told("a change in plan mode", [WRITE], "plan mode is on, so nothing may change, and it changes a file. Read and search instead, then present the plan", mode="plan", status="denied"),
@@ -192,7 +200,9 @@ def test_a_slip_is_answered_with_what_happened_what_was_seen_and_what_to_do_next
     say_to(session, "go")
     session.close()
     last = results(session)[-1]
-    assert (last.status, last.output.strip()) == (told.status, told.text.replace("{folder}", str(tmp_path)))
+    expected = told.text.replace("{folder}", str(tmp_path))
+    shown = expected if told.part and expected in last.output else last.output.strip()
+    assert (last.status, shown) == (told.status, expected)
 
 
 @pytest.mark.parametrize("slip", [*LOOPS, *WORK, *ENDS, *TEXTS], ids=lambda slip: slip.name)

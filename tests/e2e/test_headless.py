@@ -129,6 +129,8 @@ def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: P
     [denial] = ran.result["permission_denials"]
     assert (denial["name"], denial["input"]) == ("bash", {"command": "rm -rf build"})
     assert [line["status"] for line in ran.of("tool_result")] == ["denied"]
+    told = program.run("-p", "clean up", "-m", f"script:{script}").err
+    assert "Bash rm -rf build (rm deletes files; allow it with --allow 'bash(rm -rf build)')" in told
     allowed = program.ask("-p", "clean up", "-m", f"script:{script}", "--allow", "bash(rm -rf build)")
     assert [line["status"] for line in allowed.of("tool_result")] == ["success"]
     assert allowed.result["permission_denials"] == []

@@ -86,7 +86,7 @@ def containment(
     folders that each of its parts may run in.
     """
     if not whole and not all_restorable(workspace):
-        return Containment("hides what it runs")
+        return Containment("the line hides what it runs")
     written = parts
     if _looks_different(text, parts, places, workspace):
         text, parts, places = seen_line(text, parts, places, workspace)
@@ -119,7 +119,7 @@ def _looks_different(text: str, parts: Sequence[Part], places: Sequence[Sequence
 def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> str:
     """Return the reason to ask about a line whatever its commands are: a folder that it runs in, or a word that it assigns."""
     if any(_outside(str(folder), (folder,), workspace) for folder in folders):
-        return "leads outside the workspace"
+        return "the line leads outside the workspace"
     assigned = (form for word in assigned_words(text) for form in _listed(word))
     return next(filter(None, (_word_problem(word, folders, workspace) for word in assigned)), "")
 
@@ -173,7 +173,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
         if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
             yield f"{name} acts outside the sandbox"
         if (name in _MEANING or (name in SHELLS and _fills_in(words, arguments))) and not all_restorable(workspace):
-            yield "hides what it runs"
+            yield "the line hides what it runs"
         if name == "git" and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why
         if uses_network(named, folders):
@@ -240,7 +240,9 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
     return _Judged(records=True)
 
 
-_READING_GIT = GIT_READERS.keys() - word_set("config worktree symbolic-ref notes bisect branch tag remote stash reflog")
+_READING_GIT = GIT_READERS.keys() - word_set(
+    "clean config worktree symbolic-ref notes bisect branch tag remote stash reflog"
+)
 """Commands of git that change no repository, whatever their options."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from agentcli.system import probe
@@ -143,7 +142,7 @@ KNOWN = (
 """Programs whose arguments are not commands, except for the subcommands in `RUNNING`."""
 
 
-_NETWORKED_MODULES = word_set("pip pipx ensurepip http.server twine uv poetry")
+_NETWORKED_MODULES = word_set("pipx twine uv poetry")
 
 
 def is_ordinary(words: Sequence[str]) -> bool:
@@ -171,6 +170,8 @@ def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
         return True
     if arguments and _LOCAL_OPTIONS.issuperset(arguments[-1:]):
         return False
+    if (name in FETCHING or name in _PIPS) and not _OFFLINE.isdisjoint(arguments):
+        return False
     if name in NETWORK:
         return not (arguments and arguments[0] in _LOCAL.get(name, ()))
     operands = [word for word in arguments if not word.startswith(("-", "+"))] or [""]
@@ -197,10 +198,13 @@ def _reaches_remote(arguments: Sequence[str]) -> bool:
     return subcommand in _REMOTE
 
 
+_PIPS = ("pip", "pip3")
+_OFFLINE = frozenset({"--offline", "--no-index"})
+"""Options by which package managers take what is on this machine."""
 _OTHER_REMOTE = word_set("push pull fetch clone incoming outgoing in out")
 _LOCAL = {
     "openssl": word_set("rand dgst enc genrsa genpkey req x509 rsa pkey ec passwd base64 asn1parse verify version"),
-    **dict.fromkeys(("pip", "pip3"), word_set("show list freeze check config debug inspect")),
+    **dict.fromkeys(_PIPS, word_set("show list freeze check config debug inspect cache hash help completion")),
 }
 """Subcommands of programs for the network that do not use it."""
 
@@ -241,8 +245,10 @@ def fetches(name: str, arguments: list[str]) -> bool:
     """Return True if a build tool needs the network for its arguments."""
     if name == "go":
         return any("@" in word for word in arguments)
-    modules = (word for option, word in pairwise(arguments) if option == "-m")
-    return name in ("python", "python3") and not _NETWORKED_MODULES.isdisjoint(modules)
+    if name not in ("python", "python3") or "-m" not in arguments[:-1]:
+        return False
+    module, *rest = arguments[arguments.index("-m") + 1 :]
+    return module in _NETWORKED_MODULES or (module == "pip" and uses_network(("pip", *rest), ()))
 
 
 _WIDENED_FILES = word_set("mkdir touch rmdir cp mv chmod sed")

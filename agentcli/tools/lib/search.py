@@ -85,8 +85,8 @@ def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
     readable = [path for path in found if not is_secret_file(path)]
     if not pattern:
         return sorted(readable)
-    found = matching(pattern.removeprefix("!").removeprefix("./").lstrip("/"), readable)
-    return sorted(set(readable).difference(found) if pattern.startswith("!") else found)
+    matched = matching(pattern.removeprefix("!").removeprefix("./").lstrip("/"), readable)
+    return sorted(set(readable).difference(matched) if pattern.startswith("!") else matched)
 
 
 def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:

@@ -77,11 +77,11 @@ ASKS = {
     "kill acts outside the sandbox": ("kill 1", "lsof -ti :3000 | while read pid; do kill $pid; done", "lsof -ti :3000 | xargs kill"),
     "jj uses the network": ("jj git push",),
     "hg uses the network": ("hg push",),
-    "hides what it runs": (
+    "the line hides what it runs": (
         "alias x=y; make", "hash -r", "$X make", "$(x)", "find . | xargs sh -c '{}'", "find . | xargs sh", "xargs -I% sh -c % < log.txt",
         "find . -exec sh -c 'x {}' \\;", 'eval "$x"', "echo x | sh",
     ),
-    "leads outside the workspace": ("cd .. && make", "cd /tmp && make"),
+    "the line leads outside the workspace": ("cd .. && make", "cd /tmp && make"),
     "/etc is outside the workspace": ("X=/etc make", "PATH=/usr/bin:/etc make"),
     "outward is outside the workspace": ("cat outward/pass*", "head *"),
     "outward/passwd is outside the workspace": ("cp out*/passwd x",),

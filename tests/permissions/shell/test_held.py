@@ -65,11 +65,11 @@ def test_what_hides_what_it_runs_runs_where_every_file_could_be_restored(files: 
 def test_what_hides_what_it_runs_asks_where_a_file_could_not_be_restored(files: dict[str, int], tmp_path: Path) -> None:
     workspace = made(tmp_path, files)
     for command in ('eval "$x"', "alias x=y; make"):
-        assert decided(command, workspace).why == "hides what it runs"
+        assert decided(command, workspace).why == "the line hides what it runs"
 
 
 def test_without_undo_nothing_is_held(tmp_path: Path) -> None:
-    assert decided('eval "$x"', made(tmp_path, {"a": 1}, None)).why == "hides what it runs"
+    assert decided('eval "$x"', made(tmp_path, {"a": 1}, None)).why == "the line hides what it runs"
 
 
 def test_every_root_counts(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_it_runs_where_undo_restores_all_and_nothing_is_private(command: str, wo
 def test_it_asks_if_a_file_could_be_lost_or_read(name: str, command: str, workspace: Workspace) -> None:
     (workspace.cwd / name).parent.mkdir(exist_ok=True)
     (workspace.cwd / name).write_bytes(b"x" * 101)
-    assert answer(command, workspace) == ("ask", "hides what it runs")
+    assert answer(command, workspace) == ("ask", "the line hides what it runs")
 
 
 @pytest.mark.parametrize("command", HIDING)
