@@ -22,14 +22,14 @@ from tests.providers.hearing import connected
 SHOTS = 5
 
 
-def screenshot(seed: int) -> bytes:
-    """A picture of noise, of about 48 kB."""
-    rows = b"".join(b"\0" + random.Random(seed * 1_000 + row).randbytes(480) for row in range(100))
+def screenshot(seed: int, width: int = 160, height: int = 100) -> bytes:
+    """A picture of noise, by default of about 48 kB."""
+    rows = b"".join(b"\0" + random.Random(seed * 1_000 + row).randbytes(3 * width) for row in range(height))
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 160, 100, 8, 2, 0, 0, 0))
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
     return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 

@@ -82,10 +82,14 @@ MORE_THAN_NOTHING = {
     "context.view.Block.compactable": True,
     "permissions.facts.CallFacts.changes": True,
     "permissions.denied.git_verdicts.GitVerdict.masked": True,
-    "permissions.denied.files.Held.known": True,
+    "permissions.denied.git_verdicts.GitVerdict.advice": (
+        "Use git diff, git show or git log -p: such files are left out of what these show."
+    ),
+    "permissions.denied.history.Held.known": True,
+    "permissions.denied.history._Looked.known": True,
     "permissions.denied.files.Hidden.complete": True,
     "permissions.paths.CommandLimits.characters": 10_000,
-    "permissions.paths.CommandLimits.commands": 200,
+    "permissions.paths.CommandLimits.bytes": 131_071,
     "permissions.paths.CommandLimits.parts": 50,
     "permissions.paths.CommandLimits.walk": 5000,
     "permissions.readonly.searches.Search.hidden": True,

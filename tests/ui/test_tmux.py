@@ -106,7 +106,7 @@ def test_joined_emoji_are_shown_as_one_and_the_cursor_stands_behind_them(tmux: T
     tmux("send-keys", "-l", "x")
     until(tmux, f"> x{typed}d")
     assert int(tmux("display", "-p", "#{cursor_x}")) == 3
-    tmux("send-keys", *["Right"] * 5)
+    tmux("send-keys", *["Right"] * 3)
     tmux("send-keys", "-l", "y")
     until(tmux, "💻y 👨")
     assert int(tmux("display", "-p", "#{cursor_x}")) == 8

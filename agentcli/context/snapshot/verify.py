@@ -19,6 +19,7 @@ from agentcli.context.snapshot.anchors import Anchor, Anchors, Source
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.kinds import Kind, kind_of
 from agentcli.context.snapshot.language import language, may_be
+from agentcli.context.snapshot.transcript import TAG
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 
@@ -260,6 +261,8 @@ def judged(
         return Judged(why=f"longer than {evidence.longest:,} characters")
     if _POSES.search(sentence):
         return Judged(why=POSES)
+    if _COPIES.search(sentence):
+        return Judged(why="copies the transcript")
     text = _STEP_MARK.sub("", sentence).strip()
     if not _LETTERS.search(text):
         return Judged()
@@ -423,6 +426,8 @@ _PLAIN_WORDS = frozenset(
         "5th",
     ]
 )
+_COPIES = re.compile(rf"</?{TAG}\b|\[turn \d+\] (?:USER|ASSISTANT|TOOLS)\b|^\W*\[reminder\]")
+"""Marks that only the transcript has, which the summariser was given: a copy of it says nothing."""
 _POSES = re.compile(
     r"^\W*(?:system|user|human|assistant|developer|operator)\s*(?:message|prompt|instruction)?s?\s*[:：]"
     r"|</?\s*(?:system|user|human|assistant|system-reminder|user-prompt-submit-hook|pre-tool-use-hook|user_message|pinned|im_start|im_end|"

@@ -26,6 +26,10 @@ _SNIFFED = 8_000
 """Number of bytes that decide if a file is binary; the one that git uses."""
 
 
+_FEW_ZEROS = 2
+"""Zero bytes that prove nothing: the beginning of a binary file may look like rare letters of UTF-16."""
+
+
 @dataclass(frozen=True, slots=True)
 class Encoding:
     """The encoding of a file, restored when it is written again."""
@@ -155,7 +159,7 @@ def _wide(head: bytes) -> Encoding | None:
             return Encoding("utf-16-le")
         if even > 0.7 * half and odd == 0:
             return Encoding("utf-16-be")
-        if max(even, odd) > 8 * min(even, odd):
+        if max(even, odd) > max(_FEW_ZEROS, 8 * min(even, odd)):
             name = "utf-16-le" if odd > even else "utf-16-be"
             text = head.decode(name, "replace")
             if re.search(r"\s", text) and sum(map(_is_text, text)) > 0.98 * len(text):

@@ -302,3 +302,15 @@ def test_a_passage_bears_a_claim_if_enough_of_its_words_are_there(sentence: str,
 def test_a_claim_is_supported_if_it_stands_alone_somewhere(claim: str, supported: bool) -> None:
     shown = Evidence(["The Parser in src/parse.py has 1,234 lines", "3.5 s, two\n words, --all", "xsrc/parse.pyx"])
     assert shown.supports(claim) is supported
+
+
+@pytest.mark.parametrize(
+    "copied",
+    ["<conversation> [turn 1] USER #2: Fix the total.", "[turn 3] TOOLS #9: 3 passed", "[reminder] Today is Monday."],
+)
+def test_a_copy_of_the_transcript_is_struck_and_is_no_goal(copied: str) -> None:
+    evidence = Evidence([copied, "Fix the total."])
+    checked, struck = verified(Snapshot(goal=copied, knowledge=(copied, "The total lives in total.py.")), evidence)
+    assert copied not in (checked.goal, *checked.knowledge)
+    assert {each.why for each in struck} >= {"copies the transcript"}
+    assert "total.py" in "".join(checked.knowledge)

@@ -99,7 +99,7 @@ def test_an_output_is_saved_when_it_is_kept_and_read_by_its_name(tmp_path: Path)
     writer = filled(tmp_path / "session", Hasty())
     path = writer.keep_output("c", b"\xffPNG", ".png")
     assert Path(path).read_bytes() == b"\xffPNG"
-    assert writer.outputs.text("/moved/outputs/c.png") == "\ufffdPNG"
+    assert writer.outputs.text("/moved/outputs/c.png") == "\u00ffPNG"
     assert writer.outputs.text("/moved/outputs/gone.png") == ""
     writer.release()
 

@@ -15,6 +15,7 @@ from agentcli.ui.style import PLAIN, Look
 from agentcli.ui.terminal.screen import renderer
 from agentcli.ui.views.transcript import Transcript, section_lines
 from tests.agent.open_session import DEMO, open_session, say_to
+from tests.agent.test_images_as_text import screenshot
 
 LOOK = Look(PLAIN, output_lines=3)
 
@@ -69,8 +70,7 @@ def test_rows_fit_a_narrow_screen(tmp_path: Path) -> None:
 
 
 def test_what_went_with_a_prompt_stands_below_it_with_its_size(tmp_path: Path) -> None:
-    header = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (56).to_bytes(4, "big") + (28).to_bytes(4, "big")
-    (tmp_path / "shot.png").write_bytes(header)
+    (tmp_path / "shot.png").write_bytes(screenshot(1, 56, 28))
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "lib").mkdir()
     (tmp_path / "data.bin").write_bytes(b"\0\1")
