@@ -293,7 +293,9 @@ def report(
 def compare(
     outs: Annotated[list[Path], typer.Argument(metavar="OUT...", help="folders of batches")], json_: Json = False
 ) -> None:
-    """Compare batches, or the variants of one: pass rates, their difference, cost, tokens, steps, time, tasks that flipped.
+    """Compare batches, or the variants of one.
+
+    It shows pass rates, their difference, cost, tokens, steps, time and tasks that flipped.
 
     The first is what the others are compared with. Rates have Wilson's interval of 95 %. If both have the same tasks, the difference is that
     of pairs of runs of the same task (Newcombe's paired interval), which is narrower, because it does not

@@ -74,7 +74,7 @@ class BenchFlags:
 @app.command("run")
 @taking(BenchFlags)
 def run(asked: BenchFlags) -> int:
-    """Run a set of tasks with models, prompts and settings, and show the share of runs that pass.
+    """Run a set of tasks, and show the share that pass.
 
     It says what the runs can cost at most, and asks. The same command continues a run that was stopped or killed: no run is repeated. See
     `agentcli help bench`.
@@ -199,7 +199,10 @@ def show(
     task: Annotated[str, typer.Argument(metavar="TASK", help="a task, or one run of it")] = "",
     json_: Json = False,
 ) -> None:
-    """Show a run: its table, and the cause of each failure; with TASK the steps of its runs and the words of its check, of one run its session."""
+    """Show the table of a run, and why runs failed.
+
+    With TASK it shows the steps of its runs and the words of its check, of one run its session.
+    """
     from agentcli.bench.results import as_json, measured
     from agentcli.bench.running import find
 
@@ -263,7 +266,10 @@ def export(
     ] = None,
     keep_secrets: Annotated[bool, typer.Option("--keep-secrets", help="do not redact secrets")] = False,
 ) -> None:
-    """Write a run as logs of Inspect AI, one for each variant, which `inspect view` shows."""
+    """Write a run as logs of Inspect AI.
+
+    There is one for each variant; `inspect view` shows them.
+    """
     import os
 
     from agentcli.bench.inspect_log import write_logs
@@ -290,7 +296,10 @@ def terminal_bench(
     package: Annotated[str, typer.Option(metavar="WHEEL", help="the wheel of agentcli to install in containers")] = "",
     dry: Dry = False,
 ) -> int:
-    """Run Terminal-Bench with Harbor, through uvx, in containers of docker, and show the rate."""
+    """Run Terminal-Bench with Harbor, and show the rate.
+
+    Harbor runs through uvx, in containers of docker.
+    """
     from agentcli.bench.harbor_run import run_harbor
 
     return run_harbor(dataset, model, tasks or 0, workers, package, dry)
@@ -305,7 +314,10 @@ def swebench(
     package: Annotated[str, typer.Option(metavar="WHEEL", help="the wheel of agentcli to install in containers")] = "",
     dry: Dry = False,
 ) -> int:
-    """Run SWE-bench Verified with Harbor, through uvx, in containers of docker, and show the rate."""
+    """Run SWE-bench Verified with Harbor.
+
+    Harbor runs through uvx, in containers of docker; the rate is shown.
+    """
     from agentcli.bench.harbor_run import run_harbor
 
     return run_harbor(dataset, model, tasks or 0, workers, package, dry)

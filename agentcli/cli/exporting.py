@@ -57,7 +57,9 @@ class ExportFlags:
 def export(
     selector: Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")], asked: ExportFlags
 ) -> None:
-    """Write a session as JSON, Markdown, HTML or ATIF, or for Claude Code or Codex to resume.
+    """Write a session as JSON, Markdown, HTML or ATIF.
+
+    `-f claude-code` and `-f codex` write it for these programs to resume.
 
     `agentcli sessions import` reads the JSON. ATIF v1.8 is the trajectory format of Harbor; it includes the sessions of subagents.
     """

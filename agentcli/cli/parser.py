@@ -54,7 +54,13 @@ class _Agentcli(TyperGroup):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options of a session, then the commands."""
         self.commands["run"].format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
+        for group, names in _GROUPS.items():
+            shown = {name: self.commands[name] for name in names if not self.commands[name].hidden}
+            wide = formatter.width - 6 - max(map(len, _PLACES))
+            rows = [(name.ljust(max(map(len, _PLACES))), one.get_short_help_str(wide)) for name, one in shown.items()]
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl(rows)
 
 
 def invoke(arguments: list[str]) -> Options | int:
@@ -66,7 +72,7 @@ def invoke(arguments: list[str]) -> Options | int:
     group = _group(arguments)
     try:
         if _HELP.intersection(arguments):
-            return _helped(group, arguments)
+            return _helped(group, arguments) or _helped_on_default(arguments)
         asked = group.main(arguments, "agentcli", standalone_mode=False)
         return asked if isinstance(asked, Options) else int(asked or 0)
     except typer.Exit as stop:
@@ -111,6 +117,15 @@ def _helped(group: TyperGroup, arguments: list[str]) -> Options | int:
     else:
         print(shown, end="")
     return asked if isinstance(asked, Options) else int(asked or 0)
+
+
+def _helped_on_default(arguments: list[str]) -> Options | int:
+    """Run the help of the command that a group means without one, after the help of the group."""
+    first, *rest = arguments
+    if first not in _DEFAULTS or len(rest) != 1:
+        return 0
+    print(f"\nWithout a command, `agentcli {first}` is `agentcli {first} {_DEFAULTS[first]}`:\n")
+    return invoke([first, _DEFAULTS[first], *rest])
 
 
 _TYPES = re.compile(r"(?<=\S) <(?:str|list\[str\])>(?=  |$)", re.MULTILINE)
@@ -166,39 +181,56 @@ def whole_group() -> TyperGroup:
     return _group(["--help"], whole=True)
 
 
-_PLACES: Mapping[str, tuple[str, str]] = {
-    "run": ("agentcli.cli.run_commands:run", ""),
-    "resume": ("agentcli.cli.run_commands:resume", "Resume a session."),
-    "completion": ("agentcli.cli.run_commands:completion", "Print or install a completion script for your shell."),
-    "demo": ("agentcli.cli.run_commands:demo", "Play a session with a scripted model; needs no key."),
-    "models": ("agentcli.cli.models:list_models", "List models with context window and price."),
-    "tools": ("agentcli.cli.about:list_tools", "List the tools the model can use."),
-    "doctor": ("agentcli.cli.about:doctor", "Check keys, endpoints, folders, tools and sessions."),
-    "stats": (
-        "agentcli.costs.command_line:app",
-        "Show tokens and cost of sessions, and what another model would cost.",
-    ),
-    "help": ("agentcli.cli.help:help_command", "Read the manual, or search it."),
-    "sessions": ("agentcli.cli.sessions:app", "List, search, fork, export and import sessions."),
-    "context": ("agentcli.cli.context:app", "Inspect and compare the use of the context window."),
-    "permissions": ("agentcli.cli.permissions:app", "Show which calls run without asking."),
-    "hooks": ("agentcli.hooks.command_line:app", "List hooks, and test them with an event."),
-    "mcp": ("agentcli.mcp.command_line:app", "List, add, try and remove MCP servers, and log in to them."),
-    "auth": ("agentcli.cli.auth:app", "Store, list and remove API keys."),
-    "batch": ("", "Run many tasks, each in its own worktree."),
-    "bench": ("", "Measure models and prompts on a set of tasks."),
-    "ps": ("agentcli.serve.command_line:ps", "List the sessions that run on this machine."),
-    "attach": ("agentcli.serve.command_line:attach", "Follow a running session, answer and steer it."),
-    "serve": ("agentcli.serve.command_line:serve", "Show the sessions of this machine in a browser."),
-    "acp": ("agentcli.cli.acp:acp", "Serve an editor over the Agent Client Protocol."),
-    "import-config": ("", "Import the configuration of other programs."),
-    "skills": ("agentcli.cli.extensions:skills", "List and check skills."),
-    "agents": ("agentcli.cli.extensions:agents", "List the agents that files define."),
-    "config": ("agentcli.cli.about:config", "Show and change settings."),
-    "plugins": ("agentcli.cli.plugins:app", "Add and remove plugins."),
+_GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "": {"run": ("agentcli.cli.run_commands:run", "")},
+    "Sessions": {
+        "resume": ("agentcli.cli.run_commands:resume", "Resume a session."),
+        "sessions": ("agentcli.cli.sessions:app", "List, search, fork, export and import sessions."),
+        "ps": ("agentcli.serve.command_line:ps", "List the sessions that run on this machine."),
+        "attach": ("agentcli.serve.command_line:attach", "Follow a running session, answer and steer it."),
+        "serve": ("agentcli.serve.command_line:serve", "Show the sessions of this machine in a browser."),
+        "acp": ("agentcli.cli.acp:acp", "Serve an editor over the Agent Client Protocol."),
+    },
+    "Models and money": {
+        "auth": ("agentcli.cli.auth:app", "Store, list and remove API keys."),
+        "models": ("agentcli.cli.models:list_models", "List models with context window and price."),
+        "stats": ("agentcli.costs.command_line:app", "Show tokens and cost of sessions."),
+        "context": ("agentcli.cli.context:app", "Inspect and compare the use of the context window."),
+    },
+    "Your project": {
+        "permissions": ("agentcli.cli.permissions:app", "Show which calls run without asking."),
+        "tools": ("agentcli.cli.about:list_tools", "List the tools the model can use."),
+        "hooks": ("agentcli.hooks.command_line:app", "List hooks, and test them with an event."),
+        "skills": ("agentcli.cli.extensions:skills", "List and check skills."),
+        "agents": ("agentcli.cli.extensions:agents", "List the agents that files define."),
+        "plugins": ("agentcli.cli.plugins:app", "Add and remove plugins."),
+        "mcp": ("agentcli.mcp.command_line:app", "List, add, try and remove MCP servers, and log in to them."),
+    },
+    "Many tasks": {
+        "batch": ("", "Run many tasks, each in its own worktree."),
+        "bench": ("", "Measure models and prompts on a set of tasks."),
+    },
+    "This program": {
+        "help": ("agentcli.cli.help:help_command", "Read the manual, or search it."),
+        "demo": ("agentcli.cli.run_commands:demo", "Play a session with a scripted model; needs no key."),
+        "doctor": ("agentcli.cli.about:doctor", "Check keys, endpoints, folders, tools and sessions."),
+        "config": ("agentcli.cli.about:config", "Show and change settings."),
+        "import-config": ("", "Import the configuration of other programs."),
+        "completion": ("agentcli.cli.run_commands:completion", "Print or install a completion script for your shell."),
+    },
 }
-"""Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help. An empty place means that an annex defines it."""
+"""Groups of commands and single ones, as the help lists them: the place of the definition, which is imported only if the command line names it, and the line in the help. An empty place means that an annex defines it."""
+_PLACES: Mapping[str, tuple[str, str]] = {name: place for group in _GROUPS.values() for name, place in group.items()}
 COMMANDS = frozenset(_PLACES)
+"""The names of all commands and groups."""
+
+
+_EPILOG = """\b
+Examples:
+  agentcli "why does the test fail?"          # a session with its first message
+  git diff | agentcli -p "review this"        # one answer, then exit
+
+`agentcli COMMAND --help` for details, `agentcli help` for the manual, --version for the version."""
 
 
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
@@ -207,7 +239,7 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
         cls=_Agentcli,
         name="agentcli",
         help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is the first message.",
-        epilog="`agentcli COMMAND --help` for details, `agentcli help` for the manual, --version for the version.",
+        epilog=_EPILOG,
         add_completion=False,
         no_args_is_help=False,
         pretty_exceptions_enable=False,

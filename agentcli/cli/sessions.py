@@ -75,7 +75,10 @@ def show(
 
 @app.command()
 def lock(selector: Selector, cwd: InProject = "") -> None:
-    """Print a lock file for `--lock FILE`: version, model, tools and prompt of the session."""
+    """Print a lock file for `--lock FILE`.
+
+    It has version, model, tools and prompt of the session.
+    """
     from agentcli.agent.run_lock import lock_of
 
     session = _read(selector, cwd)

@@ -18,16 +18,16 @@ SCHEMA = 1
 
 Trigger = Literal["manual", "auto", "overflow"]
 CompactionStatus = Literal["compressed", "failed_inflated", "failed_token_count", "failed_summary", "noop"]
-Mode = Literal["ask", "auto-edit", "plan", "yolo", "auto"]
+Mode = Literal["ask", "auto-edit", "plan", "auto", "yolo"]
 Editor = Literal["", "provider"]
 """Who cleared something: agentcli, or the provider."""
-MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "yolo", "auto")
+MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "auto", "yolo")
 MODE_SUMMARIES: Mapping[Mode, str] = {
     "ask": "asks before it changes or runs anything",
     "auto-edit": "edits files in this folder without asking, asks for the rest",
     "plan": "reads only, and presents a plan",
-    "yolo": "asks only before destructive commands and those that need root; deny rules still apply",
     "auto": "runs low-risk commands without asking",
+    "yolo": "asks only before destructive commands and those that need root; deny rules still apply",
 }
 """The effect of each mode, for people."""
 

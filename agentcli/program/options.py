@@ -99,7 +99,7 @@ class Options:
             also=("acp",),
         ),
     ] = ""
-    mode: Annotated[str, Flag("ask, auto-edit, plan, yolo or auto", "MODE", also=("acp",))] = ""
+    mode: Annotated[str, Flag("ask, auto-edit, plan, auto or yolo", "MODE", also=("acp",))] = ""
     allow: Annotated[
         tuple[str, ...],
         Flag("TOOL(pattern) to run without asking, also `RULE for 30m`; repeatable", "RULE", also=("acp",)),

@@ -92,7 +92,7 @@ ReadOnly = Annotated[bool, typer.Option("--read-only", help="a link that can onl
 
 @serve.command("run")
 def serve_run(port: Port = None, name: Names = None, read_only: ReadOnly = False) -> int:
-    """Serve the sessions of this machine to a page in the browser, until Ctrl-C.
+    """Serve a page with the sessions of this machine, until Ctrl-C.
 
     It listens on a socket in the state folder, which ssh can forward; with --port on 127.0.0.1, too. The printed link logs one browser in,
     once and within 5 minutes; `agentcli serve link` prints another. See `agentcli help serve`.

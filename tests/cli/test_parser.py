@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Annotated
 
 import pytest
 import typer
+from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 from agentcli.cli.flags import taking
-from agentcli.cli.parser import invoke, reduced
+from agentcli.cli.parser import invoke, reduced, whole_group
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 
@@ -74,3 +76,23 @@ def test_an_unknown_option_is_answered_with_those_that_it_is_a_misspelling_of(wo
     with pytest.raises(AgentError) as refused:
         invoke(words)
     assert str(refused.value) == answer
+
+
+def test_the_help_groups_the_commands_and_cuts_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    groups = ["Sessions", "Models and money", "Your project", "Many tasks", "This program"]
+    whole = whole_group()
+    for command in ("", *(name for name, one in whole.commands.items() if isinstance(one, TyperGroup))):
+        invoke([command, "--help"] if command else ["--help"])
+        shown = capsys.readouterr().out
+        assert not [line for line in shown.splitlines() if re.match(r"  [a-z-]+ .*\.\.\.$", line)], command
+        if not command:
+            assert re.findall(r"^([A-Z][a-z ]+):$", shown, re.MULTILINE)[2:] == groups
+            assert 'git diff | agentcli -p "review this"' in shown
+
+
+@pytest.mark.parametrize(("group", "option"), [("bench", "--repeat N"), ("stats", "--since"), ("serve", "--port")])
+def test_the_help_of_a_group_shows_the_options_that_it_takes_without_a_command(
+    group: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke([group, "--help"]) == 0
+    assert option in capsys.readouterr().out

@@ -7,12 +7,15 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from typer.core import TyperGroup
+
+from agentcli.cli.parser import whole_group
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.e2e.program import Program as InWork
 from tests.loopback import Asked, Loopback
@@ -202,14 +205,19 @@ def command_line(base: Path) -> dict[str, str]:
     """The help of every command, and every setting with its value and origin."""
     program = Program(base)
     told = {}
-    waiting: list[list[str]] = [[]]
-    while waiting:
-        command = waiting.pop(0)
-        text = told[" ".join(["agentcli", *command, "--help"])] = program.run(*command, "--help").out
-        _, _, below = text.partition("\nCommands:\n")
-        waiting += [[*command, line.split()[0]] for line in below.splitlines() if re.match(r"  [a-z-]+(  |$)", line)]
+    for command in [[], *_below(whole_group(), [])]:
+        told[" ".join(["agentcli", *command, "--help"])] = program.run(*command, "--help").out
     told["agentcli config show --origin"] = program.run("config", "show", "--origin").out
     return dict(steady(told, base, fold=False))
+
+
+def _below(group: TyperGroup, above: Sequence[str]) -> Iterator[list[str]]:
+    """The words of each command below a group, except for the hidden ones."""
+    for name, command in group.commands.items():
+        if not command.hidden:
+            yield [*above, name]
+            if isinstance(command, TyperGroup):
+                yield from _below(command, [*above, name])
 
 
 def shortened(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ def known(context: CommandContext) -> Sequence[Item]:
 async def resume(context: CommandContext, selector: str) -> None:
     """Resume another session: /resume [SESSION or WORDS]
 
-    By id, unique prefix, or name; otherwise choose from this project's sessions, whose contents are searched for the words as well:
+    By id, unique prefix, or name; otherwise choose from this project's sessions, whose contents are searched, too.
     Ctrl-R renames the one under the cursor, Ctrl-X moves it to the trash.
     """
     if selector == context.session.journal.id:
