@@ -19,7 +19,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Emit, Event, Noticed, Recorded, UsageReported, Waiting, Warned, emit_all
 from agentcli.core.journal import Journal
-from agentcli.core.message import File, Message, Part, Text, reminder
+from agentcli.core.message import File, Message, Part, Text, ToolResult, reminder
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import USUAL_ACCOUNT, Body, Failure, Mode, Prune, Retry, Settings
 from agentcli.core.tasks import until_interrupted
@@ -125,7 +125,8 @@ class Conversation:
             accounts.begin_turn()
         turn = self.journal.history.turn + 1
         yield from self.answer_open_calls()
-        yield self._record_prompt(prompt, turn)
+        if not (prompt.again and self._waits_for_reply()):
+            yield self._record_prompt(prompt, turn)
         yield from self.news()
 
     def steer(self, prompt: Prompt, told: Sequence[Event] = ()) -> None:
@@ -331,6 +332,12 @@ class Conversation:
         if self._trouble and not trouble:
             yield Noticed("The session is being saved again.")
         self._trouble = trouble
+
+    def _waits_for_reply(self) -> bool:
+        """Return True if the history ends with a message of the user or a result."""
+        entries = self.journal.history.entries
+        last = entries[-1].body if entries else None
+        return isinstance(last, ToolResult) or (isinstance(last, Message) and last.role == "user")
 
     def _record_prompt(self, prompt: Prompt, turn: int) -> Event:
         parts = prompt.parts or (Text(prompt.text),)

@@ -170,7 +170,7 @@ async def _mend(turn: Turn, error: ModelError) -> None:
     match error.cause:
         case "too_long" | "too_large":
             if not await _smaller(turn):
-                why = f"{error} Nothing more can be summarised: unpin messages, or continue in a new session with /handoff."
+                why = "The conversation does not fit the model's window, and nothing more can be summarised. /handoff continues in a new session."
                 raise ContextError(why) from error
         case "signature" | "pairing":
             await turn.emit(conversation.drop_thinking(str(error)))

@@ -110,7 +110,8 @@ class Prompt:
     """A message of the user: text and attachments in the order to be sent. `text` is the typed text, for titles and history.
 
     `typed` is false for one that no person wrote: then nothing in it is a slash command. `own` is the part of a longer text that the person
-    wrote, in which skills are looked for; None for all of it.
+    for all of it. If it is `again`, the former turn failed: the request is sent once more, and the prompt only recorded if
+    the history ends with a reply.
     """
 
     text: str
@@ -118,6 +119,11 @@ class Prompt:
     typed: bool = True
     grants: TurnGrants = TurnGrants()
     own: str | None = None
+    again: bool = False
+
+
+AGAIN = Prompt("Continue.", typed=False, again=True)
+"""The prompt that sends the last request of a failed turn once more."""
 
 
 class PromptSource(Protocol):

@@ -161,7 +161,7 @@ class AgentSession:
         self._approval.turn_rules = prompt.grants.rules
         await emit_all(self._notices(), emit)
         self._remind(await self._features.facts())
-        for event in await self.conversation.hooked.admit(prompt.text, interrupt):
+        for event in () if prompt.again else await self.conversation.hooked.admit(prompt.text, interrupt):
             if isinstance(event, TurnEnded):
                 return event
             await emit(event)

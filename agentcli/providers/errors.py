@@ -108,10 +108,10 @@ def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str,
     verb = "denied access with" if error.status == 403 else "rejected"
     if used in stored:
         said = f"{vendor} {verb} the stored key ({error.brief})."
-        cure = f"Store a valid one with `agentcli auth set {settings.name}`."
+        cure = f"Run `agentcli auth set {settings.name}`."
     elif used:
         said = f"{vendor} {verb} the key in {used} ({error.brief})."
-        cure = f"Set {used} to a valid key."
+        cure = f"Fix {used} or run `agentcli auth set {settings.name}`."
     else:
         said = f"{vendor} rejected a request without a key ({error.brief})."
         names = " or ".join(key_variables(settings))

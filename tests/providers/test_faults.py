@@ -100,21 +100,21 @@ def _expect(name: str, refusal: Refuse, cause: str, code: int) -> None:
             {"ANTHROPIC_API_KEY": KEY},
             (),
             "Anthropic rejected the key in ANTHROPIC_API_KEY (401 authentication_error: invalid x-api-key). "
-            "Set ANTHROPIC_API_KEY to a valid key.",
+            "Fix ANTHROPIC_API_KEY or run `agentcli auth set anthropic`.",
         ),
         (
             Refuse(401, message="invalid x-api-key"),
             {"ANTHROPIC_API_KEY": KEY},
             ("ANTHROPIC_API_KEY",),
             "Anthropic rejected the stored key (401 authentication_error: invalid x-api-key). "
-            "Store a valid one with `agentcli auth set anthropic`.",
+            "Run `agentcli auth set anthropic`.",
         ),
         (
             Refuse(403, message="no access to this model"),
             {"ANTHROPIC_AUTH_TOKEN": KEY},
             (),
             "Anthropic denied access with the key in ANTHROPIC_AUTH_TOKEN (403 permission_error: no access to this model). "
-            "Set ANTHROPIC_AUTH_TOKEN to a valid key.",
+            "Fix ANTHROPIC_AUTH_TOKEN or run `agentcli auth set anthropic`.",
         ),
         (
             Refuse(401, message="x-api-key header is required"),

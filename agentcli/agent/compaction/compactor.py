@@ -253,8 +253,5 @@ def _answered_beyond(window: Window, limit: int) -> bool:
 def _too_full(window: Window) -> str:
     tried = window.settings.autocompact
     why = "and nothing more can be removed" if tried else "and auto-compaction is switched off"
-    cure = "Unpin messages (/unpin)" if tried else "Compact by hand (/compress)"
-    return (
-        f"The context has {window.tokens:,} tokens of {window.usable:,} {why}. "
-        f"{cure}, continue in a new session (/handoff), or use a model with a larger window (/model)."
-    )
+    cure = "/handoff continues in a new session." if tried else "/compress summarises it."
+    return f"The context has {window.tokens:,} tokens of {window.usable:,} {why}. {cure}"

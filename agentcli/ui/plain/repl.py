@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Interruptible, Prompt
+from agentcli.agent.ports import AGAIN, ApprovalRequest, ApprovalResponse, Interruptible, Prompt
 from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part, Text
@@ -325,6 +325,8 @@ class PlainTerminal:
                 ahead, self._ahead = tuple(self._ahead), []
                 prompt = await asyncio.to_thread(with_attachments, text, self.session.cwd, ahead)
                 await self.play("Working", typed(self.session, prompt, text, partial(self.draft, text)))
+            elif self.state.failed:
+                await self.play("Working", partial(self.session.run, AGAIN))
         except AgentError as error:
             self.warn(str(error))
 

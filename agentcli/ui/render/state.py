@@ -16,6 +16,7 @@ from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.findings import findings, is_review
 from agentcli.ui.render.attached import attached, user_message
 from agentcli.ui.render.facts import Running, Status, Work
+from agentcli.ui.render.failures import can_be_sent_again, told
 from agentcli.ui.render.markdown_blocks import Blocks
 from agentcli.ui.render.pieces import (
     Called,
@@ -38,7 +39,7 @@ class State:
 
     It contains only calls without a result: `displayed` are the calls printed whole to the scrollback for their approval,
     `harmless` the read-only ones. `printed` is the kind of the last piece, if any, `considered` the last thought that ended,
-    `asked_at` when the model was last asked (monotonic seconds), `review` the answer so far if the prompt asks for a review, `reads` are
+    `failed` is true after a turn that can be sent again, `asked_at` when the model was last asked (monotonic seconds), `review` the answer so far if the prompt asks for a review, `reads` are
     results without a body that wait to be printed together.
     """
 
@@ -67,6 +68,7 @@ class State:
     printed: type[Piece] | None = None
     considered: Thought | None = None
     review: str | None = None
+    failed: bool = False
     status: Status = field(default_factory=Status)
 
     def again(self, pieces: Sequence[Piece]) -> State:
@@ -91,7 +93,7 @@ class State:
 
     def begin(self, doing: str, now: float) -> State:
         """Start of work."""
-        return replace(self, work=Work(doing, now), notice="")
+        return replace(self, work=Work(doing, now), notice="", failed=False)
 
     def end(self) -> State:
         """End of work: unfinished parts are printed as they are. Steering messages that came too late go with the next prompt."""
@@ -213,8 +215,9 @@ def _with_reason(state: State, event: happened.TurnEnded) -> State:
         case "interrupted":
             return state.add(Note("warn", "Interrupted. Tell it what to do instead.", gap=True))
         case "failed" | "limit" | "refused" | "incomplete" | "blocked":
-            message = safe(str(event.error)) if event.error else f"The turn ended: {event.ending}."
-            return state.add(Note("error", message, gap=True))
+            again = can_be_sent_again(event)
+            message = told(event.error, again) if event.error else f"The turn ended: {event.ending}."
+            return replace(state, failed=again).add(Note("error", safe(message), gap=True))
 
 
 def _recorded(state: State, record: Record, now: float) -> State:

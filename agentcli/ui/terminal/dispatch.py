@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from agentcli.agent.ports import Prompt
+from agentcli.agent.ports import AGAIN, Prompt
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Noticed, ToolProgress, ToolStarted
 from agentcli.core.message import ToolCall
@@ -88,11 +88,13 @@ class Repl:
         return last.text
 
     def send_queue(self) -> None:
-        """Send the queued messages if nothing runs: a crash left them."""
+        """Send the queued messages if nothing runs: a crash left them. Else send the last request once more if its turn failed."""
         queue = self._console.state.queue
         if queue and not self.working:
             self._console.screen.change(replace(self._console.state, queue=queue[1:], notice=""))
             self.submit(queue[0])
+        elif self._console.state.failed and not self.working:
+            self._work = watch_task(start_task(self._through(AGAIN)), self._failed, lambda _: self.idle.begin())
 
     def wake(self) -> None:
         """Begin the turn of a prompt that is due by itself, unless something runs or a question is open."""

@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 PROMPT = "> "
-RULE = 60
-"""Cells of the rule above the prompt, as `render.input_box.RULE`, which is imported later."""
 BRACKETED_PASTE, PLAIN_PASTE = "\x1b[?2004h", "\x1b[?2004l"
 PAINTED = "\x1b[?7h\x1b[?25h\x1b[?2026l"
 """End of every frame: line wrap and cursor on, synchronised update over."""
@@ -61,7 +59,7 @@ class EarlyTerminal:
     @property
     def lines(self) -> tuple[str, str, str]:
         """Rows on the screen: a rule, the prompt, the status."""
-        return _dim("─" * min(self._columns - 1, RULE)), PROMPT + self.echoed, _dim(self.status)
+        return _dim("─" * (self._columns - 1)), PROMPT + self.echoed, _dim(self.status)
 
     def during(self, load: Callable[[], T]) -> T:
         """Call `load` in a thread, echoing keys meanwhile. Ctrl-C raises KeyboardInterrupt and abandons the thread."""

@@ -162,13 +162,13 @@ def test_the_end_of_a_turn_leaves_nothing_running() -> None:
     )
     assert (state.work, state.running, state.writing) == (None, (), "")
     assert replies(state) == ["cut"]
-    assert state.finished[-1] == Note("error", "broken", gap=True)
+    assert state.finished[-1] == Note("error", "broken. Enter resends", gap=True)
 
 
 def test_a_turn_without_a_whole_answer_shows_what_came_and_says_so() -> None:
     state = after(TextDelta("half"), TurnEnded("incomplete", text="half", error=ValueError("ran into its limit")))
     assert replies(state) == ["half"]
-    assert state.finished[-1] == Note("error", "ran into its limit", gap=True)
+    assert state.finished[-1] == Note("error", "ran into its limit. Enter resends", gap=True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""A turn that failed at the server: the error ends with a key, and Enter on an empty line sends the request once more."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agentcli.providers.scripted.model import say
+from tests.e2e.faults import MODELS
+from tests.e2e.program import Program
+from tests.loopback import Loopback, Refuse
+
+MODEL = MODELS["anthropic"]
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        (Refuse(401, message="invalid x-api-key"), "Enter resends"),
+        (Refuse(429, headers={"retry-after": "900"}), "(15m 00s). Enter resends · /model switches"),
+        (Refuse(400, message="no such thing"), "Enter resends"),
+    ],
+    ids=["401", "429", "400"],
+)
+def test_enter_on_an_empty_line_sends_a_refused_request_once_more(
+    program: Program, refusal: Refuse, told: str, columns: int
+) -> None:
+    with Loopback([refusal, say("fine now")]) as server:
+        program.more = server.env
+        with program.terminal("--set", "agent.titles=false", "-m", MODEL, "hello there", columns=columns) as t:
+            t.until("Enter resends")
+            assert told in " ".join(" ".join(t.history()).split())
+            t.settle()
+            t.send("\r")
+            t.until("fine now")
+            t.settle()
+            t.send("\r")
+            t.settle(0.5)
+        first, second = (json.loads(asked.body) for asked in server.requests)
+    assert first["messages"] == second["messages"]
+    assert "hello there" in json.dumps(first["messages"])
+
+
+def test_without_a_screen_an_empty_line_does_the_same(program: Program) -> None:
+    with Loopback([Refuse(400, message="no such thing"), say("fine now")]) as server:
+        program.more = server.env
+        with program.terminal("--plain", "--set", "agent.titles=false", "-m", MODEL, "hello there", columns=100) as t:
+            t.until("Enter resends")
+            t.send("\r")
+            t.until("fine now")
+        assert len(server.requests) == 2
