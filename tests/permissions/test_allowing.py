@@ -15,6 +15,7 @@ from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, in_own_names, parse_rules, proposed_rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_the_tool_that_reads_files_offers_the_folder_too(workspace: Workspace) -
     assert explain(call, parse_rules(allow=offered), "ask", workspace).decision == "allow"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("approved", "rule", "covered", "asks"),
     [
         ("PORT=80 make test", "PORT=* make test *", "PORT=3000 make test", "PORT=1 HOST=x make test"),
@@ -122,7 +123,7 @@ def test_a_rule_names_the_variables_that_a_command_gets(
     assert asked(asks, workspace, offered).decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     ["PATH=scripts make test", "LD_PRELOAD=x make test", "BASH_ENV=x make test", "IFS=x make test", "A=$(x) make test",
      "GIT_SSH_COMMAND='ssh -i x' make test", "A=* make test", "DYLD_LIBRARY_PATH=x make test", "A=1 rm x", "A=1"],
@@ -133,7 +134,7 @@ def test_no_rule_is_offered_for_a_variable_that_decides_what_runs(workspace: Wor
     assert asked(command, workspace, wide).decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("approved", "rule"),
     [
         ("scripts/check.sh --all", "scripts/check.sh *"),
@@ -155,7 +156,7 @@ def test_a_script_of_the_workspace_is_covered_with_other_arguments(
     assert asked("bash scripts/other.sh", workspace, offered).decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command", ["bash -c 'x'", "python3 -c 'x'", "bash scripts/none.sh", "bash /opt/x.sh", "/opt/x.sh", "python3 -m x.y", "bash -x scripts/check.sh",
                 "tools/python3 -c 'x'", "tools/python3", "tools/env scripts/check.sh", "tools/curl x", "tools/node -e x"]
 )  # fmt: skip
@@ -172,7 +173,7 @@ def test_the_second_kind_of_command_of_an_unknown_program_offers_the_program(wor
     assert asked("tracker create it --hook ./x", workspace, offered).decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("approved", "command"),
     [("docker build *", "docker ps"), ("npm run lint *", "npm run test"), ("proxy wrapped *", "proxy other"),
      ("proxy other *", "proxy wrapped"), ("git add *", "git commit -m x"), ("gh pr view *", "gh pr list")],
@@ -184,7 +185,7 @@ def test_a_known_program_and_one_that_starts_others_are_never_offered_as_a_whole
     assert f"bash({program} *)" not in asked(command, workspace, [f"bash({approved})"]).prefixes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "decision"),
     [
         ("--kind epic", "allow"),
@@ -265,7 +266,7 @@ def contained(workspace: Workspace) -> Workspace:
     return replace(workspace, sandboxed=True, records=True, undo=cover, tmp=tmp, loopback=lambda _: True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "rules"),
     [
         ("python3 - <<'E'\nprint(1)\nE", ["sandbox(python3 *)"]),
@@ -289,7 +290,7 @@ def test_what_no_other_rule_can_name_is_offered_in_the_sandbox(
     assert asked(command, outside, rules).decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "python3 - <<'E'\nopen('x')\nE\ncurl https://example.org",

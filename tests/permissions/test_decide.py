@@ -12,6 +12,7 @@ from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule, parse_rules
 from agentcli.tools.registry import TRAITS
 from tests.permissions.deciding import explain, with_rule
+from tests.tables import each_row
 
 NONE = Rules()
 
@@ -74,7 +75,7 @@ def test_yolo_stops_only_for_deny_rules_and_protected_paths(workspace: Workspace
     assert ask("bash", "rm -rf build", workspace, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "rm x",
@@ -172,7 +173,7 @@ def test_a_deny_rule_sees_through_every_wrapper_in_yolo(workspace: Workspace, co
     assert ask("bash", command, workspace, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *("git rm x", "docker rm x", "find . -name rm", "ls | xargs grep rm", "git log rm", "grep -r rm src"),
@@ -183,7 +184,7 @@ def test_a_deny_rule_does_not_mistake_a_word_for_a_command(workspace: Workspace,
     assert ask("bash", command, workspace, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "allow"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "perl -e 'system(\"rm x\")'",
@@ -220,7 +221,7 @@ def test_a_word_that_the_shell_completes_to_a_forbidden_command_asks(workspace: 
         assert ask("bash", command, workspace, "yolo", rules).decision == "deny", command
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "curl -o .git/hooks/x http://example.org",
@@ -250,7 +251,7 @@ def test_what_is_protected_is_asked_for_in_yolo_however_it_is_reached(workspace:
         assert ask("bash", command, replace(workspace, sandboxed=True), mode).decision != "allow", mode
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *("cd src && cp a b", "python -c 'import os; print(os.environ)'", "gcc -o x x.c", "cat /proc/cpuinfo > x"),
@@ -352,7 +353,7 @@ def test_always_saves_an_exact_rule_that_passes_its_own_test(workspace: Workspac
     assert ask("bash", "npm test", workspace).always == "bash(npm test)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *(
@@ -375,7 +376,7 @@ def test_no_rule_is_offered_for_interpreters_wrappers_and_network_tools(workspac
     assert ask("bash", command, workspace).unsaved != ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "reason"),
     [
         ("python x.py", "python runs whatever it is given"),
@@ -462,7 +463,7 @@ def test_a_line_of_many_parts_asks(workspace: Workspace) -> None:
     assert ask("bash", "ls;" * 49, workspace).decision == "allow"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "https://example.org/secret/x", "https://EXAMPLE.org./secret/x", "https://example.org:443/secret/x", "https://ｅxample.org/secret/x",
@@ -545,7 +546,7 @@ def test_path_rules_read_like_gitignore(workspace: Workspace) -> None:
             )
 
 
-@pytest.mark.parametrize("kind", ["allow", "ask", "deny"])
+@each_row("kind", ["allow", "ask", "deny"])
 def test_a_rule_about_a_tool_that_does_not_exist_is_refused_with_a_suggestion(kind: str) -> None:
     for rule in ("edti(src/**)", "bsah", "web_fecth(domain:example.org)"):
         with pytest.raises(ConfigError, match=rf"permissions\.{kind}: .*Did you mean (edit|bash|web_fetch)"):
@@ -556,14 +557,14 @@ def test_a_rule_about_a_tool_that_does_not_exist_is_refused_with_a_suggestion(ki
     assert in_own_names(taken, TRAITS) == taken
 
 
-@pytest.mark.parametrize("rule", ["edit", "Edit(src/**)", "MultiEdit"])
+@each_row("rule", ["edit", "Edit(src/**)", "MultiEdit"])
 def test_a_rule_of_edits_is_one_of_several_edits_in_one_call(rule: str, workspace: Workspace) -> None:
     rules = in_own_names(parse_rules(deny=[rule]), TRAITS)
     assert ask("multi_edit", "src/a.py", workspace, "yolo", rules).decision == "deny"
     assert ask("edit", "src/a.py", workspace, "yolo", rules).decision == ("allow" if rule == "MultiEdit" else "deny")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "own"),
     [
         ("WebFetch(domain:example.org)", "web_fetch(domain:example.org)"),
@@ -582,7 +583,7 @@ def test_a_rule_may_name_a_tool_as_other_programs_do(written: str, own: str) -> 
     assert str(in_own_names(parse_rules(["view"]), {**TRAITS, "view": UNKNOWN}).allow[0]) == "view"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "why"),
     [
         ("touch a", "touch may change files"),
@@ -604,7 +605,7 @@ def test_the_reason_of_a_question_is_in_plain_words(workspace: Workspace, comman
     assert ask("bash", command, workspace).why == why
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_a_web_search_is_decided_as_a_page_is(workspace: Workspace, mode: Mode) -> None:
     page = ask("web_fetch", "https://example.org/", workspace, mode)
     search = ask("web_search", "python 3.15", workspace, mode)

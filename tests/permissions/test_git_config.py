@@ -13,6 +13,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.system.programs import GIT_CONFIG, GIT_HARDENED_ENV, git_settings
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 DANGEROUS = [
     "[core]\n\tfsmonitor = ./evil",
@@ -92,14 +93,14 @@ def repository(folder: Path, config: str = "") -> Path:
     return folder
 
 
-@pytest.mark.parametrize("config", DANGEROUS)
+@each_row("config", DANGEROUS)
 def test_a_key_that_may_start_a_program_makes_git_ask(tmp_path: Path, config: str) -> None:
     workspace = Workspace(repository(tmp_path, config))
     for command in ("git status", "git log -p", "git diff", "git show", "git blame x"):
         assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).decision == "ask"
 
 
-@pytest.mark.parametrize("config", HARMLESS)
+@each_row("config", HARMLESS)
 def test_an_ordinary_config_lets_git_read(tmp_path: Path, config: str) -> None:
     assert git_facts(repository(tmp_path, config)).danger == ""
 
@@ -438,7 +439,7 @@ def test_an_example_is_no_secret(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("files", "complete"),
     [
         (("HEAD", "objects/x"), True),

@@ -13,6 +13,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 # {w} is the workspace and {n} its name, {h} the home folder, {top} what holds both.
 FREE = """
@@ -126,7 +127,7 @@ def test_there_are_enough_paths(workspace: Workspace) -> None:
     assert sum(len(paths(kind, workspace)) for kind in TEXTS) >= 250
 
 
-@pytest.mark.parametrize("kind", TEXTS)
+@each_row("kind", TEXTS)
 def test_every_tool_says_of_every_path_what_its_kind_demands(workspace: Workspace, kind: str) -> None:
     for path in paths(kind, workspace):
         got = (
@@ -141,7 +142,7 @@ def test_every_tool_says_of_every_path_what_its_kind_demands(workspace: Workspac
         assert said("write", path, "ask", workspace) == ("deny" if kind == "refused" else "ask"), path
 
 
-@pytest.mark.parametrize("kind", TEXTS)
+@each_row("kind", TEXTS)
 def test_a_recognised_shell_read_is_judged_like_the_read_tool(workspace: Workspace, kind: str) -> None:
     for path in paths(kind, workspace):
         if any(letter in path for letter in "$~\0\n'") or not path.strip().isascii() or path.startswith("-"):

@@ -9,6 +9,7 @@ from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.rules import Rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 PROTECTED = [
     ".git/config",
@@ -92,7 +93,7 @@ def decided(tool: str, path: str, workspace: Workspace, mode: str = "yolo") -> s
     return explain(ToolCall("c", tool, {"file_path": path}), Rules(), mode, workspace).decision  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("path", PROTECTED)
+@each_row("path", PROTECTED)
 def test_a_protected_path_is_never_written_unasked(workspace: Workspace, path: str) -> None:
     for tool in ("write", "edit", "multi_edit"):
         for mode in ("ask", "auto-edit", "yolo", "auto"):
@@ -103,13 +104,13 @@ def test_a_protected_path_is_never_written_unasked(workspace: Workspace, path: s
     )
 
 
-@pytest.mark.parametrize("path", FREE)
+@each_row("path", FREE)
 def test_an_ordinary_path_is_free_to_edit(workspace: Workspace, path: str) -> None:
     assert decided("write", path, workspace, "auto-edit") == "allow"
     assert decided("read", path, workspace, "ask") == "allow"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [".env", ".env.local", ".ENV", "sub/.env", ".envrc", ".env/x", "src/../.env", "  .env", ".env ", ".e\u200bnv"],
 )
@@ -128,7 +129,7 @@ def test_secrets_are_never_read_unasked(workspace: Workspace, path: str) -> None
         )
 
 
-@pytest.mark.parametrize("path", PRIVATE_AT_HOME)
+@each_row("path", PRIVATE_AT_HOME)
 def test_private_folders_at_home_are_never_touched_unasked(workspace: Workspace, path: str) -> None:
     for tool in ("read", "write", "edit"):
         assert decided(tool, path, workspace) == "ask"
@@ -159,7 +160,7 @@ def test_the_shell_cannot_name_a_secret_by_a_wildcard(workspace: Workspace) -> N
         )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         "/etc/passwd",
@@ -179,7 +180,7 @@ def test_what_lies_outside_asks(workspace: Workspace, path: str) -> None:
     assert decided("write", path, workspace, "auto-edit") == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     ["/dev/zero", "/proc/self/environ", "/proc/1/mem", "/sys/kernel/x", "/dev/tty", "a\0b", "a\ud800b", "\udfff", ""],
 )
@@ -230,7 +231,7 @@ def test_a_workspace_reached_through_a_link_is_the_same_workspace(workspace: Wor
     assert decided("write", ".git/x", aliased, "auto-edit") == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "given"),
     [
         ("glob", {"pattern": "../*"}),

@@ -21,9 +21,10 @@ from agentcli.permissions.rules import (
     url_matches,
     wildcard,
 )
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "tool", "pattern"),
     [
         ("bash", "bash", ""),
@@ -41,7 +42,7 @@ def test_a_rule_is_a_tool_and_maybe_a_pattern(text: str, tool: str, pattern: str
     assert str(rule) == (f"{tool}({pattern})" if pattern else tool)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "tool", "applies"),
     [
         ("edit", "edit", True),
@@ -86,7 +87,7 @@ def test_a_rule_about_no_tool_says_where_it_stands() -> None:
         in_own_names(Rules(ask=(Rule("zzz", "", "flag"),)), names)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "text", "matches"),
     [
         ("a*c", "abbc", True),
@@ -105,13 +106,13 @@ def test_a_star_is_any_text_and_a_backslash_makes_it_a_star(pattern: str, text: 
     assert (wildcard(pattern).fullmatch(text) is not None) is matches
 
 
-@pytest.mark.parametrize("text", ["a*b", r"a\b", r"\*", "a.b", ""])
+@each_row("text", ["a*b", r"a\b", r"\*", "a.b", ""])
 def test_an_exact_pattern_matches_its_text_alone(text: str) -> None:
     assert wildcard(exact(text)).fullmatch(text)
     assert not wildcard(exact(text)).fullmatch(f"{text}x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "command", "matches"),
     [
         ("npm test *", "npm test", True),
@@ -138,7 +139,7 @@ def test_a_command_matches_with_any_arguments_where_the_pattern_ends_in_a_star(
     assert (command_pattern(pattern).fullmatch(command) is not None) is matches
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "url", "allows", "denies"),
     [
         ("https://a.b/c/*", "https://a.b/c/d", True, True),
@@ -197,7 +198,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(work, (work, other), home)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "path", "strictly", "loosely"),
     [
         ("", "any", True, True),
@@ -260,7 +261,7 @@ def test_a_path_that_is_saved_is_relative_to_its_workspace(workspace: Workspace)
     assert exact_path(Path("/etc/hosts"), workspace) == "/etc/hosts"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "path", "covered"),
     [
         ("secrets", "secrets", True),

@@ -15,6 +15,7 @@ from agentcli.permissions.shell.files_started import files_started
 from agentcli.permissions.started import Started
 from agentcli.sandbox import box_for
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 
 def project(tmp_path: Path, command: str | list[str], folder: str = "") -> Workspace:
@@ -31,7 +32,7 @@ def named(tmp_path: Path, command: str | list[str], folder: str = "") -> set[str
     return {str(path.relative_to(workspace.cwd)) for path in workspace.started() if os.path.exists(path)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "expected"),
     [
         ("scripts/check.sh", {"scripts/check.sh"}),
@@ -56,9 +57,7 @@ def test_files_that_a_command_names_are_found(tmp_path: Path, command: str | lis
     assert named(tmp_path, command) == expected
 
 
-@pytest.mark.parametrize(
-    "argument", ["x" * 300, '{"token": "' + "y" * 5000 + '"}', "loop/x", "Authorization: Bearer " + "z" * 256]
-)
+@each_row("argument", ["x" * 300, '{"token": "' + "y" * 5000 + '"}', "loop/x", "Authorization: Bearer " + "z" * 256])
 def test_an_argument_that_no_system_call_takes_as_a_path_names_no_file(tmp_path: Path, argument: str) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work/loop").symlink_to("loop")
@@ -69,7 +68,7 @@ def test_a_command_names_files_from_the_folder_it_runs_in(tmp_path: Path) -> Non
     assert named(tmp_path, "./check.sh", folder="scripts") == {"scripts/check.sh"}
 
 
-@pytest.mark.parametrize("mode", ["ask", "yolo"])
+@each_row("mode", ["ask", "yolo"])
 def test_the_words_of_a_hook_protect_no_path(tmp_path: Path, mode: Mode) -> None:
     workspace = project(tmp_path, "echo 'Run make test and pytest before you push to main'; guard.sh --log main")
     rules = parse_rules(allow=["bash(make *)", "bash(git *)", "bash(npm *)", "bash(touch *)"])
@@ -81,7 +80,7 @@ def test_the_words_of_a_hook_protect_no_path(tmp_path: Path, mode: Mode) -> None
 MODES: list[Mode] = ["ask", "auto-edit", "auto", "yolo"]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 @pytest.mark.parametrize("path", ["scripts/check.sh", "free.py/../scripts/check.sh", "missing.sh"])
 def test_an_edit_of_what_a_hook_runs_asks_in_every_mode(tmp_path: Path, mode: Mode, path: str) -> None:
     workspace = project(tmp_path, "sh scripts/check.sh; ./missing.sh")
@@ -106,7 +105,7 @@ def test_the_sandbox_keeps_what_a_hook_runs_read_only(tmp_path: Path) -> None:
     assert box_for(workspace).readonly == (workspace.cwd / "scripts/check.sh",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     ["echo y > scripts/check.sh", "cp free.py scripts/check.sh", "sed -i s/x/y/ scripts/check.sh", "mv scripts other"],
 )

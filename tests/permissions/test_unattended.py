@@ -6,9 +6,10 @@ import pytest
 
 from agentcli.core.record import MODES, Mode
 from agentcli.permissions.unattended import for_model, for_person
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 @pytest.mark.parametrize("sandboxed", [True, False])
 def test_the_model_is_told_what_works_in_its_mode(mode: Mode, sandboxed: bool) -> None:
     told = for_model(mode, sandboxed=sandboxed, rules=False)

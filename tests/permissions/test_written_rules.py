@@ -10,6 +10,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules, proposed_rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def judged(rules: Rules, command: str, workspace: Workspace) -> Decision:
     return explain(ToolCall("c", "bash", {"command": command}), rules, "ask", workspace)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "command"),
     [
         ("npm test *", "npm test x"),
@@ -45,7 +46,7 @@ def test_a_rule_that_a_person_wrote_covers_what_it_matches(workspace: Workspace,
         assert judged(rules, command, workspace).decision == "allow", origin
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "command", "named"),
     [
         ("gcc *", "gcc -wrapper ./x a.c", "-wrapper"),

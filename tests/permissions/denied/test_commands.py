@@ -15,6 +15,7 @@ from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 DENY = ("read(secrets/**)",)
 
@@ -58,7 +59,7 @@ def bare(workspace: Workspace) -> Workspace:
     return replace(workspace, sandboxed=False, masks=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *(
@@ -83,14 +84,12 @@ def test_a_word_is_looked_up_in_every_folder_that_a_command_may_be_in(command: s
         assert (decision.decision, decision.rule) == ("deny", "deny read(secrets/**)")
 
 
-@pytest.mark.parametrize(
-    "command", ["pytest", "grep -r TOP .", "rg TOP", "cat $f", "tar cf - .", "cp -r . /tmp/x", "ls -R"]
-)
+@each_row("command", ["pytest", "grep -r TOP .", "rg TOP", "cat $f", "tar cf - .", "cp -r . /tmp/x", "ls -R"])
 def test_what_no_word_names_is_hidden_from_a_command(command: str, workspace: Workspace) -> None:
     assert bash(command, workspace).hidden.folders == (workspace.cwd / "secrets",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     ["pytest", "git status", "ls", "ls -la", "git diff", "git log -p", "git add -A", "cat src/a.py", "npm test"],
 )
@@ -100,7 +99,7 @@ def test_ordinary_commands_are_decided_about_as_without_the_rule(command: str, w
         assert (with_rule.decision, with_rule.why) == (without.decision, without.why)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *("git status", "git log --oneline", "git branch", "git show --stat", "git diff -- src"),
@@ -164,7 +163,7 @@ def test_many_denied_files_are_left_out_by_their_rule(workspace: Workspace) -> N
     assert decision.left_out == ("read(secrets/**)",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "next_step"),
     [
         ("git show HEAD:secrets/key.txt", ""),
@@ -197,7 +196,7 @@ def test_what_git_may_show_without_a_way_to_leave_it_out_is_denied_with_the_next
         assert "git diff -- . ':(exclude)" not in decision.why
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *(
@@ -230,7 +229,7 @@ def test_the_history_is_hidden_from_programs_that_may_run_git(tracked: Workspace
     assert not bash("cat src/a.py", tracked, "yolo").hidden.objects
 
 
-@pytest.mark.parametrize("command", ["grep -r TOP .", "rg TOP", "cp -r . x", "diff -r . src"])
+@each_row("command", ["grep -r TOP .", "rg TOP", "cp -r . x", "diff -r . src"])
 def test_without_a_sandbox_what_goes_over_a_denied_file_is_denied(command: str, workspace: Workspace) -> None:
     for mode in MODES:
         decision = bash(command, bare(workspace), mode)
@@ -238,7 +237,7 @@ def test_without_a_sandbox_what_goes_over_a_denied_file_is_denied(command: str, 
         assert "secrets" in decision.why or decision.rule == "mode plan"
 
 
-@pytest.mark.parametrize("command", ["pytest", "cat $f", "tar cf - .", "python3 -c 'print(1)'", "make"])
+@each_row("command", ["pytest", "cat $f", "tar cf - .", "python3 -c 'print(1)'", "make"])
 def test_without_a_sandbox_what_may_read_a_denied_file_asks_and_says_why(command: str, workspace: Workspace) -> None:
     for mode in ("ask", "auto-edit", "auto", "yolo"):
         decision = bash(command, bare(workspace), mode)
@@ -247,9 +246,7 @@ def test_without_a_sandbox_what_may_read_a_denied_file_asks_and_says_why(command
         assert not decision.always
 
 
-@pytest.mark.parametrize(
-    "command", ["ls", "git status", "cat src/a.py", "find . -name '*.py'", "rg a src", "git diff -- src"]
-)
+@each_row("command", ["ls", "git status", "cat src/a.py", "find . -name '*.py'", "rg a src", "git diff -- src"])
 def test_without_a_sandbox_what_is_known_to_read_nothing_denied_runs(command: str, workspace: Workspace) -> None:
     for mode in MODES:
         assert bash(command, bare(workspace), mode).decision == "allow"
@@ -269,7 +266,7 @@ def test_what_git_records_of_other_files_is_decided_about_as_without_the_rule(
     assert bash("git add -A", bare(workspace), "yolo").decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "given", "decision"),
     [
         ("grep", {"pattern": "TOP", "path": "secrets"}, "deny"),
@@ -312,7 +309,7 @@ NAMING = (
 )
 
 
-@pytest.mark.parametrize("value", [*NAMING, ["a", "secrets"], {"uri": "file:{}/secrets/key.txt"}])
+@each_row("value", [*NAMING, ["a", "secrets"], {"uri": "file:{}/secrets/key.txt"}])
 def test_a_path_or_address_in_the_input_of_a_foreign_tool_is_denied(value: object, workspace: Workspace) -> None:
     filled = eval(repr(value).replace("{}", str(workspace.cwd)).replace("{{", "{").replace("}}", "}"))
     for tool in ("mcp__files__read_file", "my_own_tool"):
@@ -353,7 +350,7 @@ NOT_LEAVING_OUT = (
 )
 
 
-@pytest.mark.parametrize("spec", [*LEAVING_OUT, *NOT_LEAVING_OUT])
+@each_row("spec", [*LEAVING_OUT, *NOT_LEAVING_OUT])
 def test_git_shows_nothing_denied_with_the_pathspecs_that_it_is_given(spec: str, tracked: Workspace) -> None:
     command = f"git grep TOP -- . '{spec}'"
     decision = bash(command, tracked, "yolo")
@@ -362,7 +359,7 @@ def test_git_shows_nothing_denied_with_the_pathspecs_that_it_is_given(spec: str,
     assert printed(decision.instead or command, tracked) == ""
 
 
-@pytest.mark.parametrize("spec", [":!secrets", ":(exclude)secrets", ":!/secrets", ":(top,exclude)secrets"])
+@each_row("spec", [":!secrets", ":(exclude)secrets", ":!/secrets", ":(top,exclude)secrets"])
 def test_a_pathspec_is_relative_to_its_folder_or_to_the_top(spec: str, tracked: Workspace) -> None:
     command = f"cd src && git grep TOP -- .. '{spec}'"
     decision = bash(command, tracked, "yolo")

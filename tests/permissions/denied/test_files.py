@@ -23,6 +23,7 @@ from agentcli.permissions.denied.history import Held, held_around
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from agentcli.tools.registry import TRAITS
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def names(workspace: Workspace, hidden: Hidden) -> tuple[set[str], set[str]]:
     return files, folders
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "files", "folders"),
     [
         ("read(secrets/**)", set(), {"secrets"}),
@@ -121,7 +122,7 @@ def test_a_rule_that_names_too_many_files_is_told_as_incomplete(workspace: Works
     assert found(workspace, "read(many/**)").complete
 
 
-@pytest.mark.parametrize("path", ["secrets", "secrets/key.txt", "./secrets/../secrets/deep", "Secrets/key.txt"])
+@each_row("path", ["secrets", "secrets/key.txt", "./secrets/../secrets/deep", "Secrets/key.txt"])
 def test_a_folder_that_is_denied_whole_is_denied_with_all_below(path: str, workspace: Workspace) -> None:
     for rule in ("read(secrets/**)", "read(secrets)", f"read({workspace.cwd}/secrets)"):
         denials = reading_denials(parse_rules(deny=[rule]).deny, TRAITS)
@@ -177,7 +178,7 @@ def test_all_that_is_hidden_is_told_in_one_list() -> None:
     assert (Hidden().paths, Hidden().complete, Hidden().told) == ((), True, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "folder", "rest"),
     [
         ("read(secrets/**)", ".", {(".", "secrets/**")}),
@@ -205,7 +206,7 @@ def test_the_rest_of_a_pattern_below_a_folder_is_known(
     assert left == rest
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "paths"),
     [
         ("src/a", ["src/a"]),
@@ -354,7 +355,7 @@ def test_each_repository_is_looked_at_once_from_any_of_its_folders(repository: W
     assert [each.top for each in held_around([work, work / "secrets", work], denials, repository)] == [work]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "found_names"),
     [
         ("read(secrets)", {"secrets/key"}),
@@ -386,7 +387,7 @@ def test_a_repository_that_git_cannot_read_counts_as_one_that_holds_some(reposit
     assert (broken.any, broken.known) == (True, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "any_"),
     [({}, False), ({"names": frozenset({"a"})}, True), ({"known": False}, True), ({"blobs": frozenset({"a"})}, False)],
 )

@@ -12,6 +12,7 @@ from agentcli.permissions.denied.git_verdicts import GitVerdict, judge_git
 from agentcli.permissions.denied.history import Held
 from agentcli.permissions.git_config import GitFacts
 from agentcli.permissions.paths import Workspace
+from tests.tables import each_row
 
 BLOB = "abcdef0123456789abcdef0123456789abcdef01"
 
@@ -42,7 +43,7 @@ def shown(command: str, work: Path, **more: object) -> str:
     return f"{found.shows} {found.name}".strip() + (" masked" if found.masked else "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "verdict"),
     [
         ("git", "nothing"),
@@ -89,7 +90,7 @@ def test_git_shows_what_its_words_reach(command: str, verdict: str, work: Path) 
     assert shown(command, work) == verdict
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "verdict"),
     [
         ("git status", "nothing"),
@@ -107,7 +108,7 @@ def test_a_history_that_could_not_be_looked_through_may_hold_anything(command: s
     assert shown(command, work, known=False, names=frozenset(), blobs=frozenset()) == verdict
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "verdict"),
     [
         ("git show -- src", "denied secrets/key.txt masked"),
@@ -121,7 +122,7 @@ def test_where_git_shows_other_objects_than_it_names_all_of_them_count(command: 
     assert shown(command, work, replaced=True) == verdict
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *("git push", "git push origin main", "git push ./x main", "git push file:///x main", "git push -u origin src"),
@@ -133,7 +134,7 @@ def test_what_git_sends_and_takes_shows_nothing(command: str, work: Path) -> Non
     assert shown(command, work) == "nothing"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "hidden"),
     [
         ("git add .", True),
@@ -180,7 +181,7 @@ def test_a_command_whose_options_show_more_is_not_known(work: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     ["git status -v", "git status -v -- src", "git commit --dry-run -v", "git commit -vv", "git commit -v -v"],
 )

@@ -12,6 +12,7 @@ from agentcli.core.record import Mode
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.readonly.git_table import path_named
 from tests.permissions.denied.test_commands import bash, git, tracked, workspace
+from tests.tables import each_row
 
 __all__ = ["tracked", "workspace"]
 
@@ -22,6 +23,8 @@ def filled(command: str, workspace: Workspace) -> str:
     """The command with ids in place of `<blob>`, `<tree>`, `<root>`, `<other>`, and the folder in place of `<work>`."""
     names = {"blob": "HEAD:secrets/key.txt", "tree": "HEAD:secrets", "root": "HEAD^{tree}", "other": "HEAD:src/a.py"}
     for word, name in names.items():
+        if f"<{word}>" not in command:
+            continue
         words = ["git", "rev-parse", name]
         id = subprocess.run(words, cwd=workspace.cwd, check=True, capture_output=True, text=True).stdout.strip()
         command = command.replace(f"<{word}>", id)
@@ -147,7 +150,7 @@ def test_an_abbreviation_with_several_meanings_counts_as_denied(tracked: Workspa
     assert bash(f"git show {short} -- src", tracked, "yolo").decision == "deny"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("revision", "path"),
     [
         ("HEAD:a", "a"),

@@ -6,8 +6,6 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision
@@ -18,6 +16,7 @@ from agentcli.permissions.shell.strict import NotPlain, read_plain
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
 from tests.system.test_programs import program
+from tests.tables import each_row
 
 SYSTEM = "/usr/local/bin:/usr/bin:/bin"
 
@@ -26,7 +25,7 @@ def decided(command: str, workspace: Workspace) -> Decision:
     return explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto-edit", workspace)
 
 
-@pytest.mark.parametrize("entry", [".", "", "./node_modules/.bin", "WORK/node_modules/.bin", "LINK"])
+@each_row("entry", [".", "", "./node_modules/.bin", "WORK/node_modules/.bin", "LINK"])
 def test_a_reader_that_the_workspace_brings_asks_and_says_where_it_lies(tmp_path: Path, entry: str) -> None:
     workspace = make_workspace(tmp_path)
     folder = workspace.cwd if entry in (".", "") else workspace.cwd / "node_modules/.bin"
@@ -74,7 +73,7 @@ def test_relative_entries_are_seen_from_each_folder_that_a_command_may_be_in(tmp
     assert decided("cd src && ls", workspace).decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "choice",
     [".tool-versions", "mise.toml", ".mise.toml", ".python-version", ".node-version", ".ruby-version", "package.json"],
 )
@@ -107,7 +106,7 @@ def test_what_the_user_chose_for_the_whole_home_folder_does_not_nag(tmp_path: Pa
     assert decided("node --version", Workspace(home, (home,), home, path=path)).decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "expected"),
     [
         ("ps aux", "only"),
@@ -164,7 +163,7 @@ def test_names_sizes_and_times_of_protected_files_are_shown_unasked(tmp_path: Pa
         assert "kept-unread" not in ran.stdout + ran.stderr
 
 
-@pytest.mark.parametrize("mode", ["ask", "auto", "yolo"])
+@each_row("mode", ["ask", "auto", "yolo"])
 def test_the_content_of_protected_files_asks_even_if_another_command_names_them(tmp_path: Path, mode: Mode) -> None:
     workspace = make_workspace(tmp_path)
     (workspace.cwd / ".env").write_text("KEY=kept-unread\n")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-import pytest
-
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.administration import administers, kills
+from tests.tables import each_row
 
 NOWHERE = Workspace(Path("/nowhere"), path="/nonexistent")
 ROOT = "needs root's powers and acts on the machine"
@@ -16,7 +15,7 @@ RAISED = "runs with root's powers"
 SERVICES = "commands the system's services"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "why"),
     [
         ("apt", ""),
@@ -123,7 +122,7 @@ def test_a_program_that_only_root_has_is_known_by_its_file(tmp_path: Path) -> No
 ALL = "kill of process 1 or of all processes"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "why"),
     [
         ("kill", ""),

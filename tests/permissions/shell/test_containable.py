@@ -12,6 +12,7 @@ from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 COVER = UndoCover(bytes=100, files=50, skipped=frozenset({"node_modules", ".git", "__pycache__"}))
 
@@ -101,20 +102,20 @@ ASKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("command", [each.strip() for each in RUNS.replace("\n", ";").split(";")])
+@each_row("command", [each.strip() for each in RUNS.replace("\n", ";").split(";")])
 def test_what_can_be_undone_runs(command: str, workspace: Workspace) -> None:
     found = decided(command, workspace)
     assert (found.decision, found.records) == ("allow", False)
     assert "the sandbox contains it" in found.why
 
 
-@pytest.mark.parametrize(("why", "command"), [(why, command) for why, each in ASKS.items() for command in each])
+@each_row(("why", "command"), [(why, command) for why, each in ASKS.items() for command in each])
 def test_the_reason_to_ask_is_told(why: str, command: str, workspace: Workspace) -> None:
     found = decided(command, workspace)
     assert (found.decision, found.why) == ("ask", why)
 
 
-@pytest.mark.parametrize("command", RECORDS)
+@each_row("command", RECORDS)
 def test_git_may_write_the_repository_where_only_git_does(command: str, workspace: Workspace) -> None:
     found = decided(command, workspace)
     assert (found.decision, found.records) == ("allow", True)
@@ -123,7 +124,7 @@ def test_git_may_write_the_repository_where_only_git_does(command: str, workspac
     assert "which this sandbox cannot open to git alone" in closed.why
 
 
-@pytest.mark.parametrize("length", [20, 1_000, 1_002, 4_094])
+@each_row("length", [20, 1_000, 1_002, 4_094])
 @pytest.mark.parametrize("top", ["/etc", "outward"])
 def test_a_path_leads_outside_however_long_it_is_written(top: str, length: int, workspace: Workspace) -> None:
     padded = top + "/." * ((length - len(f"{top}/passwd")) // 2) + "/passwd"
@@ -159,13 +160,13 @@ git commit --amend --no-edit|git -C src add .|git cherry-pick abc|git revert --n
 """
 
 
-@pytest.mark.parametrize("command", [each for line in HELD.strip().split("\n") for each in line.split("|")])
+@each_row("command", [each for line in HELD.strip().split("\n") for each in line.split("|")])
 def test_what_the_sandbox_holds_runs_whatever_it_is(command: str, workspace: Workspace) -> None:
     found = decided(command.strip(), workspace)
     assert (found.decision, found.records) == ("allow", False), found.why
 
 
-@pytest.mark.parametrize("command", [each for line in GIT.strip().split("\n") for each in line.split("|")])
+@each_row("command", [each for line in GIT.strip().split("\n") for each in line.split("|")])
 def test_git_may_do_what_it_keeps_the_way_back_from(command: str, workspace: Workspace) -> None:
     found = decided(command, workspace)
     assert (found.decision, found.records) == ("allow", True), found.why
@@ -220,7 +221,7 @@ def test_programs_of_the_system_are_looked_at_and_git_runs_without_its_file_watc
         assert decided(command, workspace).decision == "ask", command
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "decision"),
     [
         ("fish -c 'complete -C \"kubectl get \" | string collect'", "allow"),

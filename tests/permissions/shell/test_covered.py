@@ -8,6 +8,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain, with_rule
+from tests.tables import each_row
 
 CASES = [tuple(line.split("\t")) for line in commands("wildcards.txt")]
 
@@ -47,7 +48,7 @@ def test_the_reason_names_what_is_not_covered(workspace: Workspace) -> None:
     assert "outside the workspace" in judged("pytest *", "pytest /opt/x", workspace).why
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("approved", "rule", "covered", "asks"),
     [
         ("make -C src test", "make -C src *", "make -C src lint", "make -C / lint"),
@@ -74,7 +75,7 @@ def test_what_the_rule_names_itself_is_covered(workspace: Workspace) -> None:
     assert judged("mytool /srv/*", "mytool /srv/../etc/x", workspace).decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "decision"),
     [
         ("mytool build", "allow"),

@@ -10,6 +10,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 ALL = parse_rules(allow=["bash"])
 
@@ -34,7 +35,7 @@ def test_what_can_only_destroy_is_asked_about_in_every_mode_whatever_is_allowed(
     assert decided("rm -rf /", workspace, "yolo").rule == "destructive"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *(

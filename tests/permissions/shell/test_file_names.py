@@ -15,6 +15,7 @@ from agentcli.permissions.shell.file_names import meanings
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def decided(command: str, workspace: Workspace, rules: Rules | None = None) -> s
     return explain(ToolCall("c", "bash", {"command": command}), rules or Rules(), "ask", workspace).decision
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *("ls *.md", "wc -l src/pkg/*.py", "grep text src/pkg/*.py", "cat src/*/?.py", "head -3 *.md", "ls *.none"),
@@ -51,7 +52,7 @@ def test_what_stands_for_readable_files_is_read_unasked(workspace: Workspace, co
     assert decided(command, workspace) == "allow"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *(
@@ -178,7 +179,7 @@ def test_the_shell_finds_no_name_that_was_not_looked_up(workspace: Workspace) ->
         assert set(found) <= set(known[0][1:]), pattern
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "decision"),
     [
         ("find src | xargs -I{} cat {}", "ask"),

@@ -6,13 +6,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.flow import runs_of
 from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.state import Run
 from agentcli.permissions.shell.values import BELOW
+from tests.tables import each_row
 
 SHOP = Path("/nowhere/shop")
 WORKSPACE = Workspace(SHOP, (SHOP,), SHOP.parent, shell_env=lambda: {"OUT": "build"})
@@ -617,7 +616,7 @@ FOLLOWED = {
 }
 
 
-@pytest.mark.parametrize("text", FOLLOWED)
+@each_row("text", FOLLOWED)
 def test_the_commands_of_a_line_are_known_with_their_words(text: str) -> None:
     assert followed(text) == FOLLOWED[text]
 
@@ -649,7 +648,7 @@ def test_a_folder_that_exists_is_entered_for_certain(tmp_path: Path) -> None:
     assert removes.folders == (tmp_path / "src",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("last", "too_deep"),
     [
         ("eval " * 7 + "ls", False),

@@ -13,6 +13,7 @@ from agentcli.permissions.git_config import GitFacts
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.shell.git_repositories import git_placed, records_in_git, replaces_files, repository_problem
 from agentcli.permissions.shell.parse import UNKNOWN
+from tests.tables import each_row
 
 OUTSIDE = "the repository lies outside the workspace"
 NO_HOOKS = "the repository has no folder for hooks, which the sandbox could close"
@@ -53,7 +54,7 @@ SETS = "sets an upstream in the repository's config"
 MAY_SET = "may set an upstream in the repository's config"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "why"),
     [
         ("git checkout -b x", ""),
@@ -111,7 +112,7 @@ def test_a_repository_without_remotes_sets_no_upstream(work: Path) -> None:
     assert told("git checkout elsewhere", work) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "why", "without_undo"),
     [
         ("git", "git changes the repository", None),
@@ -147,7 +148,7 @@ def test_git_records_and_replaces_files_only_if_they_can_be_restored(
     assert told(command, work, undo=None) == (why if without_undo is None else without_undo)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "replaced"),
     [
         ("git restore x", True),
@@ -277,7 +278,7 @@ def test_only_the_repository_around_the_current_folder_counts(work: Path) -> Non
     assert records_in_git(("git", "commit", "-m", "x"), [work, sub], workspace(work)) == other
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "rest", "folder"),
     [
         ("git", "git", "."),

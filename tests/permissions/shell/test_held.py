@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 COVER = UndoCover(bytes=10, files=4, skipped=frozenset({"node_modules", ".git", "__pycache__"}))
 
@@ -54,14 +53,14 @@ NOT_HELD: list[dict[str, int]] = [
 ]
 
 
-@pytest.mark.parametrize("files", ALL_HELD)
+@each_row("files", ALL_HELD)
 def test_what_hides_what_it_runs_runs_where_every_file_could_be_restored(files: dict[str, int], tmp_path: Path) -> None:
     workspace = made(tmp_path, files)
     for command in ('eval "$x"', "alias x=y; make"):
         assert decided(command, workspace).decision == "allow"
 
 
-@pytest.mark.parametrize("files", NOT_HELD)
+@each_row("files", NOT_HELD)
 def test_what_hides_what_it_runs_asks_where_a_file_could_not_be_restored(files: dict[str, int], tmp_path: Path) -> None:
     workspace = made(tmp_path, files)
     for command in ('eval "$x"', "alias x=y; make"):
@@ -86,7 +85,7 @@ def test_every_root_counts(tmp_path: Path) -> None:
 TOO_LARGE = "removes files, and the workspace is too large to be restored"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("files", "why"),
     [
         ({"a": 1}, ""),
@@ -108,7 +107,7 @@ def test_what_is_removed_must_come_back(files: dict[str, int], why: str, tmp_pat
     assert (found.decision, found.why if why else "") == ("ask" if why else "allow", why)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "name", "why"),
     [
         ("rm a[1]", "a[1]", "a[1] is too large to be restored"),
@@ -130,7 +129,7 @@ def test_a_pattern_removes_what_it_matches_or_else_what_it_is(
 DISCARDS = "discards changes, and the workspace is too large to be restored"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "files", "why"),
     [
         ("git restore a", {"a": 10}, ""),

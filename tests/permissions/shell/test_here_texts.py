@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
-
 from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rule
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 from tests.permissions.deciding import explain, with_rule
 from tests.permissions.test_decide import workspace as workspace
+from tests.tables import each_row
 
 BODIES = [
     'fix(cart): round up\n\n- it\'s "done", `really`, for $5 and $(date)\n',
@@ -26,7 +25,7 @@ def _commit(body: str, after: str = "") -> str:
     return f"git commit -q -m \"$(cat <<'EOF'\n{body}EOF\n)\"{after}"
 
 
-@pytest.mark.parametrize("body", BODIES)
+@each_row("body", BODIES)
 def test_its_value_is_what_bash_makes_of_it(body: str) -> None:
     read = read_plain(_commit(body))
     assert not isinstance(read, NotPlain)
@@ -39,7 +38,7 @@ def test_its_value_is_what_bash_makes_of_it(body: str) -> None:
     assert read[0].words[-1] == shown.stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         _commit("a\nEOF\nrm -rf x\n"),  # the text ends at the first mark
@@ -83,7 +82,7 @@ OFFERED = {
 }
 
 
-@pytest.mark.parametrize(("command", "rules"), OFFERED.items())
+@each_row(("command", "rules"), OFFERED.items())
 def test_a_wider_rule_names_what_is_done(command: str, rules: list[str], workspace: Workspace) -> None:
     offered = explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).prefixes
     assert list(offered) == rules
@@ -92,7 +91,7 @@ def test_a_wider_rule_names_what_is_done(command: str, rules: list[str], workspa
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "command"),
     [
         ("bash(mise run lint *)", "mise run deploy"),
@@ -113,7 +112,7 @@ def test_it_covers_nothing_else(rule: str, command: str, workspace: Workspace) -
     assert with_rule(rule, ToolCall("c", "bash", {"command": command}), workspace).decision == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "git push",
@@ -131,7 +130,7 @@ def test_none_is_offered_for_what_sends_or_runs_anything(command: str, workspace
     assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).prefixes == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     ["git status -u", "git status -uno", "git diff --no-stat", "git show --oneline HEAD", "git fsck --no-dangling"],
 )

@@ -12,6 +12,7 @@ from agentcli.permissions.shell.state import Run
 from agentcli.permissions.shell.values import BELOW
 from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 NO_PUSH = parse_rules(deny=["bash(git push *)"])
 
@@ -38,7 +39,7 @@ def test_what_is_another_command_is_not_asked_about(workspace: Workspace) -> Non
     assert [command for command in others if decided(command, workspace) != "allow"] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "w=push; git $w",
@@ -83,7 +84,7 @@ def test_the_folders_of_a_line_need_not_exist() -> None:
 PUSH, TAG = "bash(git push *)", "bash(git tag -d)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "command", "decision"),
     [
         (PUSH, "git push", "deny"),
@@ -131,7 +132,7 @@ def test_a_denied_command_may_be_hidden_by_words_aliases_and_other_names(
     assert decided(command, workspace, "yolo", rule) == decision
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "head", "may"),
     [
         ("git ?u", "git pu", True),

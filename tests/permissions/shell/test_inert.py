@@ -8,6 +8,7 @@ import pytest
 
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.inert import names_nothing
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(work, (work,), tmp_path / "home", path=str(tmp_path / "bin"), env={})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     ["epic", "P1", "3000", "feat/new-thing", "a,b", "Fix the (old) thing", "", "192.168.1.4:80", "x\n\n- y `z`"],
 )

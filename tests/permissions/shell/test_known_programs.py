@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from agentcli.permissions.shell.known_programs import bounded, is_interpreter, is_ordinary, never_saved, uses_network
+from tests.tables import each_row
 
 NETWORK = """
 curl x; curl --offline x; git push; git fetch; git remote show x; npm install; npm ci; yarn; pip install x; pip; npx cowsay; npx; npm exec cowsay; pnpm dlx cowsay; openssl s_client; openssl; go get x; go run x@latest; cargo install x; python -m pip install x; python3 -m pip download x; python -m twine x; uvx ruff; brew install x; uv add x; cargo +nightly fetch; npm -w x install; ssh h
@@ -70,7 +69,7 @@ def test_builds_tests_and_scripts_of_the_workspace_are_ordinary() -> None:
     assert [words for words in listed(OTHER) if is_ordinary(words)] == []
 
 
-@pytest.mark.parametrize("command", NEVER_SAVED)
+@each_row("command", NEVER_SAVED)
 def test_the_reason_why_no_rule_is_saved_follows_the_name(command: str) -> None:
     assert never_saved(command.split()) == NEVER_SAVED[command]
 
@@ -79,14 +78,12 @@ def test_a_rule_may_be_saved_for_all_other_commands() -> None:
     assert [words for words in listed(SAVED) if never_saved(words)] == []
 
 
-@pytest.mark.parametrize(
-    "program", ["python", "python3", "python3.12", "/usr/bin/node", "node20", "sh", "perl5.36", "awk"]
-)
+@each_row("program", ["python", "python3", "python3.12", "/usr/bin/node", "node20", "sh", "perl5.36", "awk"])
 def test_an_interpreter_is_known_with_its_version_and_by_its_path(program: str) -> None:
     assert is_interpreter(program)
 
 
-@pytest.mark.parametrize("program", ["ls", "pythonx", "make", "2", ""])
+@each_row("program", ["ls", "pythonx", "make", "2", ""])
 def test_other_programs_are_none(program: str) -> None:
     assert not is_interpreter(program)
 

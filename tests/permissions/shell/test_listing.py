@@ -6,12 +6,11 @@ import shlex
 import tempfile
 from pathlib import Path
 
-import pytest
-
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.listing import fed_lines, listed, placed
 from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.values import BELOW, MOST
+from tests.tables import each_row
 
 HOME = Path("/home/me")
 SHOP = Path("/home/me/shop")
@@ -23,7 +22,7 @@ def told(command: str, *fed: str) -> list[str] | None:
     return None if found is None else [name.replace(BELOW, "…").replace(UNKNOWN, "?") for name in found]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "names"),
     [
         ("", []),
@@ -99,7 +98,7 @@ def test_a_command_prints_the_names_that_it_is_known_to_list(command: str, names
     assert told(command) == names
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "passes"),
     [
         ("cat", True),
@@ -135,7 +134,7 @@ def test_the_top_of_a_repository_is_looked_for_above_each_folder(tmp_path: Path)
     assert found == (str(tmp_path / "a"), str(tmp_path / "a"), str(tmp_path))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "inner", "fed", "lines"),
     [
         ("xargs", "rm", ("a",), ["rm a"]),
@@ -167,7 +166,7 @@ def test_no_more_lines_are_made_than_can_be_followed() -> None:
     assert len(list(fed_lines(["xargs", "-I{}"], ["rm", "{}"], names))) == MOST
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "path"),
     [
         ("a", "/home/me/shop/a"),

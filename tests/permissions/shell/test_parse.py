@@ -11,6 +11,7 @@ import pytest
 from agentcli.permissions.shell.parse import PLACE, parse
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 from tests.permissions.corpus import commands
+from tests.tables import each_row
 
 SAFE = commands("safe.txt") + commands("everyday.txt")
 BASH = shutil.which("bash") or "/bin/bash"
@@ -111,7 +112,7 @@ def test_words_are_decoded_as_bash_does() -> None:
     assert read[0].words == ("grep", "a b", 'c"d', "e f", "ghi", r"j\k", "--", "x=y")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "reason"),
     [
         ("l* x", "wildcard"),

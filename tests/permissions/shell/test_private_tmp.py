@@ -14,6 +14,7 @@ from agentcli.permissions.shell.loopback import ports_asked
 from agentcli.permissions.shell.private_tmp import names_tmp, seen_text
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 SERVED_OUTSIDE = 5432
 
@@ -70,19 +71,19 @@ ASKS = {
 }
 
 
-@pytest.mark.parametrize("command", [line.replace("\\n", "\n") for line in RUNS])
+@each_row("command", [line.replace("\\n", "\n") for line in RUNS])
 def test_a_command_runs_unasked_on_what_the_sandbox_holds(command: str, workspace: Workspace) -> None:
     found = explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto", workspace)
     assert (found.decision, found.why) == ("allow", found.why), found.why
 
 
-@pytest.mark.parametrize(("why", "command"), [(why, command) for why, all_ in ASKS.items() for command in all_])
+@each_row(("why", "command"), [(why, command) for why, all_ in ASKS.items() for command in all_])
 def test_a_command_that_leads_out_of_it_asks(why: str, command: str, workspace: Workspace) -> None:
     found = explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto", workspace)
     assert (found.decision, found.why.replace(str(workspace.tmp), "/tmp")) == ("ask", why)
 
 
-@pytest.mark.parametrize("command", ["echo 1 > /tmp/x", "cd /tmp && ls", "curl localhost:3000", "git tag v1"])
+@each_row("command", ["echo 1 > /tmp/x", "cd /tmp && ls", "curl localhost:3000", "git tag v1"])
 def test_without_a_tmp_and_a_loopback_that_last_it_asks(command: str, workspace: Workspace) -> None:
     bare = replace(workspace, tmp=None, loopback=None, undo=None, records=False)
     assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto", bare).decision == "ask"
@@ -116,7 +117,7 @@ def test_only_the_folder_itself_is_named() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "ports"),
     [
         ("http://localhost:3000/x", [3000]),

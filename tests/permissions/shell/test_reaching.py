@@ -3,8 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision
@@ -12,6 +10,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
+from tests.tables import each_row
 
 HOME = Path("/home/me")
 SHOP = HOME / "projects/shop"
@@ -90,7 +89,7 @@ def test_a_variable_of_the_environment_has_its_value() -> None:
     assert decided('rm -rf "${OUT:-/srv}"', workspace=with_env(OUT="build")).decision == "allow"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command", ['rm -rf "$OUT"', ". ./env.sh; rm -rf $OUT", "export $(cat x); rm -rf $OUT", 'rm -rf "${OUT:-build}"']
 )
 def test_a_variable_that_the_program_does_not_have_may_be_set_for_the_command(command: str) -> None:
@@ -118,7 +117,7 @@ def test_a_program_in_a_folder_of_administration_needs_no_entry_in_a_table(tmp_p
     assert decided("plain x", workspace=workspace).decision == "allow"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "(" * 3_000 + "ls" + ")" * 3_000,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.permissions.shell.reaching import reach
 from tests.permissions.shell.test_reaching import WORKSPACE
+from tests.tables import each_row
 
 REACHING = {
     "apt remove removes from the system": [
@@ -665,11 +664,11 @@ STAYING = [
 ]
 
 
-@pytest.mark.parametrize("why", REACHING)
+@each_row("why", REACHING)
 def test_a_command_that_reaches_out_is_told_by_what_it_does(why: str) -> None:
     assert {command: reach(command, WORKSPACE) for command in REACHING[why]} == dict.fromkeys(REACHING[why], why)
 
 
-@pytest.mark.parametrize("command", STAYING)
+@each_row("command", STAYING)
 def test_a_command_stays_in_the_workspace_though_it_looks_like_one_that_does_not(command: str) -> None:
     assert reach(command, WORKSPACE) == ""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.rough import rough_commands
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "commands"),
     [
         ("", []),

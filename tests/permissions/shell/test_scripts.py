@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.permissions.shell.scripts import places_lost, shell_texts
+from tests.tables import each_row
 
 HOME = "/home/me"
 PYTHON = {
@@ -123,17 +122,17 @@ STARTED: dict[tuple[str, ...], list[str]] = {
 """Calls of interpreters with the commands that their programs start."""
 
 
-@pytest.mark.parametrize("program", PYTHON)
+@each_row("program", PYTHON)
 def test_a_program_of_python_changes_the_files_that_its_calls_name(program: str) -> None:
     assert list(places_lost("python3", ["-c", program], "", HOME, "/home/me/shop")) == PYTHON[program]
 
 
-@pytest.mark.parametrize("words", OTHERS)
+@each_row("words", OTHERS)
 def test_a_program_in_another_language_changes_the_files_beside_its_verbs(words: tuple[str, ...]) -> None:
     assert list(places_lost(words[0], words[1:], "", HOME, "/home/me/shop")) == OTHERS[words]
 
 
-@pytest.mark.parametrize("words", STARTED)
+@each_row("words", STARTED)
 def test_the_commands_that_a_program_starts_are_read(words: tuple[str, ...]) -> None:
     assert list(shell_texts(words[0], words[1:], "")) == STARTED[words]
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from agentcli.permissions.denied.files import paths_named
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.consequences import is_cautious, named_consequence
 from agentcli.permissions.shell.loopback import network_problem, ports_asked
 from agentcli.permissions.shell.moves import first_move, folder_after
 from agentcli.permissions.shell.parse import UNKNOWN, contents
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "ports"),
     [
         ("", None),
@@ -56,7 +55,7 @@ def test_a_port_that_a_program_outside_serves_is_a_reason_to_ask() -> None:
     assert network_problem(words, lambda _: False) == f"curl asks port 81, {outside}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "consequence"),
     [
         ("", ""),
@@ -91,7 +90,7 @@ def test_the_consequence_of_a_command_is_named(words: str, consequence: str) -> 
     assert is_cautious(consequence) is bool(consequence)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "folder"),
     [
         ("cd src", "src"),
@@ -113,7 +112,7 @@ def test_a_line_moves_first_to_a_relative_folder(text: str, folder: str) -> None
     assert first_move(text) == folder
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "succeeded", "folder"),
     [
         ("make", True, "."),
@@ -139,7 +138,7 @@ def test_a_line_ends_in_a_folder_if_that_is_certain(
     assert found == (None if folder is None else tmp_path / folder)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("src/a.py", True),

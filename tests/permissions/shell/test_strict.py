@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.permissions.shell.parse import Command, Loop
 from agentcli.permissions.shell.strict import NotPlain, read_plain
+from tests.tables import each_row
 
 PLAIN = {
     "ls": (Command(("ls",), "", True),),
@@ -229,11 +228,11 @@ MORE = {
 }
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@each_row("text", PLAIN)
 def test_a_line_of_plain_words_is_read_as_its_commands(text: str) -> None:
     assert read_plain(text) == PLAIN[text]
 
 
-@pytest.mark.parametrize("why", MORE)
+@each_row("why", MORE)
 def test_a_line_that_is_more_is_told_by_what_it_has(why: str) -> None:
     assert {text: read_plain(text) for text in MORE[why]} == dict.fromkeys(MORE[why], NotPlain(why))

@@ -9,6 +9,7 @@ import pytest
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.covered import harmless_options, table_name, why_uncovered
 from tests.permissions.corpus import make_workspace
+from tests.tables import each_row
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +186,7 @@ RULES: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each_row("rule", RULES)
 def test_a_rule_does_not_cover_what_may_be_a_program_a_configuration_or_another_place(
     rule: str, workspace: Workspace
 ) -> None:
@@ -193,7 +194,7 @@ def test_a_rule_does_not_cover_what_may_be_a_program_a_configuration_or_another_
     assert {command: told(rule, command, workspace) for command in cases} == cases
 
 
-@pytest.mark.parametrize("length", [10, 1_000, 4_000])
+@each_row("length", [10, 1_000, 4_000])
 def test_a_path_is_followed_however_long_it_is_written(length: int, workspace: Workspace) -> None:
     padded = "outward/" + "./" * ((length - 13) // 2) + "hosts"
     assert told("make *", f"make {padded}", workspace) == outside(padded)
@@ -207,7 +208,7 @@ def test_a_word_is_judged_from_each_folder_that_the_command_may_run_in(workspace
     assert why_uncovered("make *", ["make", "../../x"], folders[:1], workspace) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("program", "subcommand", "table"),
     [
         ("pytest", "", "pytest"),
