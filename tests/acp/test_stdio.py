@@ -17,6 +17,7 @@ import pytest
 
 from agentcli.acp.stdio import GARBAGE_SECONDS, LINE_BYTES, StdioTransport, Unreadable, lines, parsed
 from tests.acp.editor import Json, in_loop, script, validate
+from tests.tables import each_row
 
 
 def piped(data: bytes) -> int:
@@ -35,7 +36,7 @@ def test_a_line_that_is_too_long_is_dropped_and_the_next_one_read() -> None:
     assert list(lines(piped(b"123456789\nok\n1234567890"), most=8)) == [None, b"ok", None]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "code"),
     [
         (b"hello", -32700),
@@ -54,7 +55,7 @@ def test_what_is_no_message_has_an_error_of_its_own(line: bytes | None, code: in
     assert message.code == code
 
 
-@pytest.mark.parametrize("error", ["no", None, [1], {"code": "x"}, {"code": 1, "message": 2}])
+@each_row("error", ["no", None, [1], {"code": "x"}, {"code": 1, "message": 2}])
 def test_an_error_of_another_form_is_an_error_all_the_same(error: Any) -> None:
     message = parsed(json.dumps({"id": 1, "error": error}).encode())
     assert isinstance(message, dict)
@@ -221,7 +222,7 @@ def test_an_unreadable_line_leaves_a_turn_at_work(line: str, code: int, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", ENDINGS)
+@each_row("ending", ENDINGS)
 def test_a_client_that_goes_in_the_middle_of_a_turn_leaves_a_session_that_can_be_resumed(
     ending: str, tmp_path: Path
 ) -> None:

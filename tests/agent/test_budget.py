@@ -5,6 +5,7 @@ import pytest
 from agentcli.agent.spending import Budget, Spent, budget_notice, budgets_of, check_budgets
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.message import Usage
+from tests.tables import each_row
 
 SESSION = Budget("session", tokens=1_000)
 
@@ -53,7 +54,7 @@ def test_a_soft_budget_says_once_that_it_is_exceeded() -> None:
     assert check_budgets([(soft, Spent(1_200))], warned=first.warned).warning == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("used", "delay"),
     [(0, 0), (799, 0), (800, 0.05), (849, 0.05), (850, 0.3), (900, 0.75), (949, 0.75), (950, 1.5), (999, 1.5)],
 )

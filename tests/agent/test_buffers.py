@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.agent.buffers import content_of
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "saved"),
     [
         ("a\nb\n", b"a\nb\n"),
@@ -21,7 +20,7 @@ def test_a_buffer_that_differs_by_what_editors_leave_out_is_the_file_on_disk(tex
     assert content_of(text, saved) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "saved", "content"),
     [
         ("a\nc\n", b"a\nb\n", b"a\nc\n"),

@@ -20,6 +20,7 @@ from agentcli.sessions.in_memory import MemorySession
 from tests.agent.compaction.compacting import Answers, compress, long_story, newest, session, snapshot
 from tests.agent.compaction.compacting import ended as compressed
 from tests.agent.open_session import DEMO, ended, messages, open_session, results, say_to
+from tests.tables import each_row
 
 FIRST, OTHER = f"{DEMO.provider}/first", f"{DEMO.provider}/other"
 ASKED_FIRST = replace(DEMO, id="first")
@@ -51,7 +52,7 @@ def notices(events: list[Event]) -> list[str]:
     return [event.message for event in events if isinstance(event, Noticed)]
 
 
-@pytest.mark.parametrize("cause", ["overloaded", "rate_limit", "server", "network"])
+@each_row("cause", ["overloaded", "rate_limit", "server", "network"])
 def test_the_other_model_answers_and_the_user_is_told(tmp_path: Path, cause: str) -> None:
     pair = Pair(cause)
     session = open_session(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER)
@@ -67,7 +68,7 @@ def test_the_other_model_answers_and_the_user_is_told(tmp_path: Path, cause: str
     assert session.model.name == session.history.model == OTHER
 
 
-@pytest.mark.parametrize("cause", ["auth", "billing", "bad_request", "not_found", "refusal", "bad_reply"])
+@each_row("cause", ["auth", "billing", "bad_request", "not_found", "refusal", "bad_reply"])
 def test_what_another_model_does_not_cure_is_not_passed_on(tmp_path: Path, cause: str) -> None:
     pair = Pair(cause)
     events = say_to(open_session(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER), "go")

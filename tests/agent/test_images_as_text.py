@@ -18,6 +18,7 @@ from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import ended, open_session
 from tests.loopback import Asked, Loopback
 from tests.providers.hearing import connected
+from tests.tables import each_row
 
 SHOTS = 5
 
@@ -34,7 +35,7 @@ def screenshot(seed: int, width: int = 160, height: int = 100) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["haiku", "ollama/qwen3"])
-@pytest.mark.parametrize(("window", "known"), [(60_000, False), (60_000, True), (54_000, True)])
+@each_row(("window", "known"), [(60_000, False), (60_000, True), (54_000, True)])
 def test_screenshots_that_are_counted_as_text_never_end_the_session(
     tmp_path: Path, name: str, window: int, known: bool
 ) -> None:

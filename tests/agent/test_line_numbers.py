@@ -5,18 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-import pytest
-
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import call, say
 from tests.agent.open_session import open_session, results, say_to
+from tests.tables import each_row
 
 CLAUDE, GEMINI = "anthropic/claude-sonnet-5", "google/gemini-3.8-flash"
 Setting = Literal["auto", "ranges", "always", "never"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "setting", "whole", "part"),
     [
         (CLAUDE, "auto", False, True),

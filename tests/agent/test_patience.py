@@ -21,6 +21,7 @@ from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.retrying import RetryingModel
 from agentcli.providers.scripted.model import Fault, Reply, call, say
 from tests.agent.open_session import ended, messages, open_session, results, say_to
+from tests.tables import each_row
 
 
 @dataclass
@@ -53,7 +54,7 @@ def waits_of(events: list[Event]) -> list[Retrying]:
     return [event for event in events if isinstance(event, Retrying)]
 
 
-@pytest.mark.parametrize("cause", ["overloaded", "server", "network", "rate_limit"])
+@each_row("cause", ["overloaded", "server", "network", "rate_limit"])
 def test_forty_faults_in_a_row_are_waited_out(tmp_path: Path, cause: Cause) -> None:
     clock = Clock()
     script = [say("I look.", call("list")), *[broken(cause)] * 40, say("Done.")]

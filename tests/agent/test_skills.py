@@ -20,6 +20,7 @@ from agentcli.core.tasks import emitted
 from agentcli.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
+from tests.tables import each_row
 
 YES, NO = ApprovalResponse("once"), ApprovalResponse("no")
 
@@ -444,7 +445,7 @@ def test_a_prompt_names_skills_and_commands_anywhere_and_its_text_stays(tmp_path
     assert not any("Read it." in text for text in texts(session))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "echo $HOME costs $5, $pdfs $PDF $pdf/x $pdf.txt ${pdf} \\$pdf US$pdf $pdf-x",

@@ -41,6 +41,7 @@ from agentcli.sessions.store import Store
 from tests.agent.open_session import DEMO, Person, ended, open_session, results, say_to
 from tests.context.folding import folded
 from tests.mcp.played_servers import STATUS, Played
+from tests.tables import each_row
 
 SEND = call("task", "t1", description="find it", prompt="Where is the parser?")
 Tell = Callable[[Request], Reply]
@@ -589,7 +590,7 @@ def test_a_subagent_in_the_background_is_a_job_and_a_run_without_a_person_waits_
     assert output.metadata["spent"]["model"] == session.model.name
 
 
-@pytest.mark.parametrize(("own", "limit", "steps"), [(0, 0, STEPS), (7, 0, 7), (0, 5, 5), (7, 5, 5)])
+@each_row(("own", "limit", "steps"), [(0, 0, STEPS), (7, 0, 7), (0, 5, 5), (7, 5, 5)])
 def test_every_subagent_has_a_limit_of_steps(own: int, limit: int, steps: int) -> None:
     kind = replace(BUILT_IN["general"], max_steps=own)
     assert settings_for(kind, AgentSettings(max_steps=limit)).max_steps == steps

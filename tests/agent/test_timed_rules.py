@@ -19,6 +19,7 @@ from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.in_memory import MemorySession
 from tests.agent.open_session import Person, open_session, results, say_to
 from tests.agent.test_subagents import family
+from tests.tables import each_row
 
 
 @dataclass
@@ -57,7 +58,7 @@ def held(journal: Any, now: Now) -> TimedRules:
     return TimedRules(journal, journal.append, now.clock)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "rule", "term"),
     [
         ("bash(make *) for 30m", "bash(make *)", Term(seconds=1800)),

@@ -15,6 +15,7 @@ from agentcli.permissions.shell.moves import first_move, folder_after
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.in_memory import MemorySession
 from tests.agent.open_session import Person, open_session, results, say_to
+from tests.tables import each_row
 
 
 def sh(command: str) -> ToolCall:
@@ -158,7 +159,7 @@ def test_the_folder_after_a_line_is_known_or_not(work: Path, text: str, succeede
     assert after == (None if folder is None else work / folder)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "folder"),
     [("cd a && ls", "a"), ("cd 'a b'", ""), ("cd /a", ""), ("cd $X", ""), ("ls; cd a", ""), (" cd -- a/b; x", "a/b"), ("cd ~", "")],
 )  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 
 import agentcli
 from tests.api.embedded import calls, options, workspace
+from tests.tables import each_row
 
 COMMAND = calls("bash", command="touch made.txt")
 QUESTIONS = calls(
@@ -86,7 +87,7 @@ def nonsense(_: object) -> int:
 
 
 @pytest.mark.parametrize(("on_ask", "text"), [(fails, "LookupError: nobody home"), (nonsense, "on_ask answered 3")])
-@pytest.mark.parametrize("reply", [COMMAND, QUESTIONS])
+@each_row("reply", [COMMAND, QUESTIONS])
 def test_an_exception_in_the_function_is_an_error_of_the_call_and_no_crash(
     on_ask: Callable[[object], Any], text: str, reply: Any, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from agentcli.headless.print_mode import print_mode
 from agentcli.program.options import Options
 from agentcli.ui.run_events import to_json
 from tests.api.embedded import calls, environment, options, script, workspace
+from tests.tables import each_row
 
 
 def test_the_events_of_a_run_begin_with_init_and_end_with_the_result(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_run_that_fails_has_a_result_with_its_exit_code(tmp_path: Path) -> Non
     assert caught.value.exit_code == 53
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wrong", "code", "message"),
     [
         ({"modle": "x"}, 2, "Did you mean mode or model"),
@@ -110,7 +111,7 @@ def test_options_that_make_no_sense_are_refused_at_once(wrong: dict[str, object]
     assert caught.value.exit_code == code
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wrong", "code", "message"),
     [
         ({"model": ""}, 41, "No API key"),

@@ -16,6 +16,7 @@ from agentcli.app.program import Program
 from agentcli.headless.print_mode import print_mode
 from agentcli.program.options import Options
 from tests.api.embedded import calls, environment, options, script, workspace
+from tests.tables import each_row
 
 
 async def result_of(events: AsyncIterator[agentcli.AnyEvent]) -> agentcli.Result:
@@ -174,7 +175,7 @@ def test_a_reader_may_break_off_anywhere_and_say_the_next_thing_at_once(last: ty
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("how", ["idle", "turn", "closing"])
+@each_row("how", ["idle", "turn", "closing"])
 def test_a_session_whose_event_loop_has_ended_is_closed_from_another_one(how: str, tmp_path: Path) -> None:
     session = agentcli.Session(**options(tmp_path, calls("bash", command="sleep 60"), "done", mode="yolo"))
     kept: list[object] = []

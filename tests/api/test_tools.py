@@ -15,6 +15,7 @@ import pytest
 import agentcli
 from agentcli.tools.registry import TRAITS
 from tests.api.embedded import calls, options
+from tests.tables import each_row
 
 
 @dataclass
@@ -109,9 +110,7 @@ class Stop(BaseException):
     """What a test framework raises to end a test, say."""
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError("no such key"), SystemExit(3), StopIteration("x"), KeyError("k"), Stop("enough")]
-)
+@each_row("error", [ValueError("no such key"), SystemExit(3), StopIteration("x"), KeyError("k"), Stop("enough")])
 def test_an_exception_in_a_tool_is_an_error_that_the_model_sees(error: BaseException, tmp_path: Path) -> None:
     def fails() -> str:
         """Fail."""
@@ -215,7 +214,7 @@ def bash(command: str) -> str:
     return command
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("function", "message"),
     [
         (positional, "The tool positional: the parameter a can't be passed by name"),

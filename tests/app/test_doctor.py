@@ -13,6 +13,7 @@ from agentcli.core.record import Record
 from agentcli.program.options import Options
 from agentcli.sessions.storage.records import Through
 from agentcli.sessions.store import Store
+from tests.tables import each_row
 
 
 def test_a_configuration_that_cannot_be_read_fails_and_the_rest_is_looked_at(
@@ -119,7 +120,7 @@ def test_configuration_of_other_programs_that_can_be_taken_over_is_named(
     assert not [line for line in lines(tmp_path) if "configuration of" in line]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("key", "warned"),
     [("GEMINI_API_KEY", set()), ("", {"anthropic", "google", "openai"})],
 )

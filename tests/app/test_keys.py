@@ -15,6 +15,7 @@ from agentcli.core.text.secrets import SECRET, redact
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.system.key_store import KeyStore
 from tests.loopback.plain import answering
+from tests.tables import each_row
 
 KEYRING = """
 import json, pathlib
@@ -93,7 +94,7 @@ def test_the_provider_is_read_off_the_key() -> None:
             checked(text)
 
 
-@pytest.mark.parametrize(("status", "taken"), [(200, True), (401, False), (403, False), (503, None)])
+@each_row(("status", "taken"), [(200, True), (401, False), (403, False), (503, None)])
 def test_a_key_is_tried_with_one_request_and_a_rejected_one_is_an_error(status: int, taken: bool | None) -> None:
     with answering(status) as (url, asked):
         env = {"ANTHROPIC_BASE_URL": url}

@@ -15,6 +15,7 @@ from agentcli.config import Config
 from agentcli.config.general import General
 from agentcli.core.errors import InputError
 from agentcli.providers.retry_policy import RetryPolicy
+from tests.tables import each_row
 
 CLAUDE = "anthropic/claude-sonnet-5"
 
@@ -59,7 +60,7 @@ def test_an_alias_of_the_users_means_its_model_wherever_a_model_is_named_and_com
     assert [*run.alias_faults()] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("aliases", "says"),
     [
         ({"fast": "fast"}, "The alias 'fast' names no model: fast → fast. Change"),

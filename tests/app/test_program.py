@@ -21,6 +21,7 @@ from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.program.options import Options
 from agentcli.providers.registry import PROVIDERS
 from agentcli.sessions.in_memory import MemorySession
+from tests.tables import each_row
 
 
 def program(tmp_path: Path, *settings: str, front_end: FrontEnd | None = None) -> Program:
@@ -76,7 +77,7 @@ CHARACTERS_A_TOKEN = 4.15
 """Characters of these texts to a token of o200k (4.18 to 4.23 were measured), for machines without its vocabulary."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "model"),
     [*((kind, "") for kind in PROVIDERS), ("openai", "gpt-6.2-sol"), ("anthropic", "claude-opus-5-5")],
 )

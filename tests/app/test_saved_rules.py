@@ -12,6 +12,7 @@ import pytest
 from agentcli.app.saved_rules import DAMAGED, SavedRules
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.permissions.rules import parse_rules, proposed_rules
+from tests.tables import each_row
 
 
 def repository(tmp_path: Path, name: str) -> Path:
@@ -54,7 +55,7 @@ def test_a_rule_is_removed_by_its_text(tmp_path: Path) -> None:
         saved.remove("bash(a)")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"rules": 3}', '{"rules": [1]}', "[" * 9999, "\x00"])
+@each_row("text", ["", "{", "[]", '{"rules": 3}', '{"rules": [1]}', "[" * 9999, "\x00"])
 def test_damage_allows_nothing_and_the_next_rule_is_saved_beside_it(tmp_path: Path, text: str) -> None:
     saved = SavedRules(tmp_path / "store", repository(tmp_path, "work"))
     saved.add(parse_rules(["bash(a)"]).allow)

@@ -16,6 +16,7 @@ from agentcli.program.options import Options
 from agentcli.providers.scripted.model import call, say
 from tests.loopback import Loopback
 from tests.providers.hearing import ALL, CHAT
+from tests.tables import each_row
 
 STEPS = [
     say("", call("read", file_path="a.py")),
@@ -54,7 +55,7 @@ def sent(folder: Path, model: str, features: Sequence[Feature] = FEATURES, *sett
         return [request.body.replace(own.encode(), b"ID") for request in server.requests]
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 def test_features_that_are_not_used_leave_every_request_as_it_is(tmp_path: Path, name: str) -> None:
     made = program(tmp_path, {}, name, FEATURES)
     needed = [feature for feature in FEATURES if feature.tools and feature.offers(made)]

@@ -11,8 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from agentcli.batch.agent_process import Agent, Streams, run_agent
 from agentcli.batch.attempt import run_attempt
 from agentcli.batch.ledger import Row
@@ -22,6 +20,7 @@ from agentcli.batch.work import Work
 from agentcli.core.message import Message, Text
 from agentcli.sessions.store import Store
 from agentcli.system.paths import app_dirs
+from tests.tables import each_row
 
 
 class Ended:
@@ -64,7 +63,7 @@ def test_a_session_that_a_dying_agent_made_meanwhile_goes_on(tmp_path: Path) -> 
     assert begun == [["-p", "-", "--session-id", row.session], ["resume", row.session, "-p", "-"]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "result", "state"),
     [
         (None, 0, "passed"),
@@ -117,7 +116,7 @@ def attempted(work: Work, start: Callable[..., Awaitable[Agent]]) -> Row:
     return asyncio.run(run_attempt(work, asyncio.Event(), lambda row: row, start))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("check", "why"), [("yes", "printed more than 1,000,000,000 bytes"), ("sleep 600", "was stopped after 0.5 s")]
 )
 def test_a_check_ends_within_its_time_and_size(tmp_path: Path, check: str, why: str) -> None:

@@ -29,6 +29,7 @@ from agentcli.system.git import git
 from agentcli.system.paths import app_dirs
 from tests.batch.repository import DONE, WRITES, ledger, program, results, script
 from tests.e2e.program import Program
+from tests.tables import each_row
 
 ENGINES = "tests.batch.engine_functions"
 
@@ -53,7 +54,7 @@ def test_an_executor_of_ones_own_runs_the_tasks(tmp_path: Path, kind: str) -> No
     assert not list((tmp_path / "cache/agentcli/worktrees").glob("out-*"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("engine", "error", "message"),
     [
         ("nowhere", UsageError, "takes local, ray or"),

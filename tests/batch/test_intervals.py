@@ -7,9 +7,10 @@ import random
 import pytest
 
 from agentcli.batch.intervals import Interval, paired, unpaired, wilson
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("passed", "runs", "low", "high"),
     [
         # Newcombe, Statistics in Medicine 17, 857 (1998), Table I, method 3.
@@ -28,7 +29,7 @@ def test_a_rate_of_no_runs_may_be_anything() -> None:
     assert wilson(0, 0) == Interval(0.0, 0.0, 1.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("after", "before", "low", "high"),
     [
         # Newcombe, Statistics in Medicine 17, 873 (1998), Table II, method 10.

@@ -19,6 +19,7 @@ from agentcli.batch.ledger import DIED, FINAL, Ledger, Row, State, accepted, fol
 from agentcli.batch.money import fits, limit_of
 from agentcli.batch.plan import LOSSES, next_start
 from agentcli.batch.tasks import Task
+from tests.tables import each_row
 
 STATES: tuple[State, ...] = ("running", "passed", "failed", "limited", "waiting", "lost", "stopped")
 TASK = Task("a", "do it", "/", attempts=2, check="true")
@@ -92,7 +93,7 @@ def state_of(*found: Row) -> object:
     )["a"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("row", "attempt", "goes_on"),
     [
         (Row("a", 1, "x", "failed"), 2, False),
@@ -182,7 +183,7 @@ def test_a_line_has_what_says_something_and_its_file_is_for_its_owner_alone(tmp_
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "row"),
     [
         (b'{"id": "a", "attempt": 1, "token": "x", "state": "held", "newer": 5}', Row("a", 1, "x", "held")),
@@ -209,7 +210,7 @@ def test_a_result_of_the_same_moment_as_its_start_comes_after_it(tmp_path: Path)
     assert [row.state for row in present_rows(tmp_path)] == ["running", "passed"]
 
 
-@pytest.mark.parametrize("process", ["9" * 30, "x", "-1", ""])
+@each_row("process", ["9" * 30, "x", "-1", ""])
 def test_a_ledger_whose_name_has_no_process_belongs_to_a_driver_that_may_live(tmp_path: Path, process: str) -> None:
     Ledger(tmp_path).write(Row("a", 1, "x", "running"))
     [file] = tmp_path.iterdir()
@@ -238,7 +239,7 @@ def test_of_a_start_the_last_row_counts_and_of_the_rounds_the_last() -> None:
     assert {number: each.newest.token for number, each in state.attempts.items()} == {1: "y"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "counts"),
     [
         ({"patch_lines": 5}, {"patch_lines": 4}, 2),
@@ -256,7 +257,7 @@ def test_of_two_that_passed_the_smaller_patch_counts_and_then_the_cheaper_one(
     assert state.newest.attempt == counts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "counts"),
     [("failed", "failed", 2), ("running", "failed", 1), ("held", "waiting", 2), ("error", "failed", 1), ("lost", "limited", 1)],
 )  # fmt: skip

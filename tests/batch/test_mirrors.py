@@ -12,6 +12,7 @@ from agentcli.batch.ledger import Row, fold
 from agentcli.batch.merging import merge
 from agentcli.batch.results import Batch, clean
 from agentcli.system.git import GitError, git
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def commit(folder: Path, text: str) -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         ("https://example.org/a/b.git", True),

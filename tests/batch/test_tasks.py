@@ -8,6 +8,7 @@ import pytest
 
 from agentcli.batch.tasks import chosen, each_path, read_tasks
 from agentcli.core.errors import InputError, UsageError
+from tests.tables import each_row
 
 
 def test_tasks_have_what_their_line_says_and_defaults_for_the_rest(tmp_path: Path) -> None:
@@ -20,7 +21,7 @@ def test_tasks_have_what_their_line_says_and_defaults_for_the_rest(tmp_path: Pat
     assert first.digest != second.digest
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "words"),
     [
         ('{"id": "a", "promt": "x"}', "Line 2: unknown key 'promt'. Did you mean prompt"),

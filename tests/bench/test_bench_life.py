@@ -10,6 +10,7 @@ import pytest
 from tests.bench.bench_turns import MODELS
 from tests.bench.long_life import Count, Orders, Script, counted, live, prepared
 from tests.loopback import Loopback
+from tests.tables import each_row
 
 SMALL = 36_000
 """Tokens of a window in which a compaction comes every dozen turns."""
@@ -30,7 +31,7 @@ def test_compactions_leave_no_handle_no_task_and_no_thread_behind(tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("wire", ["anthropic", "google"])
+@each_row("wire", ["anthropic", "google"])
 def test_a_process_of_600_turns_takes_no_more_memory_than_one_of_240(wire: str, tmp_path: Path) -> None:
     _, first, *_, last = counted(wire, tmp_path, 600, 120, traced=True)
     assert last.compactions > first.compactions > 0

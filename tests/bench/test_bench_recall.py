@@ -5,6 +5,7 @@ import pytest
 from agentcli.context.settings import POLICIES, PolicyName
 from tests.bench.bench_recall import big_session, searches
 from tests.bench.planted import SUMMARISERS, led
+from tests.tables import each_row
 
 
 @pytest.mark.parametrize(("policy", "summariser"), [("auto", "honest"), ("opencode", "empty"), ("sliding", "lying")])
@@ -18,7 +19,7 @@ def test_nothing_that_was_said_is_lost_in_a_short_session(policy: PolicyName, su
 @pytest.mark.slow
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("summariser", SUMMARISERS)
-@pytest.mark.parametrize("policy", POLICIES)
+@each_row("policy", POLICIES)
 def test_nothing_is_lost_in_three_hundred_turns(policy: PolicyName, summariser: str) -> None:
     found = led(policy, summariser)
     assert found.lost == 0

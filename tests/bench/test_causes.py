@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from agentcli.batch.ledger import Row
 from agentcli.bench.causes import MISTAKE, cause_of
+from tests.tables import each_row
 
 
 def call(name: str = "read", **given: str) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def ended(text: str = "Done.", **more: object) -> dict[str, Any]:
 MISSING = [each for n in range(3) for each in (call(file_path=f"a{n}"), failed("No such file or directory"))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cause", "events", "row"),
     [
         (MISTAKE, [call(), ended()], {}),

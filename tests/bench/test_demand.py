@@ -18,6 +18,7 @@ from tests.bench import demand as probe
 from tests.bench.bench_demand import POLICIES, judge, judge_file, show, total, verdict
 from tests.bench.demand import Asked, Demand, Judged, Need, Origin, in_words, names
 from tests.lab.traces import Shape, trace
+from tests.tables import each_row
 
 MODEL = ModelSpec("anthropic", "claude", window=60_000, max_output=8_000, prices=Prices(5, 25, 0.5, 6.25))
 CODE = "def load_cart(user_id):\n    return find_cart(user_id) or new_cart()\n"
@@ -57,7 +58,7 @@ def test_a_name_that_is_needed_and_gone_is_missed_with_the_place_where_it_last_s
     assert given.missed == (Need("load_cart", Origin(1, "output of read"), 2),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "listed",
     [
         "load_cart, find_cart, new_cart, user_id",
@@ -75,7 +76,7 @@ def test_a_name_in_a_bare_list_is_not_in_view(listed: str):
     assert "load_cart" in missed((Text(listed),), reply(Text("load_cart lacks a check.")), READ, OUTPUT)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "shown",
     [
         "The function load_cart looks up the user's cart.",

@@ -13,6 +13,7 @@ import pytest
 from agentcli.bench.check import BROKE
 from agentcli.bench.judging import Refused, evaluated, ran
 from agentcli.bench.task_file import CHECK, OWN, TaskFile, encoded, read_set
+from tests.tables import each_row
 
 namespaces = pytest.mark.skipif(
     bool(subprocess.run(["unshare", "-Ur", "true"], capture_output=True).returncode), reason="no namespaces here"
@@ -55,7 +56,7 @@ def checked(script: str, tree: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize("script", ["import sys; sys.exit(0)", "print('fine')", "print('solved'); print('or not')", ""])
+@each_row("script", ["import sys; sys.exit(0)", "print('fine')", "print('solved'); print('or not')", ""])
 def test_a_check_that_ends_well_before_it_judged_broke(script: str, tmp_path: Path) -> None:
     code, said = checked(script, tmp_path / "tree")
     assert (code, said.splitlines()[-1]) == (BROKE, "The check ended before it judged.")

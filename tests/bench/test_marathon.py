@@ -10,6 +10,7 @@ import pytest
 from tests.bench.bench_turns import MODELS
 from tests.bench.long_life import prepared
 from tests.bench.marathon import WINDOW, Marathon, Spent, report, run, tasks
+from tests.tables import each_row
 
 
 def test_facts_are_planted_once_each() -> None:
@@ -27,7 +28,7 @@ def test_a_report_compares_the_first_tenth_with_the_last() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("wire", ["anthropic", "google"])
+@each_row("wire", ["anthropic", "google"])
 def test_forty_tasks_lose_nothing_and_cost_the_same_in_the_end(wire: str, tmp_path: Path) -> None:
     result = asyncio.run(run(prepared(tmp_path, MODELS[wire], WINDOW), MODELS[wire], 40))
     assert result.lost == []

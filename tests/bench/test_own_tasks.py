@@ -15,6 +15,7 @@ from agentcli import manual
 from agentcli.bench.task_file import OWN, TaskFile, encoded, make_repository, read, read_set
 from agentcli.core.errors import InputError
 from tests.bench.solutions import FOLDER, solutions, solve
+from tests.tables import each_row
 
 TASKS = {task.id: task for task in read_set(OWN)}
 CASES = [
@@ -56,7 +57,7 @@ def test_there_are_twenty_tasks_of_as_many_kinds_each_with_at_least_three_wrong_
     assert all(len(solutions(id)) >= 4 for id in TASKS)
 
 
-@pytest.mark.parametrize("id", TASKS)
+@each_row("id", TASKS)
 def test_neither_the_prompt_nor_the_repository_has_a_hidden_file(id: str, tmp_path: Path) -> None:
     task = TASKS[id]
     make_repository(task, tmp_path)
@@ -144,7 +145,7 @@ def test_the_task_of_the_manual_is_a_task(tmp_path: Path) -> None:
     assert checked(task, tree) == (0, "solved\n")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("x = 1\n-- prompt --\na\n-- hidden/check.py --\n", "unknown key 'x'"),

@@ -10,6 +10,7 @@ from agentcli.__main__ import OTHER_COMMANDS
 from agentcli.cli.arguments import plain_options, prepared
 from agentcli.cli.parser import invoke, whole_group
 from agentcli.core.errors import UsageError
+from tests.tables import each_row
 
 TEXTS = st.sampled_from(["hi", "two words", "a=b", "@file", "é", "-", "", "--model", "7", "resume", " x ", "a\\nb"])
 NUMBERS = st.sampled_from(["0", "7", "007", "1.5", "0.25", "-1", "1e3", "x", " 5", "٣", "1_000", "999999999", "1."])
@@ -34,7 +35,7 @@ def test_whatever_is_read_without_the_parser_is_read_by_it_to_the_same_options(a
         assert read == invoke(arguments)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments",
     [
         [],
@@ -48,7 +49,7 @@ def test_the_usual_command_lines_need_no_parser(arguments: list[str]) -> None:
     assert plain_options(arguments) is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments",
     [
         ["hi"],

@@ -8,6 +8,7 @@ from agentcli.cli.arguments import lone_word, prepared
 from agentcli.cli.other_commands import refuse_other
 from agentcli.cli.parser import whole_group
 from agentcli.core.errors import UsageError
+from tests.tables import each_row
 
 COMMANDS = {*whole_group().commands}
 
@@ -18,7 +19,7 @@ def parsed(*words: str) -> list[str]:
     return prepared([*words], COMMANDS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "answer"),
     [
         ("login", "`agentcli auth set` stores a key"),
@@ -42,7 +43,7 @@ def test_a_command_of_something_else_is_answered_with_what_to_do(
         assert str(refused.value).endswith(f" To send it as a prompt: agentcli -- {word}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words", [("--", "login"), ("-p", "login"), ("login please",), ("continue",), ("hi",), ("Login",), ("log.in",)]
 )
 def test_what_is_meant_as_a_prompt_is_sent(words: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from agentcli.cli.flags import taking
 from agentcli.cli.parser import invoke, reduced, whole_group
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
+from tests.tables import each_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def test_help_on_what_is_neither_topic_nor_command_names_the_nearest(words: str,
         invoke(["help", *words.split()])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "answer"),
     [
         (["--modle", "x"], "No such option: --modle. Did you mean --mode or --model? See `agentcli --help`."),

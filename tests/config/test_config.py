@@ -20,6 +20,7 @@ from agentcli.context.settings import ContextSettings, SlidingSettings
 from agentcli.core.errors import ConfigError
 from agentcli.hooks.settings import HookSettings
 from agentcli.ui.settings import UiSettings
+from tests.tables import each_row
 
 
 def written(path: Path, text: str) -> Path:
@@ -46,7 +47,7 @@ def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path) -> N
     assert "context.policy" in config.warnings[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["[context]\nsoft = 'warm'", "[context]\npolicy = 'best'", "[agent]\nmax_steps = 1.5", "mode = 7", "not toml ["],
 )
@@ -62,7 +63,7 @@ def test_a_word_that_is_none_of_the_few_is_answered_with_them(tmp_path: Path) ->
         load(SCHEMA, path, env={})
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+@each_row("encoding", ["utf-8-sig", "utf-16", "latin-1"])
 def test_a_file_in_another_encoding_is_read_and_keeps_it_when_it_is_changed(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes("# Größe für alle\n[agent]\nmax_steps = 7\n".encode(encoding))
@@ -103,7 +104,7 @@ def test_a_pipe_in_a_project_is_refused_and_not_waited_for(tmp_path: Path) -> No
         load(SCHEMA, None, tmp_path / "config.toml", {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "context = 3",
@@ -126,7 +127,7 @@ def test_what_stands_in_a_table_has_its_type_too(tmp_path: Path, text: str) -> N
         load(SCHEMA, path, env={})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("key", "value", "says"),
     [
         ("context.soft", "1.7", "must be a number from 0 to 1, not 1.7"),
@@ -218,9 +219,7 @@ def test_the_switches_switch_off(tmp_path: Path) -> None:
     assert load(SCHEMA, None, None, {"AGENTCLI_DISABLE_PRUNE": "0"})[ContextSettings].prune.enabled
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("0", False), ("False", False), ("off", False), ("1", True), ("yes", True)]
-)
+@each_row(("text", "value"), [("0", False), ("False", False), ("off", False), ("1", True), ("yes", True)])
 def test_the_environment_says_yes_and_no_in_any_usual_way(text: str, value: bool) -> None:
     assert load(SCHEMA, None, None, {"AGENTCLI_CONTEXT__AUTOCOMPACT": text})[ContextSettings].autocompact is value
     with pytest.raises(ConfigError, match="true or false"):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tomllib
 
-import pytest
-
 from agentcli.app.sections import SCHEMA
 from agentcli.config import Config, load
 from agentcli.config.toml_text import toml_key, toml_value
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [True, 3, 0.5, "", 'say "hi"\n\x7f\t\\ ü', ["a", "b"], [], {}, {"a.b": 1, "c": {"d": [{"e": "f"}]}}],
 )

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from agentcli.context.assemble import Assembler, assemble
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
@@ -14,6 +12,7 @@ from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema
 from agentcli.core.record import Compaction, Undo
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.transcripts import MODEL, OTHER
+from tests.tables import each_row
 
 BIG = "word " * 3_000
 NOTE = Text("it rains", True, "reminder")
@@ -151,7 +150,7 @@ def test_thoughts_come_back_valid_when_a_compaction_is_taken_back_and_made_again
     assert sent == ["compacted"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("deferred", "tools", "found"),
     [(True, [SEARCH], ["mcp__s__x"]), (True, ["read"], []), (False, [SEARCH], []), (True, [], []), (True, ["read", SEARCH], ["mcp__s__x"])],
 )  # fmt: skip

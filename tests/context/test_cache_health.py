@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from agentcli.context.assemble import assemble
 from agentcli.context.cache_health import CacheHealth, changed_between, explain_miss, health_of, segments_of
 from agentcli.context.view import view
@@ -13,6 +11,7 @@ from agentcli.core.record import Body, Compaction, Prune, Settings, Title, Undo
 from agentcli.tools.registry import TRAITS
 from tests.context.made import call, history, prompt, records, reply, result
 from tests.context.transcripts import MODEL
+from tests.tables import each_row
 
 TOOL = ToolSchema("read", "Reads.", {"type": "object"})
 TALK: tuple[Body, ...] = (prompt("hi"), reply(call("a")), result("a"), reply("ok"), prompt("more", 2))
@@ -152,9 +151,7 @@ def test_without_explicit_marks_the_whole_prompt_could_be_read() -> None:
     assert first.after(implicit, Usage(4_500, 1, 0, 4_500)).misses == 0
 
 
-@pytest.mark.parametrize(
-    "edit", [Prune(("a",), 9, "test"), Compaction("auto", "compressed", "auto"), Settings("m"), Undo(1, "prune")]
-)
+@each_row("edit", [Prune(("a",), 9, "test"), Compaction("auto", "compressed", "auto"), Settings("m"), Undo(1, "prune")])
 def test_a_miss_right_after_an_edit_of_the_session_is_explained_by_it(edit: Body) -> None:
     asked, answered = prompt("hi"), reply("ok", usage=Usage(10, 5, 0, 0, 9_000))
     miss = reply("ok", usage=Usage(9_000, 5))

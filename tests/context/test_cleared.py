@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from agentcli.context.cleared import CLEARED, cleared_input, cleared_result, forget_markers, keeps_input
 from agentcli.core.message import ToolCall, ToolResult
+from tests.tables import each_row
 
 
 def test_a_cleared_output_keeps_its_outcome_and_says_how_to_see_it() -> None:
@@ -17,7 +16,7 @@ def test_a_cleared_output_keeps_its_outcome_and_says_how_to_see_it() -> None:
     assert told == ToolResult("c1", "bash", "success", f"{CLEARED}\nexit code 0\n{again}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "shown", "lines"),
     [
         ({}, {}, 0),
@@ -48,7 +47,7 @@ def test_a_marker_is_the_same_object_until_the_markers_are_forgotten() -> None:
     assert first == markers()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("meta", "keeps"),
     [
         (None, False),

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from agentcli.context.inject import TAGS, escape, injections_first, is_injection, without_images, wrap, wrapped
 from agentcli.core.message import File, Image, Part, Source, Text
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "tag"),
     [
         ("", "system-reminder"),
@@ -29,7 +30,7 @@ def test_a_file_is_wrapped_with_its_path() -> None:
     assert part == Text('<file path="a &quot;b&quot;.py">\nprint(1)\n</file>', True, "file")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "injected"),
     [
         (Text("x"), False),
@@ -72,7 +73,7 @@ def test_attributes_of_a_wrapper_are_escaped_on_one_line() -> None:
     assert opening == '<file path="a &amp; &quot;b&quot; &lt;c&gt; d" turn="2">'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [("a < b", "a < b"), ("</file>", "&lt;/file>"), ("</files>", "</files>"), ("< / FILE x>", "&lt; / FILE x>"), ("<file>", "<file>"), ("a</file>b</file>", "a&lt;/file>b&lt;/file>")],
 )  # fmt: skip

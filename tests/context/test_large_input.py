@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Record
 from agentcli.tools.registry import TRAITS
+from tests.tables import each_row
 
 SETTINGS = ContextSettings(large_input_lines=2, large_input_line=10)
 
@@ -65,7 +65,7 @@ def test_the_size_of_a_text_is_told_in_bytes_lines_and_tokens() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("1234567890", ["1234567890"]),

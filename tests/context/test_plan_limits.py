@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from agentcli.context.policies.auto import early, plan, split
 from agentcli.context.policies.plans import (
     Plan,
@@ -31,6 +29,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import Compaction, Pin
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
+from tests.tables import each_row
 
 
 def seen(story: Story) -> View:
@@ -58,7 +57,7 @@ def talk(*turns: str) -> Story:
     return story
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "tokens", "at_most", "first"),
     [
         ("uu", 0, False, 0),  # joined in one message of the user, which waits
@@ -93,7 +92,7 @@ def test_nothing_stays_of_nothing() -> None:
     assert without_current(()) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "share", "latest", "at"),
     [
         ("uauaua", 0.5, 9, 4),  # half is three messages: the next of the user is the fifth
@@ -154,7 +153,7 @@ def test_a_plan_that_keeps_all_names_what_is_kept_and_pinned() -> None:
     assert pinned(now.view.messages) == (2,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("trigger", "boundary", "phase", "due"),
     [
         (None, True, "x", False),
@@ -200,7 +199,7 @@ def test_below_its_floor_and_the_least_that_it_frees_nothing_is_compacted_early(
     assert at == [2_000, 2_001, 2_002, 0, 2_000]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sizes", "order"),
     [
         ([(10, 500), (20, 5_000), (30, 50_000)], [2, 1, 0]),
@@ -224,7 +223,7 @@ def test_a_note_of_the_shell_is_a_place_to_split() -> None:
     assert split(shown, [10] * len(shown), 0.5, 9) == 2
 
 
-@pytest.mark.parametrize(("least", "helps"), [(0.10, False), (0.05, False), (0.04, True), (0.0, True)])
+@each_row(("least", "helps"), [(0.10, False), (0.05, False), (0.04, True), (0.0, True)])
 def test_a_compaction_must_free_its_share_of_the_prompt(least: float, helps: bool) -> None:
     story = Story()
     for prompt, answer in ((7_000, 700), (6_900, 100)):

@@ -36,6 +36,7 @@ from agentcli.seeds.gemini import split_point, under_pressure, weight
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 from tests.counted import counted
+from tests.tables import each_row
 
 MODEL = ModelSpec("demo", "main", window=20_000, max_output=4_000)
 SETTINGS = ContextSettings()
@@ -723,7 +724,7 @@ def with_settings(values: dict[str, object]) -> ContextSettings:
     return settings
 
 
-@pytest.mark.parametrize("key", NUMBERS)
+@each_row("key", NUMBERS)
 def test_each_number_of_a_policy_is_a_setting(key: str) -> None:
     value, policy, others = NUMBERS[key]
     story = busy()
@@ -734,7 +735,7 @@ def test_each_number_of_a_policy_is_a_setting(key: str) -> None:
     assert usual != changed
 
 
-@pytest.mark.parametrize("section", ["auto", "gemini", "opencode", "regions", "sliding"])
+@each_row("section", ["auto", "gemini", "opencode", "regions", "sliding"])
 def test_no_number_of_a_policy_is_left_out_above(section: str) -> None:
     names = {f"{section}.{field.name}" for field in fields(getattr(SETTINGS, section)) if field.name != "estimator"}
     elsewhere = {
@@ -763,7 +764,7 @@ def test_what_a_summary_costs_besides_itself_decides_whether_an_early_compaction
     assert not early(story, settings).does_something
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "length"),
     [("a🔥", 3), ("a\ud83d 漢", 9), ("\ud83d\udd25", 2), ("\x01\x7f\u2028", 8), ('"\\/', 5), ("\n\t\x1f", 10)],
 )

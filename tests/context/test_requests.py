@@ -20,6 +20,7 @@ from agentcli.core.message import Message, Text, Thinking, ToolResult
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.record import Body, Compaction, Prune, Record, Undo
 from tests.context.transcripts import ACTS, MODEL, OTHER, Session, act, sessions
+from tests.tables import each_row
 
 SYSTEM = ("You are agentcli.", "Rules.")
 BOUND = replace(MODEL, preserved_thinking=True)
@@ -184,7 +185,7 @@ def _waits(records: list[Record]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1_800)
-@pytest.mark.parametrize(
+@each_row(
     "promise",
     [
         test_any_prefix_of_any_session_makes_a_request_that_may_be_sent,

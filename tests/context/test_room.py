@@ -29,6 +29,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import Prune
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
+from tests.tables import each_row
 
 MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000, context_editing=True, compacts_from=50_000)
 LIMITS = limits_of(MODEL, ContextSettings())
@@ -100,7 +101,7 @@ def test_prunes_of_the_turn_are_counted_from_its_prompt() -> None:
     assert prunes_of_turn(history, replace(of(1), view=view(history))) == 1
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each_row("policy", POLICIES)
 @pytest.mark.parametrize("autocompact", [True, False])
 def test_nothing_is_due_exactly_if_no_policy_would_do_anything(policy: PolicyName, autocompact: bool) -> None:
     first, skipped = Story(), 0
@@ -178,7 +179,7 @@ def test_a_compaction_that_is_asked_for_is_the_policy_s_own_if_that_frees_someth
     assert (nothing.policy, nothing.does_something) == ("auto", False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tokens", "futile", "worth"),
     [
         (0, 0, False),

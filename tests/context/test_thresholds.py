@@ -17,6 +17,7 @@ from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
+from tests.tables import each_row
 
 LIMITS = limits_of(ModelSpec("m", "m", "demo", window=200_000, max_output=32_000), ContextSettings())
 
@@ -57,7 +58,7 @@ def test_the_policies_that_prune_say_from_where() -> None:
     assert prunes_from(window(ContextSettings(policy="sliding"))) == 0
 
 
-@pytest.mark.parametrize("policy", NAMES)
+@each_row("policy", NAMES)
 def test_each_policy_compacts_just_where_it_says(policy: PolicyName) -> None:
     settings = ContextSettings(policy=policy, gemini=GeminiSettings(limit=150_001, threshold=0.7))
 
@@ -94,9 +95,7 @@ def test_an_exact_count_is_worth_asking_for_close_to_a_mark_and_above_what_is_us
 
 
 @pytest.mark.parametrize("autocompact", [True, False])
-@pytest.mark.parametrize(
-    "text", ["Mend the file. ", "Пожалуйста, исправь файл. ", "Διορθώστε το αρχείο. ", "请修复这个文件。"]
-)
+@each_row("text", ["Mend the file. ", "Пожалуйста, исправь файл. ", "Διορθώστε το αρχείο. ", "请修复这个文件。"])
 def test_a_prompt_is_left_uncounted_only_where_it_is_too_large_in_any_script(text: str, autocompact: bool) -> None:
     settings = ContextSettings(autocompact=autocompact)
 

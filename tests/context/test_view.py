@@ -11,6 +11,7 @@ from agentcli.core.message import File, Image, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record, Undo, VerbatimText
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.counted import counted
+from tests.tables import each_row
 
 SNAPSHOT = "<state_snapshot>what was done</state_snapshot>"
 
@@ -275,7 +276,7 @@ def test_a_thought_from_before_an_undo_is_bound_to_the_view_that_it_was_made_in(
     assert bound == [(1, False), (2, True), (2, False), (3, False), (3, False)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "added",
     [
         (), (prompt("more", 3),), (reply("x", turn=2),), (reply(call("d"), turn=2), result("d")), (Prune(("a",), 5, "x"),),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from agentcli.context.assemble import assemble
 from agentcli.context.invariants import Passed, can_be_sent, check, open_result, repair
 from agentcli.context.view import view
@@ -14,6 +12,7 @@ from agentcli.core.model import Breakpoint, Request, RequestMessage
 from agentcli.core.record import Compaction, VerbatimText
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.transcripts import MODEL
+from tests.tables import each_row
 
 SEEN = view(history(prompt("hi"), reply(thought(), call("a"), call("b")), result("a"), result("b"), prompt("more")))
 GOOD = assemble(SEEN, ["system"], [], MODEL)
@@ -64,7 +63,7 @@ def test_roles_and_contents_are_told_by_their_turn() -> None:
     assert told(first) == ["roles: turn 3 is the user's"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("place", "found"),
     [
         (Breakpoint(-1), []),
@@ -107,7 +106,7 @@ def test_carried_words_are_told_by_their_record() -> None:
         assert [str(each) for each in found] == [f"kept: the words of record {seq} are gone"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "sent"),
     [
         (Text("x"), True),

@@ -11,9 +11,10 @@ from agentcli.context.view import View, view
 from agentcli.context.window import limits_of, output_ratio, price_ratios, reply_tokens, window_of
 from agentcli.core.model import ModelSpec, Prices
 from tests.context.made import history, prompt, reply
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("window", "max_output", "usable"),
     [
         (200_000, 64_000, 168_000),
@@ -81,7 +82,7 @@ def test_prices_are_told_in_fresh_tokens() -> None:
     assert output_ratio(None) == output_ratio(Prices(0, 8)) == 5.0
 
 
-@pytest.mark.parametrize("policy", ["gemini", "opencode", "regions", "sliding"])
+@each_row("policy", ["gemini", "opencode", "regions", "sliding"])
 def test_a_policy_counts_by_its_own_estimator_and_else_by_the_common_one(policy: str) -> None:
     common = ContextSettings(estimator="shannon")
     settings = replace(common, **{policy: replace(getattr(common, policy), estimator="tiktoken")})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -18,6 +16,7 @@ from agentcli.core.message import File, Image, Message, Text, Thinking, ToolCall
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record, VerbatimText
 from agentcli.tools.registry import TRAITS
+from tests.tables import each_row
 
 IDLE = Plan("auto")
 LIMITS = limits_of(ModelSpec("anthropic", "m", window=100_000, max_output=20_000), ContextSettings())
@@ -165,7 +164,7 @@ def shares(
     return show(whole, IDLE, system=system, tools=tools, cached=cached)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("total", "parts"),
     [
         (561, (300, 200, 10, 21, 30)),

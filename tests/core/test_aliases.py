@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.aliases import known_as, like_tool, meanings, no_tool, own_name, own_rule, parameter_aliases
 from agentcli.tools.registry import TRAITS, tools
+from tests.tables import each_row
 
 KNOWN = ["bash", "bash_output", "edit", "multi_edit", "read", "todo", "web_fetch", "grep"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "own"),
     [
         ("bash", "bash"),
@@ -29,7 +28,7 @@ def test_a_name_in_other_letters_or_with_a_prefix_means_the_same_tool(name: str,
     assert own_name(name, KNOWN) == own
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "own"),
     [
         ("run_shell_command", "bash"),
@@ -52,7 +51,7 @@ def test_a_name_that_nobody_knows_is_answered_with_the_tools_that_there_are() ->
     assert "Did you mean" not in no_tool("write_file", KNOWN)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "own"),
     [("Bash", "bash"), ("Read", "read"), ("Edit", "edit"), ("Write", "write"), ("Grep", "grep"), ("Glob", "glob"), ("WebFetch", "web_fetch"),
      ("TodoWrite", "todo"), ("Task", "task"), ("Agent", "task"), ("KillShell", "bash_stop"), ("NotebookEdit", "")],
@@ -67,7 +66,7 @@ def test_every_tool_of_the_table_is_one_of_ours() -> None:
         assert not set(parameter_aliases(tool.name)) & (set(properties) - {"description", "content"}), tool.name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "tools", "parameter"),
     [
         ("replace", ["edit"], ("allow_multiple", "replace_all")),
@@ -87,7 +86,7 @@ def test_a_foreign_name_means_our_tools_with_their_parameters(
     assert parameter is None or parameter in {pair for _, parameters in found for pair in parameters.items()}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "foreign", "own"),
     [
         ("edit", "old_str", "old_string"),
@@ -109,14 +108,14 @@ def test_a_parameter_has_the_names_that_other_programs_give_it(tool: str, foreig
     assert parameter_aliases(tool).get(foreign) == own
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "like"), [("multi_edit", "edit"), ("apply_patch", "edit"), ("edit", "edit"), ("bash", "bash"), ("", "")]
 )
 def test_a_rule_about_a_tool_covers_those_that_do_the_same(tool: str, like: str) -> None:
     assert like_tool(tool) == like
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "own"),
     [
         ("Bash(git add:*)", "bash(git add:*)"),

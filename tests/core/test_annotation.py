@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Optional, Union
 
-import pytest
-
 from agentcli.core.annotation import (
     Choice,
     Fields,
@@ -25,6 +23,7 @@ from agentcli.core.annotation import (
     read,
     unwrapped,
 )
+from tests.tables import each_row
 
 
 @dataclasses.dataclass
@@ -37,7 +36,7 @@ class Node:
     parent: Node | None = None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hint", "kind"),
     [
         (str, Scalar.TEXT),

@@ -45,6 +45,7 @@ from agentcli.core.record import (
     Unpin,
     VerbatimText,
 )
+from tests.tables import each_row
 
 SPENT = Usage(5, 2, 1, 3, 4)
 TOKENS = {"input": 5, "output": 2, "reasoning": 1, "cache_read": 3, "cache_write": 4}
@@ -61,7 +62,7 @@ def fields(body: Body) -> dict[str, Any]:
     return dict(raw)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "raw"),
     [
         (Message("user", (Text("a"),), 2), {"role": "user", "turn": 2, "parts": [{"type": "text", "text": "a", "synthetic": False}]}),
@@ -173,7 +174,7 @@ def test_a_compaction_has_what_it_says_and_comes_back() -> None:
     assert (bare["usage"], bare["continues"], bare["cost"], bare["carry"]["usage"]) == (NONE, False, None, NONE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "raw"),
     [
         (Text(""), {"type": "text", "text": ""}),
@@ -233,7 +234,7 @@ NEWER: Any = "newer"
 """A value that no field of a fixed set of values knows."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         Message("user", (Text("a", True, NEWER),)),
@@ -249,7 +250,7 @@ def test_a_value_that_only_a_newer_version_writes_is_kept(body: Body) -> None:
     assert decode(encode(record)) == record
 
 
-@pytest.mark.parametrize("odd", ["half \ud800", math.nan, math.inf, -math.inf])
+@each_row("odd", ["half \ud800", math.nan, math.inf, -math.inf])
 def test_a_record_may_contain_text_and_numbers_that_strict_json_has_not(odd: object) -> None:
     data = encode(
         Record(3, "id", "2026-01-01T00:00:00Z", "ab", ToolResult("c", "bash", "error", "", metadata={"a": odd}))
@@ -264,7 +265,7 @@ HEAD = {"seq": 1, "id": "x", "time": "t", "prev": ""}
 COMPACTION = {"kind": "compaction", "trigger": "auto", "status": "noop", "policy": "auto"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "raw",
     [
         {"kind": "message", "role": "system", "parts": []},
@@ -300,7 +301,7 @@ def test_a_record_without_a_field_that_it_needs_or_with_another_type_is_damaged(
         record_from_json(HEAD | raw)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "body"),
     [
         ({"kind": "message", "role": "user", "parts": [{"type": "new"}, {"type": "text", "text": "a"}, {}]}, Message("user", (Text("a"),))),
@@ -337,7 +338,7 @@ def test_the_time_of_a_record_stands_by_itself_or_in_the_span_of_a_call(time: ob
     assert record_from_json(HEAD | {"kind": "pin", "pins": 1, "time": time}).time == read
 
 
-@pytest.mark.parametrize("name", ["seq", "id", "time", "prev"])
+@each_row("name", ["seq", "id", "time", "prev"])
 def test_a_record_without_its_head_is_damaged(name: str) -> None:
     with pytest.raises(Damaged, match=name):
         record_from_json({key: value for key, value in HEAD.items() if key != name} | {"kind": "pin", "pins": 1})
@@ -349,8 +350,6 @@ def test_usage_has_a_name_for_each_count_and_a_missing_one_is_none() -> None:
     assert usage_from_json({"output": 2.0, "new": 9}) == Usage(output=2)
 
 
-@pytest.mark.parametrize(
-    "body", [Title("t", "n", "m"), FeatureState("goal", {}, "m"), Undo(2, "undo"), Failure("no", "there")]
-)
+@each_row("body", [Title("t", "n", "m"), FeatureState("goal", {}, "m"), Undo(2, "undo"), Failure("no", "there")])
 def test_a_record_for_which_no_model_was_asked_names_no_model_and_no_cost(body: Body) -> None:
     assert not {"model", "usage", "cost"} & set(fields(body))

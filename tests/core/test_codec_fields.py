@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from agentcli.core.codec.fields import items, number, table, text, whole
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "kind"),
     [([1, True], int), ([1, 2.0], int), ([1, None], int), (["a", 1], str), ([{}, []], dict), ("ab", str)],
 )
@@ -17,7 +18,7 @@ def test_a_list_with_anything_of_another_kind_is_refused(value: Any, kind: type)
         items({"names": value}, "names", kind)
 
 
-@pytest.mark.parametrize(("value", "kind"), [([1, 2], int), (["a"], str), ([{}], dict), ([], dict)])
+@each_row(("value", "kind"), [([1, 2], int), (["a"], str), ([{}], dict), ([], dict)])
 def test_a_list_of_one_kind_is_taken(value: Any, kind: type) -> None:
     assert items({"names": value}, "names", kind) == tuple(value)
 
@@ -37,7 +38,7 @@ def test_a_field_of_the_right_type_is_taken_and_a_missing_one_is_the_default() -
     assert (number(raw, "count"), number(raw, "share"), number(raw, "gone")) == (3, 4.0, None)
 
 
-@pytest.mark.parametrize("value", [True, "3", math.nan, math.inf, [], {}])
+@each_row("value", [True, "3", math.nan, math.inf, [], {}])
 def test_what_is_no_number_is_refused_by_its_name(value: object) -> None:
     for read in (whole, number):
         with pytest.raises(TypeError, match="count is "):

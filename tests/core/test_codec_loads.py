@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.codec.encode import dumps, loads
+from tests.tables import each_row
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -35,7 +35,7 @@ def test_every_file_is_read_as_by_the_standard_library(value: dict[str, Any], no
         assert outcome(loads, data) == outcome(json.loads, data)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         b'\xef\xbb\xbf{"a": 1}\n',

@@ -7,6 +7,7 @@ import pytest
 from agentcli.core.codec.encode import Damaged, decode, encode
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Record, Unknown
+from tests.tables import each_row
 
 
 def test_a_tool_result_keeps_the_time_of_its_record_beside_that_of_its_call() -> None:
@@ -26,7 +27,7 @@ def test_a_known_kind_in_the_words_of_a_newer_schema_is_skipped_and_not_refused(
         decode(json.dumps(raw | {"schema": 1}).encode())
 
 
-@pytest.mark.parametrize("data", [b"", b"\0" * 300, b"{}", b"[]", b"null", b"{" * 100_000, b'{"seq":1e999}', b"\xff"])
+@each_row("data", [b"", b"\0" * 300, b"{}", b"[]", b"null", b"{" * 100_000, b'{"seq":1e999}', b"\xff"])
 def test_what_is_no_record_is_damaged_and_nothing_worse(data: bytes) -> None:
     with pytest.raises(Damaged):
         decode(data)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from agentcli.core.codec.encode import body_from_json, body_to_json
 from agentcli.core.codec.type_check import is_declared
 from agentcli.core.message import File, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import KINDS
+from tests.tables import each_row
 
 PARTS = (
     Text("words"),
@@ -33,7 +33,7 @@ def with_field(value: Any, name: str, odd: Any) -> Any:
     return type(value)(**{field.name: getattr(value, field.name) for field in fields(value)} | {name: odd})
 
 
-@pytest.mark.parametrize("value", [REPLY, RESULT, Message("user", (Text("x"),)), ToolResult("c", "", "denied", "")])
+@each_row("value", [REPLY, RESULT, Message("user", (Text("x"),)), ToolResult("c", "", "denied", "")])
 def test_what_the_program_makes_is_as_declared(value: Any) -> None:
     assert is_declared(value)
 
@@ -53,7 +53,7 @@ def test_that_holds_for_every_part_of_a_message(part: Any, data: st.DataObject, 
         assert body_from_json({"kind": "message", **body_to_json(changed)}) == changed
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         Text(5),  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ class Listing:
     untyped: tuple | None = None  # type: ignore[type-arg]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "declared"),
     [
         (Noted(), False),
@@ -120,7 +120,7 @@ class Single:
     name: str = ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "declared"),
     [
         (Either(), True),

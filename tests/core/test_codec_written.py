@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from agentcli.core.codec.encode import decode, encode, readable
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import KINDS, Body, Carry, Compaction, FeatureState, Kept, Record, VerbatimText
+from tests.tables import each_row
 
 
 def nested(levels: int) -> Any:
@@ -77,7 +78,7 @@ def test_what_is_as_declared_is_written_as_it_is(kind: type[Any]) -> None:
     assert decode(encode(Record(3, "id", "2026-01-01T00:00:00Z", "ab", body))).body == body
 
 
-@pytest.mark.parametrize("cost", [math.nan, math.inf, -0.5, 1e30, "0.5", True])
+@each_row("cost", [math.nan, math.inf, -0.5, 1e30, "0.5", True])
 def test_a_bad_cost_is_unknown_in_memory_and_in_the_file(cost: Any) -> None:
     reply = Message("assistant", (Text("done"),), 1, "p", "m", Usage(5), cost, "end_turn")
     bodies: tuple[Body, ...] = (

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.costs import CostSum, bars, cost_chart, dollars, money
 from agentcli.core.message import Usage
+from tests.tables import each_row
 
 
 def test_a_sum_has_no_cost_until_a_price_is_known():
@@ -45,7 +45,7 @@ def test_a_bar_has_eighths_of_a_character_and_none_for_nothing() -> None:
     assert bars([1], 3) == ["███"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cost", "text"),
     [(0, "$0.00"), (0.0049, "$0.0049"), (0.005, "$0.01"), (0.00501, "$0.01"), (0.0, "$0.00"), (1.5, "$1.50"), (-1, "$-1.0000")],
 )  # fmt: skip
@@ -53,7 +53,7 @@ def test_an_amount_is_told_in_cents_unless_it_is_less_than_half_of_one(cost: flo
     assert dollars(cost) == text
 
 
-@pytest.mark.parametrize(("cost", "text"), [(None, "price unknown"), (0.0, "$0"), (0.00004, "$0.0000"), (2, "$2.0000")])
+@each_row(("cost", "text"), [(None, "price unknown"), (0.0, "$0"), (0.00004, "$0.0000"), (2, "$2.0000")])
 def test_nothing_spent_is_not_an_unknown_price(cost: float | None, text: str) -> None:
     assert money(cost) == text
 

@@ -8,11 +8,12 @@ import pytest
 
 from agentcli.core import errors
 from agentcli.core.errors import AgentError, Cause, IncompleteReply, ModelError
+from tests.tables import each_row
 
 PASSING = {"rate_limit", "overloaded", "network", "server", "bad_reply"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "code"),
     [
         ("AgentError", 1), ("UsageError", 2), ("CredentialsError", 41), ("InputError", 42), ("ConfigError", 52), ("LimitReached", 53),
@@ -35,13 +36,13 @@ def test_an_incomplete_reply_says_whether_asking_later_may_help() -> None:
     assert IncompleteReply("Cut.", transient=True).exit_code == 75
 
 
-@pytest.mark.parametrize("cause", get_args(Cause))
+@each_row("cause", get_args(Cause))
 def test_the_cause_of_a_models_failure_decides_its_exit_code(cause: Cause) -> None:
     expected = {"auth": 41, "too_long": 54}.get(cause, 75 if cause in PASSING else 1)
     assert ModelError("No.", cause).exit_code == expected
 
 
-@pytest.mark.parametrize("cause", get_args(Cause))
+@each_row("cause", get_args(Cause))
 def test_a_request_is_repeated_by_cause_or_by_the_providers_advice(cause: Cause) -> None:
     assert ModelError("No.", cause).retryable is (cause in PASSING)
     needs_another_request = cause in ("too_long", "too_large", "pairing", "signature")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.event import Retrying, seconds_left
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seconds", "words"),
     [(0, "1 s"), (0.2, "1 s"), (2.1, "3 s"), (60, "1 min"), (60.5, "1 min 1 s"), (125, "2 min 5 s"), (3_600, "60 min")],
 )

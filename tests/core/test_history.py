@@ -33,6 +33,7 @@ from agentcli.core.record import (
 )
 from agentcli.core.subagent_result import spending
 from tests.context.made import call, history, prompt, records, reply, result
+from tests.tables import each_row
 
 SPENT = Usage(5, 2, 1, 3, 4)
 
@@ -45,7 +46,7 @@ def seqs(found: Sequence[Record]) -> list[int]:
     return [record.seq for record in found]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bodies", "open_calls"),
     [
         ((), []),
@@ -80,7 +81,7 @@ TOOLS: tuple[Mapping[str, Any], ...] = ({"name": "read"},)
 SWITCHED = Settings("a/m", "plan", "native", ("be brief",), TOOLS, "", "/src")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bodies", "state"),
     [
         ((Pin(1), Pin(2), Unpin(1), Unpin(7)), {"pins": {2}}),
@@ -162,7 +163,7 @@ def test_the_tokens_of_a_rewound_part_stay_spent() -> None:
     assert (seqs(found.entries), found.usage, found.cost, found.last_seq, found.turn) == ([1], SPENT, 0.5, 4, 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bodies", "kept"),
     [
         ((prompt("a"), reply("b"), Undo(1, "rewind")), [1]),
@@ -284,7 +285,7 @@ def test_settings_of_a_file_from_outside_count_for_nothing_and_later_ones_do() -
     assert fold(made[:2], 1).folder == "/src"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "count"),
     [
         ([], [], 0),
@@ -308,7 +309,7 @@ def test_a_body_of_no_known_kind_is_a_fault_of_the_program() -> None:
         evolve(History(), Record(1, "", "", "", odd))
 
 
-@pytest.mark.parametrize(("foreign", "own"), [(0, True), (3, True), (4, False), (5, False)])
+@each_row(("foreign", "own"), [(0, True), (3, True), (4, False), (5, False)])
 def test_settings_and_states_of_a_file_from_outside_do_not_count(foreign: int, own: bool) -> None:
     """Its last record is `foreign`; what it spent and its title count."""
     start = History(foreign=foreign)

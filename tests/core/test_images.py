@@ -3,12 +3,11 @@ from __future__ import annotations
 import base64
 import struct
 
-import pytest
-
 from agentcli.core.images import ENDINGS, IMAGE_BYTES, LIMITS, damage, damage_of, excess, mime_of
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "mime"),
     [
         (b"\x89PNG\r\n\x1a\n....", "image/png"),
@@ -31,7 +30,7 @@ def test_both_providers_accept_images_of_five_megabytes() -> None:
     assert ENDINGS == {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 
-@pytest.mark.parametrize("data", [b"RIFF....WEBP", b"RIFX....WEBP", b"RIFF...WEBP.", b"xRIFF....WEBP"])
+@each_row("data", [b"RIFF....WEBP", b"RIFX....WEBP", b"RIFF...WEBP.", b"xRIFF....WEBP"])
 def test_a_webp_has_both_of_its_words_in_their_places(data: bytes) -> None:
     assert mime_of(data) == ("image/webp" if data == b"RIFF....WEBP" else "")
 
@@ -41,7 +40,7 @@ PIXEL = base64.b64decode(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "why"),
     [
         (PIXEL, ""),

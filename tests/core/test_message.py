@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.message import (
     TYPED,
     Image,
@@ -17,6 +15,7 @@ from agentcli.core.message import (
     unreadable_call,
     unsigned,
 )
+from tests.tables import each_row
 
 
 def test_with_the_thoughts_go_the_signatures_that_they_left_on_words_and_calls() -> None:
@@ -47,7 +46,7 @@ def test_a_part_without_a_signature_stays_the_same_object_and_empty_meta_goes() 
     assert unsigned(both).meta == {"google": {"kept": 1}, "odd": 5}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parts", "text", "typed", "is_prompt"),
     [
         ((), "", "", False),
@@ -91,14 +90,12 @@ def test_remarks_add_up_and_arguments_that_cannot_be_read_say_why() -> None:
         assert (ToolCall("c", "r", {}, odd).remarks, ToolCall("c", "r", {}, odd).unreadable) == ((), "")
 
 
-@pytest.mark.parametrize(
-    ("status", "failed"), [("success", False), ("error", True), ("denied", True), ("interrupted", True)]
-)
+@each_row(("status", "failed"), [("success", False), ("error", True), ("denied", True), ("interrupted", True)])
 def test_a_result_is_failed_unless_it_succeeded(status: Status, failed: bool) -> None:
     assert ToolResult("c", "read", status, "").failed is failed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metadata", "shown"),
     [({}, "a hint"), ({"for_model": " hint"}, "a"), ({"for_model": ""}, "a hint"), ({"for_model": 5}, "a hint")],
 )

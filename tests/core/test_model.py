@@ -16,9 +16,10 @@ from agentcli.core.model import (
     RequestMessage,
     ToolSchema,
 )
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "numbers"),
     [
         (ModelSpec("google", "any", kind="google"), "never"),
@@ -46,7 +47,7 @@ def test_a_model_without_prices_has_no_cost() -> None:
     assert ModelSpec("m", "anthropic").cost(Usage(input=1)) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("usage", "cost"),
     [
         (Usage(100, 10), 100 * 1 + 10 * 2),
@@ -81,7 +82,7 @@ def test_prices_of_today_apply_where_they_change() -> None:
     assert ModelSpec("m", "x", prices=Prices(1), price_changes=(past, future)).cost(Usage(1_000_000)) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "model", "family"),
     [
         ("anthropic", "claude-x", "Claude"), ("openai", "anthropic/x", "Claude"), ("google", "anything", "Gemini"),
@@ -92,7 +93,7 @@ def test_a_family_is_known_by_the_model_or_by_the_kind_of_its_provider(kind: str
     assert family_of(kind, model).name == ModelSpec("p", model, kind).family.name == family
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "freely"),
     [("gpt-5.1", True), ("openai/GPT-10", True), ("codex-mini", True), ("gpt-4.1", False), ("gpt-oss-5", False), ("claude-x", False), ("qwen", False)],
 )  # fmt: skip
@@ -100,7 +101,7 @@ def test_the_newer_gpt_models_write_a_text_without_json(model: str, freely: bool
     assert ModelSpec("p", model).writes_freely is freely
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("family", "tool", "available", "offered"),
     [
         ("GPT", "apply_patch", {"apply_patch", "multi_edit"}, True),

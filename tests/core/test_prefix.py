@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.history import common
+from tests.tables import each_row
 
 
 class Unlooked:
@@ -19,7 +18,7 @@ class Unlooked:
 ONE, TWO = Unlooked(), Unlooked()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "count"),
     [
         ((), (ONE,), 0),

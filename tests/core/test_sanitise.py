@@ -15,6 +15,7 @@ from agentcli.core.sanitise import (
     safe,
     safe_line,
 )
+from tests.tables import each_row
 
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]
 BIDI = list("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -73,7 +74,7 @@ def test_nothing_hostile_is_safe() -> None:
     assert [text for text in (*HOSTILE, *SEQUENCES) if is_safe(text)] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -95,7 +96,7 @@ def test_what_people_write_stays_as_it_is(text: str) -> None:
     assert safe(text) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("rm -rf build" + "\ufe0f" * 120 + " x", "rm -rf build⟨U+FE0F×120⟩ x"),
@@ -133,7 +134,7 @@ def test_what_a_reader_cannot_see_is_known() -> None:
         assert not invisible(letter), letter
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "shown"),
     [
         ("/home/me", "~"),
@@ -172,7 +173,7 @@ def test_no_printable_ascii_character_is_invisible_and_every_other_blank_is() ->
     assert not any(map(invisible, ("é", "日", "\ufdff", "\ufe10")))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "place", "needed"),
     [
         ("👩\u200d💻", 1, True),
@@ -203,14 +204,14 @@ def test_an_escape_has_as_many_digits_as_its_character_needs(text: str, shown: s
     assert safe(text) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "sent"), [("aé", "aé"), ("a\ud800b\udfffc", "a\ufffdb\ufffdc"), ("", ""), ("\ud7ff\ue000", "\ud7ff\ue000")]
 )
 def test_what_cannot_be_sent_is_replaced(text: str, sent: str) -> None:
     assert replace_surrogates(text) == sent
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "told"),
     [("plain é", ""), ("a\tb\nc\td", "\\t, \\n"), ("\x1b[2J\x1b", "\\x1b"), ("b\u202ea\u200e", "\\u202e, \\u200e")],
 )
@@ -218,7 +219,7 @@ def test_each_character_that_would_be_escaped_is_told_once(text: str, told: str)
     assert harmful(text) == told
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("\u200d", "\u200d"),

@@ -11,16 +11,15 @@ import pytest
 from agentcli.core.annotation import read
 from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.schema import KNOWN, Unlisted, WireName, check, parameters, schema_of, unlisted, wire_names
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
-    ("given", "number"), [(5, 5), ("5", 5), (" -5 ", -5), (5.0, 5), ("5.0", 5), ("-5.0", -5), ("1.", 1)]
-)
+@each_row(("given", "number"), [(5, 5), ("5", 5), (" -5 ", -5), (5.0, 5), ("5.0", 5), ("-5.0", -5), ("1.", 1)])
 def test_a_whole_number_is_taken_however_a_model_writes_it(given: object, number: int) -> None:
     assert check({"type": "integer"}, given, "limit") == number
 
 
-@pytest.mark.parametrize("given", ["²", "--5", "five", "", "9" * 5_000, 1.5, "1.5", ".", True, None, []])
+@each_row("given", ["²", "--5", "five", "", "9" * 5_000, 1.5, "1.5", ".", True, None, []])
 def test_what_is_no_whole_number_is_told_to_the_model(given: object) -> None:
     with pytest.raises(ToolError, match="limit must be a whole number"):
         check({"type": "integer"}, given, "limit")
@@ -33,7 +32,7 @@ EDIT = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "given", "taken"),
     [
         ({"type": "number"}, 1.5, 1.5),
@@ -56,7 +55,7 @@ def test_input_is_taken_with_its_types_mended(schema: dict[str, object], given: 
     assert (found, type(found)) == (taken, type(taken))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "given", "where", "why"),
     [
         ({"type": "number"}, True, "size", "size must be a number."),
@@ -120,7 +119,7 @@ OF_EDIT = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hint", "schema"),
     [
         (str, TEXT),
@@ -146,7 +145,7 @@ def test_each_annotation_has_its_schema(hint: Any, schema: Mapping[str, Any]) ->
     assert schema_of(read(hint), "f.x") == schema
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hint", "why"),
     [
         (list, "f.x is a list of what? Write list[str], for example."),

@@ -16,9 +16,10 @@ from agentcli.core.mcp_servers import (
 )
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.model import ToolSchema
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("state", "words", "sentence"),
     [
         (ServerState("git", "connected", tools=1), "connected, 1 tool", "Server git is connected, 1 tool."),
@@ -41,7 +42,7 @@ def test_a_state_is_told_in_a_word_and_in_a_sentence(state: ServerState, words: 
     assert state.settled is (state.status != "connecting")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "name", "arguments"),
     [
         ({"tool": "mcp__a__b", "arguments": {"x": 1}}, "mcp__a__b", {"x": 1}),
@@ -82,7 +83,7 @@ def test_a_call_of_a_server_that_is_not_connected_is_answered_with_the_reason(
     assert state.obstacle == obstacle
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "server"),
     [("mcp__git__log", "git"), ("mcp__my_git__a__b", "my_git"), ("git__log", "git"), ("mcp__git", "git")],
 )

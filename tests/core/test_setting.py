@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.setting import ADDED, ENTRIES_ADDED, LIMIT, LOWER, NEVER, Access, Tighter, access, setting, towards
+from tests.tables import each_row
 
 
 @dataclass
@@ -20,7 +21,7 @@ class Declared:
     constant: int = 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tighter", "own", "given", "effective"),
     [
         (LOWER, 5, 3, 3), (LOWER, 3, 5, 3), (LOWER, 3, 0, 0),
@@ -35,7 +36,7 @@ def test_a_project_makes_a_setting_stricter_and_never_looser(
     assert tighter.combine(own, given) == effective
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tighter", "words"),
     [(LOWER, "lower it"), (LIMIT, "lower it"), (ADDED, "add to it"), (ENTRIES_ADDED, "add to it")],
 )
@@ -43,7 +44,7 @@ def test_the_permitted_change_is_told_in_words(tighter: Tighter, words: str) -> 
     assert tighter.allowed == words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("steps", "own", "given", "effective", "words"),
     [
         (("off", "auto", "on"), "auto", "on", "on", 'change it towards "on"'),

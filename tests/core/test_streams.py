@@ -7,9 +7,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import pytest
-
 from agentcli.core.streams import closing
+from tests.tables import each_row
 
 SOURCES = sorted((Path(__file__).parents[2] / "agentcli").rglob("*.py"))
 
@@ -99,7 +98,7 @@ def test_streams_are_read_only_where_they_are_closed_too() -> None:
     assert raw == [], "Read a stream by: async with closing(stream) as values: async for value in values."
 
 
-@pytest.mark.parametrize(
+@each_row(
     "code",
     [
         "async for value in stream(): pass",

@@ -1,9 +1,8 @@
 """The tokens and costs of a subagent, written into the result of its call."""
 
-import pytest
-
 from agentcli.core.message import ToolResult, Usage
 from agentcli.core.subagent_result import CALLS, FILES, SPENT, calls_of, changed_files, purpose, spending, spent
+from tests.tables import each_row
 
 
 def test_what_a_call_spent_is_read_back() -> None:
@@ -19,7 +18,7 @@ def test_a_result_of_another_call_spent_nothing() -> None:
     assert (spent(result), purpose(result)) == (("", Usage(), None), "")
 
 
-@pytest.mark.parametrize("usage", [None, 5, [], {"input": "many", "output": -3, "other": 1}])
+@each_row("usage", [None, 5, [], {"input": "many", "output": -3, "other": 1}])
 def test_invalid_tokens_count_as_none(usage: object) -> None:
     result = ToolResult("c", "agent", "success", "x", metadata={SPENT: {"usage": usage, "cost": "much"}})
     assert (spent(result), purpose(result)) == (("", Usage(), None), "subagents")
@@ -31,7 +30,7 @@ def test_files_without_a_path_are_left_out() -> None:
     assert list(changed_files({FILES: "a"})) == list(changed_files({})) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "calls"), [(["Read a", 5, "Edit b"], ("Read a", "Edit b")), (("x",), ("x",)), ("Read a", ()), (None, ())]
 )
 def test_the_calls_of_a_subagent_are_told_by_their_titles(found: object, calls: tuple[str, ...]) -> None:
@@ -39,7 +38,7 @@ def test_the_calls_of_a_subagent_are_told_by_their_titles(found: object, calls: 
     assert calls_of(ToolResult("c", "agent", "success", "x")) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "read"),
     [
         ({"model": "m", "usage": {"input": 2, "output": "3"}, "cost": 1}, ("m", Usage(2), 1.0)),

@@ -19,6 +19,7 @@ from agentcli.core.tasks import (
     watch_task,
     when_done,
 )
+from tests.tables import each_row
 
 
 async def fails() -> None:
@@ -269,7 +270,7 @@ def test_a_reader_that_leaves_ends_the_work_that_emits_first() -> None:
     assert ended == ["work", "reader"]
 
 
-@pytest.mark.parametrize("error", [ValueError("broken"), asyncio.CancelledError()])
+@each_row("error", [ValueError("broken"), asyncio.CancelledError()])
 def test_the_error_that_ends_the_work_reaches_the_reader_after_its_values(error: BaseException) -> None:
     seen: list[int] = []
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, cast
 
-import pytest
-
 from agentcli.core.model import ToolSchema
 from agentcli.core.tool import UNKNOWN, CallScope, CommandSandbox, Effect, Tool, ToolOutput, Traits
+from tests.tables import each_row
 
 
 def test_a_tool_that_nobody_described_runs_programs_and_is_nothing_else() -> None:
@@ -18,7 +17,7 @@ def test_a_tool_that_nobody_described_runs_programs_and_is_nothing_else() -> Non
     assert not UNKNOWN.parallel
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("effect", "subject", "runs", "fetches", "parallel"),
     [
         ("run", "command", True, False, False),

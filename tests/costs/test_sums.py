@@ -20,6 +20,7 @@ from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store
 from tests.costs.test_turns import CLAUDE, SPECS, USAGES, Story
 from tests.sessions.bodies import reply, user
+from tests.tables import each_row
 
 INFO = SessionInfo("s", "p", "/home/me/work")
 
@@ -146,7 +147,7 @@ def test_a_damaged_record_costs_only_itself(tmp_path: Path) -> None:
     assert total(sums([Counted(session.info, store.records(session.info))], "day", SPECS.get).values()).requests == 1
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0"])
+@each_row("name", ["=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0"])
 def test_no_name_becomes_a_formula(name: str) -> None:
     assert as_text(name) == f"'{name}"
     assert as_text("(replies)") == "(replies)"

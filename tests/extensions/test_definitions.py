@@ -13,6 +13,7 @@ from agentcli.extensions.skills import check
 from agentcli.project.extensions import AgentKind
 from agentcli.project.places import Place, find
 from agentcli.system.regular_file import Unusable
+from tests.tables import each_row
 
 OWN = {own for own, _ in OPENCODE.values()}
 
@@ -87,7 +88,7 @@ def test_opencode_names_an_agent_by_its_file_and_denies_tools_by_a_mapping(tmp_p
     assert (kind.name, kind.tools, kind.denied) == ("one", None, ("write", "edit", "multi_edit"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "tools", "denied"),
     [
         ("permission: {edit: deny, webfetch: ask}", None, {"write", "edit", "multi_edit"}),
@@ -133,7 +134,7 @@ def test_an_agent_without_a_name_or_description_is_left_out(tmp_path: Path) -> N
     assert notes[1].endswith("has no name and no description: left out.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "error"),
     [
         ("name: pdf\ndescription: d", ""),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.extensions.template import FileName, Shell, arguments, parse
+from tests.tables import each_row
 
 
 def filled(body: str, given: str, syntax: str = "own", names: tuple[str, ...] = ()) -> str:
@@ -21,7 +20,7 @@ def filled(body: str, given: str, syntax: str = "own", names: tuple[str, ...] = 
     return result
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "given", "text"),
     [
         ("Fix $ARGUMENTS.", "a 'b c'", "Fix a 'b c'."),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.goal.results import Shown, excerpt, has_news, objection, results_since
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS
+from tests.tables import each_row
 
 TESTS = Shown(5, ToolResult("a", "bash", "success", "....\n12 passed   in\n0.8s\n"), {"command": "pytest -q"})
 FAILED = Shown(7, ToolResult("b", "bash", "error", "1 failed, 11 passed in 0.8s"), {"command": "pytest -q"})
@@ -20,7 +19,7 @@ def test_a_quotation_from_a_result_counts_however_its_lines_are_broken() -> None
     assert objection([(5, "12 passed in 0.8s")], [TESTS], TRAITS) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("quotes", "why"),
     [
         ([], "it quotes no result"),

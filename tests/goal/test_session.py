@@ -20,6 +20,7 @@ from agentcli.goal.state import Goal, goal_of, save
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
 from agentcli.ui.commands.outputs import Context
 from tests.agent.open_session import DEMO, ended, messages, open_session, part_of_session, say_to
+from tests.tables import each_row
 from tests.ui.commands.as_turn import events_of
 
 MAKE = part_of_session("goal")
@@ -104,7 +105,7 @@ def test_a_lying_judge_is_named_and_the_work_goes_on(tmp_path: Path) -> None:
     assert "2 turns in a row brought no new result" in str(ended(events).error)
 
 
-@pytest.mark.parametrize("garbage", ["no", "{", "[]", '{"verdict": "yes"}', '{"verdict": "reached"}', "{" * 5_000])
+@each_row("garbage", ["no", "{", "[]", '{"verdict": "yes"}', '{"verdict": "reached"}', "{" * 5_000])
 def test_a_judge_that_answers_garbage_is_asked_again_then_pauses_the_goal(tmp_path: Path, garbage: str) -> None:
     session = opened(tmp_path, [bash("echo 1"), say("x"), bash("echo 2"), say("y"), bash("echo 3")], garbage)
     events = run(session, "all tests pass")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentcli.hooks.files import Hook, HookFile, read_hooks
+from tests.tables import each_row
 
 
 def read(tmp_path: Path, content: Any, **more: Any) -> HookFile:
@@ -41,7 +42,7 @@ def test_each_event_has_its_time(tmp_path: Path, event: str, seconds: float) -> 
     assert one(tmp_path, event).hooks[0].timeout == seconds
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "note"),
     [
         ('{"hooks": {\n\n"a" 1}}', "hooks.json line 3: Expecting ':' delimiter — nothing in it takes effect."),
@@ -94,7 +95,7 @@ def test_what_a_file_says_cannot_write_on_the_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in "".join(read(tmp_path, {"hooks": {"\x1b[2J": []}}).notes)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("matcher", "runs"),
     [("", True), ("*", True), ("Bash", True), ("Edit|Bash", True), ("Edit, Bash", True), ("bash", True), ("Bas", False),
      ("Ba.h", True), ("^Notebook", False), ("mcp__.*", False)],

@@ -22,6 +22,7 @@ from agentcli.hooks.settings import HookSettings
 from agentcli.permissions.paths import Workspace
 from tests.agent.compaction.compacting import Answers, compaction, compress, ended, long_story, session, snapshot
 from tests.context.story import Story
+from tests.tables import each_row
 
 EVENT = before_compression("manual", "s1", Path("/tmp/s1"), policy="auto")
 
@@ -170,7 +171,7 @@ def test_a_projects_own_hooks_are_refused(tmp_path: Path) -> None:
     assert "a project may not set it" in config.warnings[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "told"),
     [
         ({"event": "PreCompres", "command": "x"}, "there is no event 'PreCompres'"),

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import ModelError
@@ -24,6 +22,7 @@ from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.store import Store
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
+from tests.tables import each_row
 
 KEEP = "cat >> seen.jsonl; echo >> seen.jsonl"
 
@@ -230,7 +229,7 @@ def test_a_hook_asks_even_in_yolo(tmp_path: Path) -> None:
     assert (status(session), person.asked[0].why) == ("denied", "sure?")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mode", "command", "rules", "allowed"),
     [
         ("ask", "touch made", {}, "success"),
@@ -310,7 +309,7 @@ def test_a_condition_chooses_the_calls(tmp_path: Path) -> None:
     assert status(running(tmp_path, "echo git", guard)[0]) == "success"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("condition", "runs"),
     [
         ("Write", True),
@@ -362,7 +361,7 @@ def test_arguments_need_no_shell_and_folders_in_them_are_put_in(tmp_path: Path) 
     assert f"{tmp_path}/$(x)" in results(running(tmp_path, "echo x", one)[0])[0].output
 
 
-@pytest.mark.parametrize("matcher", ["Edit|Write", "MultiEdit", "edit", "replace"])
+@each_row("matcher", ["Edit|Write", "MultiEdit", "edit", "replace"])
 def test_a_guard_of_edits_guards_several_edits_in_one_call(matcher: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     edits = call("multi_edit", file_path="a.txt", edits=[{"old_string": "a", "new_string": "b"}])
@@ -554,7 +553,7 @@ def test_hooks_of_a_beginning_set_variables_for_commands(tmp_path: Path) -> None
     assert "CLAUDE_ENV_FILE" not in (tmp_path / "later").read_text()
 
 
-@pytest.mark.parametrize(("value", "runs"), [("/srv/www/none", False), ("build", True), ("", True)])
+@each_row(("value", "runs"), [("/srv/www/none", False), ("build", True), ("", True)])
 def test_a_command_is_judged_with_the_variables_that_hooks_have_set(tmp_path: Path, value: str, runs: bool) -> None:
     start = hook("SessionStart", f"echo 'export BUILT={value}' >> $CLAUDE_ENV_FILE")
     session, _ = running(tmp_path, 'rm -rf "$BUILT"', start)

@@ -6,10 +6,9 @@ import json
 import random
 from typing import Any
 
-import pytest
-
 from agentcli.hooks.files import EVENTS
 from agentcli.hooks.verdict import Verdict, combined, verdict
+from tests.tables import each_row
 
 
 def said(event: str = "PreToolUse", code: int | None = 0, stderr: str = "", **fields: Any) -> Verdict:
@@ -85,7 +84,7 @@ def test_exit_code_2_blocks_with_the_reason_of_the_json_or_else_stderr() -> None
     assert verdict("Stop", 2, "{broken", "why").reason == "why"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "answer"),
     [
         (specific("PreToolUse", permissionDecision="deny", permissionDecisionReason="no"), "deny"),
@@ -138,7 +137,7 @@ def test_the_texts_of_json() -> None:
     assert found.output == {"stdout": "x"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "stdout", "stderr", "failed"),
     [
         (1, "", "Traceback\nmore", "exit 1: Traceback"),

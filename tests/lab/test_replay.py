@@ -16,6 +16,7 @@ from agentcli.core.record import Compaction, Record, Settings, Undo
 from agentcli.lab.replay import Played, Setup, replay
 from agentcli.tools.registry import TRAITS
 from tests.lab.traces import Shape, trace
+from tests.tables import each_row
 
 MODEL = ModelSpec("anthropic", "claude", window=60_000, max_output=8_000, prices=Prices(5, 25, 0.5, 6.25))
 SETUP = Setup(MODEL, TRAITS)
@@ -28,7 +29,7 @@ def long_runs() -> dict[str, Played]:
     return {policy: replay(LONG.records, policy, SETUP, LONG.planted) for policy in POLICIES}
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each_row("policy", POLICIES)
 def test_a_short_session_is_left_alone_by_every_policy(policy: str):
     played = replay(SHORT.records, policy, SETUP)
     assert (played.compactions, played.prunes, played.overflows) == (0, 0, 0)

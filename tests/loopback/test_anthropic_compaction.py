@@ -6,11 +6,10 @@ import http.client
 import json
 from typing import Any
 
-import pytest
-
 from agentcli.providers.scripted.model import say
 from tests.loopback import Loopback
 from tests.loopback.anthropic_compaction import BETA, KIND
+from tests.tables import each_row
 
 Json = dict[str, Any]
 LONG = "some words of a long conversation " * 12_000
@@ -68,7 +67,7 @@ def test_what_stands_before_a_summary_counts_no_more() -> None:
         assert sum(value for value in server.requests[-1].usage.values() if isinstance(value, int)) < 2_000
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edits", "beta", "model", "words"),
     [
         ([edit(49_999)], BETA, "claude-opus-5", "trigger.value: Input should be greater than or equal to 50000"),

@@ -7,11 +7,10 @@ import http.client
 import json
 from typing import Any
 
-import pytest
-
 from agentcli.providers.scripted.model import say
 from tests.loopback import Loopback
 from tests.loopback.anthropic_edits import BETA, PLACEHOLDER, edited
+from tests.tables import each_row
 
 Json = dict[str, Any]
 USES, THOUGHTS = "clear_tool_uses_20250919", "clear_thinking_20251015"
@@ -61,7 +60,7 @@ def test_the_oldest_tool_uses_are_cleared_and_counted() -> None:
     assert asked == before, "the request itself stays as it came"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "count"),
     [
         (uses(trigger=10**6), 0),
@@ -146,7 +145,7 @@ def test_a_count_is_of_the_edited_prompt_and_names_the_original_size() -> None:
         assert found["input_tokens"] < found["context_management"]["original_input_tokens"] - 1_000
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edits", "words"),
     [
         ([{"type": "clear_everything"}], "Input tag 'clear_everything' found using 'type' does not match"),

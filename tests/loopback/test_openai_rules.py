@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.loopback import chat_rules, openai_rules
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals
+from tests.tables import each_row
 
 USER = {"role": "user", "content": "hi"}
 TOOL_CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
@@ -47,7 +46,7 @@ def test_good_requests_are_taken() -> None:
     assert responses(CALL, OUTPUT, tools=[{"type": "function", **READ, "strict": False}]) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "words"),
     [
         (chat(CALLS), "did not have response messages: c1"),

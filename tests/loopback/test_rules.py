@@ -8,11 +8,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from agentcli.core.message import Usage
 from agentcli.providers.scripted.model import call, say
 from tests.loopback import Cut, Loopback
+from tests.tables import each_row
 
 Json = dict[str, Any]
 READ = {"name": "read", "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}}
@@ -141,7 +140,7 @@ MISTAKES: list[tuple[Callable[[Json], None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "words"), MISTAKES)
+@each_row(("mistake", "words"), MISTAKES)
 def test_the_messages_api_refuses_each_mistake(mistake: Callable[[Json], None], words: str) -> None:
     with Loopback([say("hello")]) as server:
         assert _post(server, MESSAGES)[0] == 200
@@ -185,7 +184,7 @@ GEMINI_MISTAKES: list[tuple[Callable[[Json], None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "words"), GEMINI_MISTAKES)
+@each_row(("mistake", "words"), GEMINI_MISTAKES)
 def test_gemini_refuses_each_mistake(mistake: Callable[[Json], None], words: str) -> None:
     with Loopback([say("hello")]) as server:
         assert _post(server, CONTENTS, "gemini-3.8-flash")[0] == 200
@@ -241,7 +240,7 @@ KEPT = True
 LOST = False
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "preserved_model", "older_model"),
     [
         (lambda body: None, KEPT, KEPT),

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.loopback import anthropic_rules, google_rules
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals
 from tests.loopback.test_openai_rules import responses
+from tests.tables import each_row
 
 TOOL = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
 USE = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}}
@@ -46,7 +45,7 @@ def test_the_messages_api_takes_its_own_blocks_back() -> None:
     assert anthropic(USE, good, seals=seals) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("blocks", "tool", "said"),
     [
         ((), {**TOOL, "type": "web_search_1999"}, "does not match any of the expected tags"),
@@ -79,7 +78,7 @@ def test_the_responses_api_knows_its_search_alone() -> None:
     assert "include[0]" in responses(include=["all"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tools", "said"),
     [
         ([{"googleSearch": {}}], ""),

@@ -32,6 +32,7 @@ from agentcli.sessions.store import Store
 from agentcli.tools.lsp import LanguageServers
 from tests.agent.open_session import Person, open_session, part_of_session, results
 from tests.sampling import sampled
+from tests.tables import each_row
 
 FAKE = Path(__file__).with_name("fake_server.py")
 RUNNERS: list[asyncio.Runner] = []
@@ -201,7 +202,7 @@ def test_diagnostics_that_come_late_are_told_with_a_later_result_and_delay_no_ed
     session.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("operation", "answer"),
     [
         ("definition", "a.txt:1: 𝛼 total = 1"),

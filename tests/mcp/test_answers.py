@@ -12,6 +12,7 @@ import pytest
 from agentcli.mcp.schema import upfront
 from tests.guards import server_answers
 from tests.mcp.running import call, fake, servers, settled, text
+from tests.tables import each_row
 
 FINE = {"name": "fine", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
 SCHEMAS: dict[str, Any] = {
@@ -70,7 +71,7 @@ def test_a_schema_goes_out_in_a_form_that_every_provider_takes() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("block", "shown"),
     [
         ({"type": "text"}, '[block 1 does not have the form of the protocol] {"type": "text"}'),

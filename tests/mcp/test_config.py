@@ -18,6 +18,7 @@ from agentcli.mcp.search import search
 from agentcli.mcp.variables import MissingVariable, environment, expanded, variables
 from agentcli.permissions.rules import parse_rule
 from agentcli.system.regular_file import version
+from tests.tables import each_row
 
 
 def one(given: Any, name: str = "x") -> Any:
@@ -28,7 +29,7 @@ def problems(given: Any, name: str = "x") -> str:
     return " ".join(definition(name, given, ".mcp.json").problems)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "kind", "target"),
     [
         ({"type": "stdio", "command": "uvx", "args": ["a"]}, "stdio", "uvx a"),
@@ -44,7 +45,7 @@ def test_each_form_of_a_definition_is_taken(given: Any, kind: str, target: str) 
     assert (one(given).transport.name, one(given).target) == (kind, target)
 
 
-@pytest.mark.parametrize(("written", "seconds"), [(60, 60), (999, 999), (60_000, 60), (0, 120), (-5, 120)])
+@each_row(("written", "seconds"), [(60, 60), (999, 999), (60_000, 60), (0, 120), (-5, 120)])
 def test_times_below_a_thousand_are_seconds_and_others_milliseconds(written: int, seconds: float) -> None:
     assert one({"command": "a", "timeout": written}).timeout == seconds
 
@@ -235,7 +236,7 @@ def test_no_value_of_a_wrong_type_is_more_than_a_named_problem() -> None:
         assert text in named
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("[" * 100_000, "nested too deeply"),
@@ -250,7 +251,7 @@ def test_a_hostile_file_is_one_named_problem(text: str, why: str) -> None:
     assert problem.endswith("its servers are left out.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "why"),
     [
         ("large", "larger than"),

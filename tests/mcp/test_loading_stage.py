@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from agentcli.agent.calls.call import Call, beginning
 from agentcli.core.dataclass import replace
 from agentcli.core.mcp_servers import LOADED, MATCHED, SEARCH
@@ -17,6 +15,7 @@ from agentcli.tools.registry import tools
 from tests.agent.calls.passing import a_call, ended, unchanged, with_output
 from tests.agent.open_session import open_session
 from tests.mcp.played_servers import STATUS, Played
+from tests.tables import each_row
 
 [SEARCHING] = tools({SEARCH})
 FOUND = ToolOutput("mcp__git__status: Show the state.", metadata={MATCHED: [STATUS.name]})
@@ -43,7 +42,7 @@ def test_what_a_search_finds_is_defined_for_a_model_that_loads_tools(tmp_path: P
     assert [tool["name"] for tool in output.metadata[LOADED]] == [STATUS.name]
 
 
-@pytest.mark.parametrize("case", ["another model", "another tool", "nothing found", "a failed search"])
+@each_row("case", ["another model", "another tool", "nothing found", "a failed search"])
 def test_every_other_output_stays_as_it_is(tmp_path: Path, case: str) -> None:
     stage = stage_of(tmp_path, defers=case != "another model")
     call = a_call("read", file_path="a") if case == "another tool" else search()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.mcp.logs import telling_line
+from tests.tables import each_row
 
 NPM = """npm error code E404
 npm error 404 Not Found - GET https://registry.example/@nope%2fx
@@ -23,7 +22,7 @@ Node.js v20.20.2
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line"),
     [
         ("", ""),

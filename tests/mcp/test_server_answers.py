@@ -16,6 +16,7 @@ from agentcli.core.mcp_servers import (
 from agentcli.providers.scripted.model import say
 from tests.agent.open_session import Person, open_session, results, say_to
 from tests.mcp.played_servers import PIXEL, STATUS, Played, calls, through_gate
+from tests.tables import each_row
 
 
 def test_a_search_that_finds_nothing_names_the_nearest_tools_and_the_servers_that_failed(tmp_path: Path) -> None:
@@ -40,7 +41,7 @@ def test_a_search_shows_five_tools_unless_asked_for_more(tmp_path: Path) -> None
     assert results(session)[0].output.splitlines()[0] == f"mcp__git__s0: {'y' * 2_048}…"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "said"),
     [
         (

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from agentcli.agent.ports import ApprovalResponse
 from agentcli.core.event import Noticed, PermissionDecided, Warned
 from agentcli.core.message import Message
@@ -18,6 +16,7 @@ from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, messages, open_session, results, say_to
 from tests.mcp.played_servers import LARGE, STATUS, Played, calls, reminders, through_gate
+from tests.tables import each_row
 
 
 def test_a_call_of_the_gate_is_decided_about_and_shown_as_the_tool_that_it_calls(tmp_path: Path) -> None:
@@ -39,7 +38,7 @@ def test_a_call_of_the_gate_is_decided_about_and_shown_as_the_tool_that_it_calls
     assert sent.calls[0].name == "mcp_call", "the record keeps what the model sent"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("allow", "deny", "status"),
     [
         ("mcp__git", "", "success"),
@@ -162,7 +161,7 @@ def test_a_subagent_that_explores_has_no_gate(tmp_path: Path) -> None:
     assert isinstance(messages(session)[-1], Message)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "allowed"),
     [
         ("", {"mcp__git__status", "mcp__big__do"}),

@@ -31,6 +31,7 @@ from tests.mcp.running import (
     until,
     wait,
 )
+from tests.tables import each_row
 
 
 def offers(folder: Path, *names: str) -> None:
@@ -249,7 +250,7 @@ def test_an_interrupted_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # the SDK gives a program two seconds, twice
-@pytest.mark.parametrize("faults", [["stubborn"], ["stubborn", "silent"]])
+@each_row("faults", [["stubborn"], ["stubborn", "silent"]])
 def test_a_server_that_will_not_end_is_killed(tmp_path: Path, faults: list[str]) -> None:
     with servers(tmp_path, {"fake": fake(*faults, startupTimeout=5)}) as made:
         made.start()
@@ -260,7 +261,7 @@ def test_a_server_that_will_not_end_is_killed(tmp_path: Path, faults: list[str])
     assert not is_alive(pid)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "given", "said"),
     [
         (401, {"type": "http"}, "needs login: run `/mcp login web` or `agentcli mcp login web`"),

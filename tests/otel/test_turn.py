@@ -28,6 +28,7 @@ from agentcli.otel.instruments import Instruments
 from agentcli.otel.session import provider_name
 from agentcli.otel.turn import Subject, TurnTrace
 from agentcli.providers.catalog import spec
+from tests.tables import each_row
 
 MODEL = spec("anthropic/claude-opus-5-5")
 SECOND = 1_000_000_000
@@ -119,7 +120,7 @@ def test_compactions_and_retries_are_spans_and_counts() -> None:
     assert chat.status.is_unset
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ended", "error", "kind"),
     [
         (TurnEnded("interrupted"), None, None),

@@ -10,6 +10,7 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.output_schema.schema import FAULTS, AnswerSchema, TooSlow, read_schema
+from tests.tables import each_row
 
 NAMES = {
     "type": "object",
@@ -30,7 +31,7 @@ def test_an_answer_that_matches_is_its_json_alone(answer: str, text: str) -> Non
     assert AnswerSchema(NAMES).checked(answer) == (text, [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "fault"),
     [
         ("Here: {}", "It is not JSON"),
@@ -52,7 +53,7 @@ def test_only_some_faults_are_named() -> None:
     assert len(faults) == FAULTS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "why"),
     [
         ([], "is not a JSON object"),
@@ -79,7 +80,7 @@ def test_a_schema_is_read_from_a_file_or_is_the_text_itself(tmp_path: Path) -> N
         assert read_schema(given).checked('{"names": []}')[1] == []
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff\xfe{}", b"x" * 300_000, None])
+@each_row("content", [b"{", b"\xff\xfe{}", b"x" * 300_000, None])
 def test_a_file_that_is_no_schema_is_named(content: bytes | None, tmp_path: Path) -> None:
     file = tmp_path / "schema.json"
     if content is not None:
@@ -88,7 +89,7 @@ def test_a_file_that_is_no_schema_is_named(content: bytes | None, tmp_path: Path
         read_schema(str(file))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "schema",
     [{"pattern": "^(a+)+$"}, {"patternProperties": {"^(a+)+$": {}}}, {"items": {"anyOf": [{"pattern": "(a|a)*b"}]}}],
 )

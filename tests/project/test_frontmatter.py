@@ -7,6 +7,7 @@ import pytest
 from agentcli.project.frontmatter import LIMIT, read
 from tests.growth import growth
 from tests.sampling import sampled
+from tests.tables import each_row
 
 
 def test_fields_stand_between_fences_and_the_rest_is_the_body() -> None:
@@ -40,7 +41,7 @@ def test_every_field_of_what_is_no_valid_yaml_counts_and_its_lists_too() -> None
     assert found.items("disallowedTools") == ("Write", "Bash(rm *)")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "items"),
     [
         ("[a, b]", ("a", "b")),
@@ -54,9 +55,7 @@ def test_a_list_may_be_written_in_many_ways(given: str, items: tuple[str, ...]) 
     assert read(f"---\ntools: {given}\n---\n").items("tools") == items
 
 
-@pytest.mark.parametrize(
-    ("given", "flag"), [("yes", True), ("on", True), ('"true"', True), ("off", False), ("x", False)]
-)
+@each_row(("given", "flag"), [("yes", True), ("on", True), ('"true"', True), ("off", False), ("x", False)])
 def test_yes_and_on_are_true(given: str, flag: bool) -> None:
     assert read(f"---\nwanted: {given}\n---\n").flag("wanted") is flag
 

@@ -8,6 +8,7 @@ import pytest
 
 from agentcli.project.instruction_imports import imported_names
 from agentcli.project.instructions import InstructionSet, instruction_set
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def names(found: InstructionSet) -> list[str]:
     return [file.path.name for file in found.files]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("@a.md", ["a.md"]),

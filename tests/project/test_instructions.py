@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from agentcli.project.instructions import instruction_set, instructions
+from tests.tables import each_row
 
 
 def test_from_the_users_own_down_to_the_current_folder_one_a_folder(tmp_path: Path) -> None:
@@ -39,7 +38,7 @@ def test_a_long_file_is_cut_between_characters_and_says_so(tmp_path: Path) -> No
     assert found.text == "ä" * 15
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+@each_row("encoding", ["utf-8-sig", "utf-16", "latin-1"])
 def test_a_file_in_another_encoding_is_read_as_text(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "AGENTS.md").write_bytes("Prüfe die Größe.\nSchließe Lücken.\n".encode(encoding))
     [found] = instructions(tmp_path, tmp_path / "none")

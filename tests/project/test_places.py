@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from agentcli.core.sanitise import display_path
 from agentcli.extensions.discover import catalogue, changes_since, discover
 from agentcli.extensions.lookup import named
 from agentcli.project.extensions import Skill
 from agentcli.project.places import FILE_BYTES, Place, files, first_of_each_name
+from tests.tables import each_row
 
 HOME, CONFIG = Path("home"), Path("config")
 
@@ -83,7 +82,7 @@ def test_cycles_of_links_end(tmp_path: Path) -> None:
     assert [*here.commands] == ["up:skills:good:SKILL"]
 
 
-@pytest.mark.parametrize("kind", ["large", "binary", "pipe", "unreadable front matter"])
+@each_row("kind", ["large", "binary", "pipe", "unreadable front matter"])
 def test_files_that_cannot_be_used_are_named(kind: str, tmp_path: Path) -> None:
     work = repository(tmp_path)
     folder = work / ".agents/skills/bad"

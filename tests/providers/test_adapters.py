@@ -22,6 +22,7 @@ from agentcli.providers.scripted.model import call, say
 from tests.loopback import Asked, Dribble, Idle, Loopback, Raw
 from tests.loopback.plan import Answer
 from tests.providers.hearing import ALL, BOTH, ask, connected, converse, hear, reply_turn, request
+from tests.tables import each_row
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 both = pytest.mark.parametrize("name", BOTH)
@@ -542,7 +543,7 @@ def test_the_tier_that_served_a_request_is_told_on_every_wire_and_the_standard_o
     assert [one.usage.tier for one in heard if one.usage] == ["", "flex"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "tier"),
     [
         ({"speed": "fast", "service_tier": "standard"}, "fast"),
@@ -557,7 +558,7 @@ def test_the_fast_mode_of_claude_is_a_tier_and_nonsense_is_none(raw: dict[str, A
     assert to_usage({"input_tokens": 5, "output_tokens": 2, **raw}) == Usage(5, 2, tier=tier)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("traffic", "tier"),
     [
         ("ON_DEMAND", ""),

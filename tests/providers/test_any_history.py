@@ -20,6 +20,7 @@ from agentcli.providers.settings import BUILT_IN
 from agentcli.providers.wire import UsedIds
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, connected, hear, request
+from tests.tables import each_row
 
 TEXTS = st.sampled_from(["", " ", "words", "日本語", "half \ud800", "x" * 500])
 IDS = st.sampled_from(["call_1", "call_2", "toolu_x", "a.b:c", "ü", "y" * 80])
@@ -76,9 +77,7 @@ def test_a_repaired_history_of_any_kind_is_accepted(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    "name", ["opus", "sonnet", "claude-haiku-4-5", "flash", "argon", "gemini-2.5-pro", "luna", "ollama/qwen3"]
-)
+@each_row("name", ["opus", "sonnet", "claude-haiku-4-5", "flash", "argon", "gemini-2.5-pro", "luna", "ollama/qwen3"])
 def test_many_repaired_histories_are_accepted(name: str) -> None:
     _accepted(name, 1500)
 

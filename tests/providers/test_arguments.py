@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.providers.arguments import call_of
+from tests.tables import each_row
 
 WHOLE = {"file_path": "a.py", "offset": 180, "limit": 220}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value", "slip"),
     [
         ('{"a": 1,}', {"a": 1}, "a comma before the end"),
@@ -35,7 +35,7 @@ def test_a_slip_with_one_reading_is_mended_and_told(text: str, value: dict[str, 
     assert slip in call.remarks[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ('{"a": "cut off', "unterminated string starting at at character 7"),

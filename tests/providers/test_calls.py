@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from agentcli.providers.wire import DEEPEST, can_run, tokens, wire_name
+from tests.tables import each_row
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -14,13 +13,13 @@ def nested(levels: int) -> dict[str, Any]:
     return given
 
 
-@pytest.mark.parametrize("name", ["", " ", None, 5, ["read"]])
+@each_row("name", ["", " ", None, 5, ["read"]])
 def test_a_call_without_a_name_cannot_run(name: Any) -> None:
     assert can_run("read", {})
     assert not can_run(name, {})
 
 
-@pytest.mark.parametrize("given", [None, [], "{}", 5])
+@each_row("given", [None, [], "{}", 5])
 def test_an_input_that_is_no_object_cannot_run(given: Any) -> None:
     assert not can_run("read", given)
 
@@ -31,7 +30,7 @@ def test_an_input_that_is_too_deep_cannot_run() -> None:
     assert not can_run("read", nested(100_000))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "sent"),
     [("read", "read"), ("mcp__a-b", "mcp__a-b"), ("a b/c", "a_b_c"), ("", "_"), ("9", "_9"), ("\u202e" * 99, "_" * 64)],
 )
@@ -39,7 +38,7 @@ def test_a_made_up_name_goes_back_in_letters_that_are_taken(name: str, sent: str
     assert wire_name(name) == sent
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "number"),
     [(7, 7), ("12", 12), (1.5, 1), (None, 0), (-5, 0), ("many", 0), (float("inf"), 0), (float("nan"), 0), (10**30, 0), ([1], 0)],
 )  # fmt: skip

@@ -28,6 +28,7 @@ from tests.e2e.faults import head, tail, words
 from tests.loopback import Asked, Loopback, Raw, Refuse
 from tests.providers.hearing import ONCE, request
 from tests.sampling import sampled
+from tests.tables import each_row
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -222,7 +223,7 @@ def test_an_endpoint_is_asked_anew_after_a_week_and_at_another_address() -> None
     assert memory.all() == {}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"a/b": {}}', '{"a/b": {"url": "", "lacking": {"thinking": "x"}}}'])
+@each_row("text", ["", "{", "[]", '{"a/b": {}}', '{"a/b": {"url": "", "lacking": {"thinking": "x"}}}'])
 def test_a_damaged_memory_is_an_empty_one(tmp_path: Path, text: str) -> None:
     (tmp_path / "endpoints.json").write_text(text)
     memory = EndpointMemory(tmp_path / "endpoints.json")

@@ -19,6 +19,7 @@ from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.scripted.model import ScriptedModel, say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
 from tests.providers.hearing import hear, request
+from tests.tables import each_row
 
 
 def test_every_alias_means_a_known_model() -> None:
@@ -124,7 +125,7 @@ def test_a_vendors_key_never_goes_to_somebody_elses_server() -> None:
     assert base_url(other, {"ANTHROPIC_BASE_URL": "http://x"}) == "https://example.org"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "needed"),
     [
         ("", True),
@@ -238,7 +239,7 @@ def test_a_model_that_ends_is_announced_with_its_successor() -> None:
     assert all(spec(model.successor).known for model in models() if model.successor)
 
 
-@pytest.mark.parametrize("dated", ["claude-sonnet-4-5-20250929", "claude-sonnet-4-5@20250929", "sonnet-4-5-20250929"])
+@each_row("dated", ["claude-sonnet-4-5-20250929", "claude-sonnet-4-5@20250929", "sonnet-4-5-20250929"])
 @pytest.mark.parametrize("provider", ["", "anthropic/"])
 def test_a_dated_id_of_the_vendor_has_the_figures_of_its_model(provider: str, dated: str) -> None:
     listed, found = spec("claude-sonnet-4-5"), spec(provider + dated)
@@ -254,7 +255,7 @@ def test_config_for_a_model_holds_for_its_dated_ids_unless_they_have_their_own()
     assert spec("claude-sonnet-4-5", overrides).max_output == 64_000
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name", [*(model.name for model in models()), "ollama/qwen3", "anthropic/claude-9", "google/gemma-3", "openai/x"]
 )
 def test_every_name_that_is_shown_is_taken(name: str) -> None:
@@ -272,7 +273,7 @@ def test_a_server_of_somebody_else_is_asked_for_the_model_as_it_was_named() -> N
     assert not spec("mine/sonnet-4-5", providers=mine).known
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "minimum"),
     [
         ("openrouter/anthropic/claude-sonnet-4.5", 1024),
@@ -301,7 +302,7 @@ def test_where_only_fresh_input_is_priced_the_cache_is_not_free() -> None:
     assert (named.cost(read), named.cost(write)) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "assumed", "window", "price"),
     [
         ("claude-fable-5-2", "claude-fable-5-1", 1_000_000, 10),

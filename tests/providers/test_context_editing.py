@@ -7,7 +7,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from inline_snapshot import snapshot
 
 from agentcli.core.event import Noticed
@@ -23,6 +22,7 @@ from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from tests.loopback import Asked, Loopback, Refuse
 from tests.loopback.plan import Answer
 from tests.providers.hearing import ONCE, connected, hear, request
+from tests.tables import each_row
 
 EDITS = ContextEdits(9_000, 3, 2_000, exclude=("todo",), inputs=("edit", "write"))
 OPUS = spec("opus")
@@ -102,7 +102,7 @@ def test_the_report_is_heard_and_a_count_is_of_what_is_left() -> None:
         asyncio.run(run())
 
 
-@pytest.mark.parametrize("managed", [None, [], {"applied_edits": None}, {"applied_edits": "x"}, "x"])
+@each_row("managed", [None, [], {"applied_edits": None}, {"applied_edits": "x"}, "x"])
 def test_what_is_no_report_is_none(managed: object) -> None:
     event = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "context_management": managed}
     assert not [step for step in Reply().read(event) if isinstance(step, EditsApplied)]

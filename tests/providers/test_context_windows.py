@@ -11,8 +11,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from agentcli.core.event import Warned
 from agentcli.core.message import Usage
 from agentcli.core.model import Request
@@ -27,6 +25,7 @@ from tests.agent.open_session import ended, open_session
 from tests.loopback import Asked, Loopback, Refuse
 from tests.providers.hearing import ONCE, request
 from tests.providers.test_capabilities import said
+from tests.tables import each_row
 
 
 @contextmanager
@@ -58,7 +57,7 @@ def server(answers: Mapping[str, Any]) -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answers", "window"),
     [
         (
@@ -77,7 +76,7 @@ def test_the_window_is_read_where_a_server_states_it(answers: Mapping[str, Any],
         assert stated_window(f"{url}/v1", "qwen", None, 5.0) == window
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "window"),
     [
         ("prompt is too long: 212345 tokens > 200000 maximum", 200_000),

@@ -25,6 +25,7 @@ from agentcli.providers.scripted.model import Reply, call, say
 from tests.loopback import Bytes, Cut, Fail, Idle, Loopback, Raw, Refuse
 from tests.loopback.server import KEY
 from tests.providers.hearing import ALL, BOTH, ONCE, Heard, answers, ask, connected, hear, reply_turn, request
+from tests.tables import each_row
 
 both = pytest.mark.parametrize("name", BOTH)
 all_wires = pytest.mark.parametrize("name", ALL)
@@ -74,12 +75,12 @@ GOOGLE = [
 ]
 
 
-@pytest.mark.parametrize(("refusal", "cause", "code"), ANTHROPIC)
+@each_row(("refusal", "cause", "code"), ANTHROPIC)
 def test_a_refusal_of_the_messages_api_has_its_cause(refusal: Refuse, cause: str, code: int) -> None:
     _expect("haiku", refusal, cause, code)
 
 
-@pytest.mark.parametrize(("refusal", "cause", "code"), GOOGLE)
+@each_row(("refusal", "cause", "code"), GOOGLE)
 def test_a_refusal_of_gemini_has_its_cause(refusal: Refuse, cause: str, code: int) -> None:
     _expect("flash", refusal, cause, code)
 
@@ -92,7 +93,7 @@ def _expect(name: str, refusal: Refuse, cause: str, code: int) -> None:
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("refusal", "env", "stored", "text"),
     [
         (
@@ -179,7 +180,7 @@ def test_geminis_bare_error_in_mid_stream_is_understood_too(after: int) -> None:
     assert heard.error.cause == "overloaded"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "part",
     [
         {"text": 3},
@@ -336,7 +337,7 @@ def test_the_last_call_of_a_reply_that_ran_out_of_tokens_never_surfaces() -> Non
     assert heard.calls == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ['{"path": "a', '{"path": NaN-', "[1, 2]", '"text"', "{'path': 'a'}", '{"a": 1} {', '{"a": NaN}', '{"a":' * 99_999],
 )
@@ -383,7 +384,7 @@ def test_blocks_that_come_at_a_time_are_kept_apart() -> None:
     assert (heard.stop.stop, heard.stop.tool) == ("malformed_call", "read")
 
 
-@pytest.mark.parametrize("usage", [{"output_tokens": "many"}, {"output_tokens": -1}, {"output_tokens": 1e300}, [], "x"])
+@each_row("usage", [{"output_tokens": "many"}, {"output_tokens": -1}, {"output_tokens": 1e300}, [], "x"])
 def test_a_usage_that_makes_no_sense_costs_no_reply(usage: Any) -> None:
     start = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Fine."}}
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}
@@ -391,7 +392,7 @@ def test_a_usage_that_makes_no_sense_costs_no_reply(usage: Any) -> None:
     assert (heard.error, heard.text) == (None, "Fine.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "kind", "cause"),
     [
         (b'{"type": "error", "error": {"type": "overloaded_error", "message": "x"}}', "application/json", "overloaded"),
@@ -550,7 +551,7 @@ def test_an_empty_body_is_a_reply_that_broke_off(name: str) -> None:
     assert heard.error.cause == "network"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "event",
     [
         {"type": "content_block_stop", "index": 3},

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.text.secrets import SECRET
 from agentcli.providers.http import scrubbed
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("key", ["x", "key", "abcdefg"])
+@each_row("key", ["x", "key", "abcdefg"])
 def test_a_short_key_takes_no_letter_from_an_error_text(key: str) -> None:
     text = "The key expired: max_tokens exceeds x, see abcdefg"
     assert scrubbed(text, key) == text

@@ -12,6 +12,7 @@ from agentcli.providers.http_body import ALIVE, LONGEST_EVENT, Pace, event_data,
 from agentcli.providers.scripted.model import say
 from tests.loopback import Bytes, Dribble, Endless, Loopback
 from tests.providers.hearing import ALL, Heard, ask, connected, hear, request
+from tests.tables import each_row
 
 all_wires = pytest.mark.parametrize("name", ALL)
 MEGABYTE = b"x" * 1_000_000
@@ -94,7 +95,7 @@ def ends_after(piece: bytes, every: float, seconds: float, *, events: bool = Tru
     return None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("piece", "every", "ends"),
     [
         (b"x", 1.0, 301.0),
@@ -110,7 +111,7 @@ def test_what_drips_without_a_whole_event_is_dropped_after_the_idle_limit(
     assert ends_after(piece, every, 4_000) == ends
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("piece", "every"),
     [
         (b'event: ping\ndata: {"type": "ping"}\n\n', 200.0),

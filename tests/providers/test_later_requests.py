@@ -15,6 +15,7 @@ from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.scripted.model import say
 from tests.loopback import Bytes, Loopback, Plan, Raw, Refuse
 from tests.providers.hearing import BOTH, Heard, connected, hear, request
+from tests.tables import each_row
 
 
 def heard_in_turn(server: Loopback, name: str, count: int, **settings: Any) -> list[Heard]:
@@ -27,7 +28,7 @@ def heard_in_turn(server: Loopback, name: str, count: int, **settings: Any) -> l
     return asyncio.run(run())
 
 
-@pytest.mark.parametrize("name", BOTH)
+@each_row("name", BOTH)
 @pytest.mark.parametrize("headers", [{}, {"Cookie": "session=1", "X-Own": "2"}])
 def test_all_requests_have_the_headers_of_the_first(name: str, headers: dict[str, str]) -> None:
     with Loopback([say("one"), say("two"), say("three")]) as server:
@@ -68,7 +69,7 @@ def test_a_request_with_other_headers_of_its_own_has_these() -> None:
     assert ["anthropic-beta" in asked.headers for asked in server.asked] == [False, True, True, False]
 
 
-@pytest.mark.parametrize("name", BOTH)
+@each_row("name", BOTH)
 @pytest.mark.parametrize(
     ("answer", "cause", "words"),
     [

@@ -16,6 +16,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange, Prices
 from agentcli.providers import model_figures
 from agentcli.providers.settings import BUILT_IN
+from tests.tables import each_row
 
 LIST = {
     "openrouter": {
@@ -93,9 +94,7 @@ def test_they_are_kept_and_a_file_that_cannot_be_read_counts_as_none(tmp_path: P
     assert model_figures.load(path).models == {}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", '{"openai": 5}', '{"openai": {"models": {"x": []}}}', '{"nobody": {"models": {}}}']
-)
+@each_row("text", ["", "[]", '{"openai": 5}', '{"openai": {"models": {"x": []}}}', '{"nobody": {"models": {}}}'])
 def test_what_is_no_list_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         model_figures.parsed(text.encode(), "list.json", "2026-11-22", BUILT_IN)
@@ -114,7 +113,7 @@ def test_an_address_where_nobody_listens_is_named_with_the_reason() -> None:
     assert str(failed.value) == f"Can't read {url}: Connection refused."
 
 
-@pytest.mark.parametrize("price", ["NaN", "Infinity", "-3", "1e400", "100001", "true", "9" * 400])
+@each_row("price", ["NaN", "Infinity", "-3", "1e400", "100001", "true", "9" * 400])
 def test_prices_that_are_no_prices_are_left_out_and_named(price: str, tmp_path: Path) -> None:
     text = """{"google": {"models": {
         "odd": {"limit": {"context": 64000}, "cost": {"input": 1, "output": 2, "cache_read": PRICE}},
@@ -132,7 +131,7 @@ def test_prices_that_are_no_prices_are_left_out_and_named(price: str, tmp_path: 
     assert model_figures.load(path).models == {"google/odd": {}}, "a list that an older version has kept"
 
 
-@pytest.mark.parametrize("window", ["-5", "0", "true", "1e9", "100000001"])
+@each_row("window", ["-5", "0", "true", "1e9", "100000001"])
 def test_windows_that_are_no_windows_are_left_out(window: str) -> None:
     text = '{"google": {"models": {"m": {"limit": {"context": WINDOW, "output": 9}}}}}'.replace("WINDOW", window)
     assert model_figures.parsed(text.encode(), "list.json", "2026-11-22", BUILT_IN).models == {

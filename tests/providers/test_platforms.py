@@ -33,6 +33,7 @@ from agentcli.providers.settings import ProviderSettings
 from tests.loopback import Asked, Bytes, Loopback, anthropic_wire
 from tests.loopback.plan import Answer
 from tests.providers.hearing import ONCE, Heard, hear, reply_turn, request
+from tests.tables import each_row
 
 DOT = Image("image/png", b64encode(b"\xff\xd8\xff\xfb\xef\xbe a picture\xff\xd9").decode())
 SENT = DOT.data.translate({ord("+"): "-", ord("/"): "_"})
@@ -40,7 +41,7 @@ SENT = DOT.data.translate({ord("+"): "-", ord("/"): "_"})
 BEDROCK = ProviderSettings("aws", "anthropic", platform="bedrock")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("listed", "own"),
     [
         ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
@@ -56,7 +57,7 @@ def test_ids_of_platforms_lead_to_the_figures_of_the_model(listed: str, own: str
     assert vendor_id(listed) == own
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("own", "bedrock", "vertex"),
     [
         ("claude-sonnet-4-5", "global.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"),
@@ -130,7 +131,7 @@ def test_a_region_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     assert "Can't ask Vertex AI" in str(heard.error)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "version"),
     [
         ("us.anthropic.claude-3-5-haiku-20241022-v1:0", "bedrock-2023-05-31"),

@@ -16,6 +16,7 @@ from agentcli.providers.connect import connect
 from agentcli.providers.registry import PRESETS
 from agentcli.providers.settings import BUILT_IN, needs_key
 from tests.providers.hearing import ONCE, hear, request
+from tests.tables import each_row
 
 
 def test_a_model_of_a_preset_is_named_by_it() -> None:
@@ -28,7 +29,7 @@ def test_a_model_of_a_preset_is_named_by_it() -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(PRESETS))
+@each_row("name", sorted(PRESETS))
 def test_a_preset_needs_a_key_exactly_where_it_is_a_service(name: str) -> None:
     _, preset = PRESETS[name]
     assert needs_key(BUILT_IN[name], {}) == bool(preset.key_variable)

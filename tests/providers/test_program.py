@@ -18,6 +18,7 @@ from tests.loopback.seals import bare
 from tests.loopback.server import KEY
 from tests.providers.hearing import BOTH
 from tests.sampling import sampled
+from tests.tables import each_row
 
 WRITE = say("I shall write.", call("write", file_path="a", content="rm -rf everything\n" * 3), thinking="dangerous")
 OK = say("all is well")
@@ -65,7 +66,7 @@ def test_the_program_meets_a_failing_provider(name: str, fault: str, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOTH)
-@pytest.mark.parametrize("fault", sorted(set(FAULTS) - set(SAMPLE)))
+@each_row("fault", sorted(set(FAULTS) - set(SAMPLE)))
 def test_the_program_meets_every_failing_provider(name: str, fault: str, tmp_path: Path) -> None:
     _run(name, fault, tmp_path)
 

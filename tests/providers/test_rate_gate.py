@@ -32,6 +32,7 @@ from agentcli.providers.scripted.model import say
 from tests.clock import seconds_of
 from tests.loopback import Loopback, Refuse
 from tests.providers.hearing import ALL, ONCE, Heard, connected, hear, request
+from tests.tables import each_row
 
 
 class Clock:
@@ -146,9 +147,7 @@ def test_requests_under_way_together_are_of_different_users(tmp_path: Path) -> N
         assert third == first
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[1]", "[1, 2, 3, 4]", '["a", 1, 2, false, []]', "[1, 2, 3, false, [4]]", "\0" * 50]
-)
+@each_row("text", ["", "{", "[1]", "[1, 2, 3, 4]", '["a", 1, 2, false, []]', "[1, 2, 3, false, [4]]", "\0" * 50])
 def test_a_damaged_file_holds_nothing_up(text: str, tmp_path: Path) -> None:
     (tmp_path / "g").write_text(text)
     gate = RateGate(tmp_path / "g", Clock())
@@ -210,7 +209,7 @@ def test_those_who_are_asked_to_wait_do_not_all_come_back_at_once() -> None:
     assert sorted(delays) == pytest.approx([4.0, 4.2, 4.396])
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 def test_a_burst_of_refusals_costs_the_turns_after_it_only_what_the_server_demands(name: str, tmp_path: Path) -> None:
     plan = [*[Refuse(429, headers={"retry-after": "2"})] * 8, *[say("ok", delay=1.0)] * 20]
 

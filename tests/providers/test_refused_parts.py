@@ -9,7 +9,6 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from tests.agent.open_session import ended, open_session
 from tests.loopback import Asked, Loopback, Refuse
 from tests.providers.hearing import ALL, CHAT, READ, Heard, connected, hear, reply_turn, request
 from tests.providers.test_capabilities import PICTURE
+from tests.tables import each_row
 
 GOOD = Image("image/png", base64.b64encode(PICTURE).decode(), "good.png")
 BROKEN = Image("image/png", base64.b64encode(PICTURE[:40]).decode(), "broken.png")
@@ -49,7 +49,7 @@ def notices(heard: Heard) -> list[str]:
     return [step.message for step in heard.steps if isinstance(step, Noticed)]
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 def test_a_broken_image_is_left_out_and_the_good_ones_stay(name: str) -> None:
     with Loopback(lambda _: say("Seen.")) as server:
         good, both, later = heard_in_turn(server, name, with_images(GOOD), with_images(GOOD, BROKEN), with_images(GOOD))
@@ -64,7 +64,7 @@ def test_a_broken_image_is_left_out_and_the_good_ones_stay(name: str) -> None:
     assert "The image broken.png was left out: the provider did not take it" in json.dumps(cured.json)
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 def test_a_broken_image_in_a_result_is_left_out(name: str) -> None:
     def asked(model: Model) -> Request:
         step = call("read", file_path="x.png")
@@ -98,7 +98,7 @@ BAD_TOOL = ToolSchema(
 )
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 def test_a_tool_with_a_schema_that_is_refused_is_left_out_and_named_with_its_server(name: str) -> None:
     with Loopback(lambda _: say("Done.")) as server:
         first, second = heard_in_turn(
@@ -134,7 +134,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 def test_a_session_with_an_image_that_the_api_cannot_read_goes_on_live_and_after_a_resume(
     tmp_path: Path, name: str
 ) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import pytest
-
 from agentcli.providers.catalog import spec
 from agentcli.providers.registry import PROVIDERS, Provider
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("kind", PROVIDERS)
+@each_row("kind", PROVIDERS)
 def test_an_entry_names_an_adapter_that_is_there_and_models_of_its_own_kind(kind: str) -> None:
     provider = PROVIDERS[kind]
     module, _, name = provider.adapter.partition(":")
@@ -18,7 +17,7 @@ def test_an_entry_names_an_adapter_that_is_there_and_models_of_its_own_kind(kind
     assert {model.kind for model in (*provider.models, provider.unknown)} == {kind}
 
 
-@pytest.mark.parametrize("provider", PROVIDERS.values())
+@each_row("provider", PROVIDERS.values())
 def test_every_name_that_an_entry_gives_means_a_model_with_figures(provider: Provider) -> None:
     for name in (*provider.aliases, *filter(None, (provider.default_model, provider.summary_model))):
         assert spec(name).known

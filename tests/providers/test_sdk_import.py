@@ -8,6 +8,7 @@ import pytest
 from agentcli.providers.scripted.model import say
 from tests.e2e.program import ROOT, Program
 from tests.loopback import Loopback
+from tests.tables import each_row
 
 UNUSED = ("anthropic.types.beta.", "anthropic.resources.beta.", "anthropic.lib.tools.")
 
@@ -124,7 +125,7 @@ print(sys.modules["anthropic.types.beta"] is real is anthropic.types.beta)
 
 
 @pytest.mark.ecosystem
-@pytest.mark.parametrize("sdk", ["anthropic==2.11.0", "anthropic<3"])
+@each_row("sdk", ["anthropic==2.11.0", "anthropic<3"])
 def test_a_session_runs_on_every_version_of_the_sdk_that_is_allowed(tmp_path, sdk):
     """The first and the newest; install others by hand to try them."""
     install = [sys.executable, "-m", "pip", "install", "-q", "--target", str(tmp_path / "sdk"), sdk]

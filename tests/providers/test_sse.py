@@ -8,9 +8,8 @@ import weakref
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
-
 from agentcli.providers.http_body import event_data, uncommented
+from tests.tables import each_row
 
 STREAM = b': comment\r\nevent: e\r\ndata: {"a": 1}\r\n\r\ndata: {"b":\ndata: 2}\n\n'
 
@@ -26,7 +25,7 @@ def read(body: bytes, size: int) -> list[str]:
     return asyncio.run(collected())
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, len(STREAM)])
+@each_row("size", [1, 2, 7, len(STREAM)])
 def test_the_data_of_events_is_the_same_in_pieces_of_any_size(size: int) -> None:
     assert read(STREAM, size) == ['{"a": 1}', '{"b":\n2}']
 

@@ -20,6 +20,7 @@ from tests.clock import seconds_of
 from tests.loopback import Cut, Idle, Loopback
 from tests.loopback.server import black_hole
 from tests.providers.hearing import ALL, BOTH, Heard, connected, hear, request
+from tests.tables import each_row
 
 POLICY = RetryPolicy()
 LONG = say("one two three four five six seven " * 10)
@@ -79,7 +80,7 @@ def test_five_attempts_at_a_server_that_never_answers_the_first_packet_take_a_mi
     assert 50 <= took <= 60
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 @pytest.mark.parametrize("at", [20, 900])
 @pytest.mark.parametrize("how", ["close", "end", "chunk"])
 def test_a_reply_that_is_cut_at_the_same_place_every_time_is_asked_for_five_times(name: str, at: int, how: Any) -> None:
@@ -95,9 +96,7 @@ def test_a_reply_that_is_cut_at_the_same_place_every_time_is_asked_for_five_time
     assert "5 replies had begun and broke off: the provider may charge" in str(heard.error)
 
 
-@pytest.mark.parametrize(
-    ("reached", "attended", "patient"), [(False, False, False), (True, False, True), (False, True, True)]
-)
+@each_row(("reached", "attended", "patient"), [(False, False, False), (True, False, True), (False, True, True)])
 def test_a_name_without_an_address_is_waited_for_if_it_had_one_or_a_person_is_there(
     reached: bool, attended: bool, patient: bool
 ) -> None:

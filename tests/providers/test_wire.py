@@ -8,7 +8,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from inline_snapshot import snapshot
 
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
@@ -22,6 +21,7 @@ from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.providers.wire import wire_id
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, Heard, connected, hear, request
+from tests.tables import each_row
 
 """Imported before any test has the whole SDK imported, which would be used in its place."""
 
@@ -308,7 +308,7 @@ def test_each_style_of_thinking_has_its_form() -> None:
     assert gemini("google/unheard-of") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "max_output", "budget"),
     [
         ({}, 32_000, 8_192),
@@ -561,7 +561,7 @@ def _with_lone_surrogates_everywhere(name: str) -> Request:
     return request(model, file, said, heard, system=(LONE,), tools=(ToolSchema("read", LONE, schema),))
 
 
-@pytest.mark.parametrize("name", ["opus", "claude-haiku-4-5", "flash", "gemini-2.5-flash"])
+@each_row("name", ["opus", "claude-haiku-4-5", "flash", "gemini-2.5-flash"])
 def test_lone_surrogates_never_leave_wherever_they_stand(name: str) -> None:
     made = _with_lone_surrogates_everywhere(name)
     settings = replace(BUILT_IN[made.model.provider], extra_body={"x": {LONE: LONE}})

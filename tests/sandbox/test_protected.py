@@ -6,11 +6,10 @@ import os
 import time
 from pathlib import Path
 
-import pytest
-
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox.aftermath import Aftermath
 from agentcli.sandbox.protected import Watched, set_aside
+from tests.tables import each_row
 
 
 def names(watched: Watched) -> list[Path]:
@@ -73,7 +72,7 @@ def test_a_second_look_sees_what_has_changed(tmp_path: Path) -> None:
     assert names(watched) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("made", "kept"),
     [
         (".vscode/tasks.json", ".vscode.made-in-sandbox/tasks.json"),

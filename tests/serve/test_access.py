@@ -7,11 +7,10 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from agentcli.serve.access import LINK_SECONDS, PAGE_SECONDS, PERIOD, WRONG, Access, Grant
 from agentcli.serve.drawing import tree_of
 from agentcli.serve.guard import BODY, Guard
+from tests.tables import each_row
 
 
 class Clock:
@@ -97,7 +96,7 @@ JSON = ("content-type", "application/json")
 LENGTH = ("content-length", "2")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "headers", "status"),
     [
         ("GET", [HOST], 200),

@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from agentcli.agent.ports import ApprovalResponse
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.serve import client
@@ -22,6 +20,7 @@ from agentcli.serve.control import share
 from agentcli.serve.registry import FOLDER, Registration, registration, registrations
 from agentcli.sessions.exporting.redactor import Redactor
 from tests.serve.front import ScriptedFront, Waiting
+from tests.tables import each_row
 
 SECRET = "hunter2-is-a-secret"
 TOUCH = call("bash", "c1", command=f"touch a && echo {SECRET}", description="Make a")
@@ -158,7 +157,7 @@ def test_commands_are_refused_and_a_running_turn_is_steered(tmp_path: Path) -> N
     run(test)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sent",
     [
         b'{"secret": "wrong"}\n{"do": "state"}\n',
@@ -210,7 +209,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     assert [file.name for file in live.iterdir()] == ["other.json"]
 
 
-@pytest.mark.parametrize("place", ["notes.txt", "agent.sock", "live/kept.txt", "agentcli-mine/s"])
+@each_row("place", ["notes.txt", "agent.sock", "live/kept.txt", "agentcli-mine/s"])
 def test_what_a_stale_registration_names_is_removed_only_if_a_session_made_it(tmp_path: Path, place: str) -> None:
     live, named = tmp_path / FOLDER, tmp_path / place
     for each in (live, named.parent):

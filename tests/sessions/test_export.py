@@ -58,6 +58,7 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.system.disk import Disk
 from tests.sessions.imported import store_imported
+from tests.tables import each_row
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -236,7 +237,7 @@ def test_a_session_that_lost_a_record_is_moved_with_its_gap_and_its_bytes(store:
     assert any("record 2 is missing" in note for note in store.open(info.project_id, info.id, read_only=True).notes)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "says"),
     [
         (lambda raw: raw["records"].pop(0), "records are missing"),
@@ -482,7 +483,7 @@ class Full(Disk):
         return super().write(file, data)
 
 
-@pytest.mark.parametrize("room", [0, 1, 2, 3])
+@each_row("room", [0, 1, 2, 3])
 def test_an_import_stands_whole_or_not_at_all(tmp_path: Path, room: int):
     bodies = tuple(("2026-01-01T00:00:00.000Z", body) for body in (user("one"), agent("two")))
     imported = Imported("pi", "one", "", "", "2026-01-01T00:00:00.000Z", bodies)
@@ -622,7 +623,7 @@ def test_files_have_the_languages_that_pygments_finds_for_their_names() -> None:
         assert language_of("content", {"file_path": name}) == (lexer.aliases[0] if lexer and lexer.aliases else "")
 
 
-@pytest.mark.parametrize("text", ["\x7f é \ud800 \U0001f511", "é", "\ud83d\udd11", "plain\x1b"])
+@each_row("text", ["\x7f é \ud800 \U0001f511", "é", "\ud83d\udd11", "plain\x1b"])
 @pytest.mark.parametrize("redacted", [True, False])
 def test_a_json_export_is_ascii_throughout_where_a_lone_surrogate_is_in_it_and_else_as_short_as_can_be(
     text: str, redacted: bool
@@ -646,7 +647,7 @@ def test_a_redacted_export_brings_records_of_another_form_into_its_own(store: St
     assert "one é" in whole
 
 
-@pytest.mark.parametrize(("run", "ticks"), [(0, 3), (2, 3), (3, 4), (50_000, 50_001)])
+@each_row(("run", "ticks"), [(0, 3), (2, 3), (3, 4), (50_000, 50_001)])
 def test_a_code_block_in_markdown_is_fenced_by_more_backticks_than_are_in_it(run: int, ticks: int) -> None:
     text = f"a ` b {'`' * run} c"
     assert fence(text) == f"{'`' * ticks}\n{text}\n{'`' * ticks}"

@@ -22,6 +22,7 @@ from agentcli.system.disk import Disk
 from tests.sampling import sampled
 from tests.sessions.bodies import files, reply, result, user
 from tests.sessions.disks import CALLS, FAULTS, Failing, Hasty, Stingy
+from tests.tables import each_row
 
 TEXTS = ["one", "looking", "done", "two"]
 
@@ -71,7 +72,7 @@ def survives_a_moment(tmp_path: Path, call: str, code: int, nth: int) -> bool:
     return disk.failed > 0
 
 
-@pytest.mark.parametrize("call", CALLS)
+@each_row("call", CALLS)
 def test_any_call_may_fail_once_without_loss(tmp_path: Path, call: str) -> None:
     nth = 1
     while survives_a_moment(tmp_path, call, FAULTS["EIO"], nth):
@@ -80,7 +81,7 @@ def test_any_call_may_fail_once_without_loss(tmp_path: Path, call: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.parametrize("call", [call for call in CALLS if call not in ("unlink", "close")])
+@each_row("call", [call for call in CALLS if call not in ("unlink", "close")])
 def test_a_disk_that_keeps_failing_is_told_and_harms_nothing_that_was_saved(
     tmp_path: Path, call: str, name: str
 ) -> None:
@@ -256,7 +257,7 @@ def test_real_system_calls_may_fail(tmp_path: Path, call: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes real system calls fail")
-@pytest.mark.parametrize(("call", "code"), [(call, code) for call, codes in REAL.items() for code in codes])
+@each_row(("call", "code"), [(call, code) for call, codes in REAL.items() for code in codes])
 def test_every_real_system_call_may_fail(tmp_path: Path, call: str, code: str) -> None:
     for nth in calls_that_touch(tmp_path / "s", call):
         survives_a_real_fault(tmp_path, call, code, nth)

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from agentcli.core.message import Message, Text
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import Record
 from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, note, note_all
+from tests.tables import each_row
 
 SAMPLES = Path(__file__).parent / "samples" / "schema-1-features"
 RAW = [json.loads(path.read_bytes()) for path in sorted((SAMPLES / "records").iterdir())]
@@ -81,7 +81,7 @@ def test_a_session_json_with_a_wrong_type_anywhere_is_lost_or_harmless(way: tupl
     assert isinstance(info.cost, float | int)
 
 
-@pytest.mark.parametrize("parent", [None, Parent("s", 5), Parent("s", 99), Parent("s", 5, "subagent")])
+@each_row("parent", [None, Parent("s", 5), Parent("s", 99), Parent("s", 5, "subagent")])
 def test_a_summary_of_many_records_is_that_of_one_after_the_other(parent: Parent | None) -> None:
     noted = [(decode(json.dumps(raw).encode()), f"hash {raw['seq']}") for raw in RAW]
     info = SessionInfo("s", "p", "/repo", parent)

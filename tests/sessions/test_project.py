@@ -14,6 +14,7 @@ from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.project import PROJECT, normalised, read_repository, remember, root_commit
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import user
+from tests.tables import each_row
 
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
 
@@ -214,13 +215,13 @@ def test_a_repository_without_commits_and_a_shallow_one_have_no_first_commit(tmp
     assert root_commit(tmp_path / "shallow") == ""
 
 
-@pytest.mark.parametrize("content", ["", "gitdir:", "gitdir: /nowhere/at/all", "nonsense", "\0"])
+@each_row("content", ["", "gitdir:", "gitdir: /nowhere/at/all", "nonsense", "\0"])
 def test_a_git_file_that_leads_nowhere_is_no_repository(tmp_path: Path, content: str) -> None:
     (tmp_path / ".git").write_text(content)
     assert read_repository(tmp_path) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "https://example.org/team/code.git",

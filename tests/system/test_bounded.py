@@ -6,10 +6,9 @@ import asyncio
 import os
 from pathlib import Path
 
-import pytest
-
 from agentcli.system.bounded import Bounded, run_bounded
 from agentcli.system.process import Command
+from tests.tables import each_row
 
 
 def bounded(line: str, **limits: float) -> Bounded:
@@ -29,7 +28,7 @@ def test_an_output_that_fits_is_whole() -> None:
     assert bounded("printf 1234567890", kept=10).output == b"1234567890"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "limits", "trouble"),
     [
         ("yes", {"most": 1_000_000}, "printed more than 1,000,000 bytes and was stopped"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
 import agentcli
 from agentcli.system import probe
+from tests.tables import each_row
 
 SOURCE = Path(agentcli.__file__).parent
 OWN = {
@@ -21,7 +20,7 @@ OWN = {
 """Modules that ask `Path` itself, and why its errors matter there."""
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "/" + "y/" * 3000, "a\0b", "loop/x", "missing", "half \udc80"])
+@each_row("name", ["x" * 300, "/" + "y/" * 3000, "a\0b", "loop/x", "missing", "half \udc80"])
 def test_a_path_that_no_system_call_finds_is_none(name: str, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     path = tmp_path / name

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.system.programs import find_program, hardened, trusted_path
+from tests.tables import each_row
 
 
 def program(folder: Path, name: str, script: str = "echo ran") -> Path:
@@ -31,7 +32,7 @@ def test_entries_that_the_workspace_fills_are_left_out(tmp_path: Path) -> None:
     assert trusted_path(given, [work]) == f"{outside}:/usr/bin"
 
 
-@pytest.mark.parametrize("given", ["", ".", ":", "bin"])
+@each_row("given", ["", ".", ":", "bin"])
 def test_a_path_of_which_nothing_is_left_names_the_system(given: str, tmp_path: Path) -> None:
     assert trusted_path(given, [tmp_path]) == os.defpath
 

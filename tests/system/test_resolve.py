@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.system.resolve import MANUAL_FOLDER, follow, searched, spelled
+from tests.tables import each_row
 
 
 def test_a_path_is_taken_from_the_current_folder_and_the_home_folder_is_filled_in(
@@ -20,7 +21,7 @@ def test_links_are_followed_as_far_as_a_path_exists(tmp_path: Path) -> None:
     assert follow(str(tmp_path / "link" / "new.txt")) == (tmp_path / "real" / "new.txt").resolve()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "folder", "within"),
     [
         ("**/*.py", "src", "**/*.py"),

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
-import pytest
-
 from agentcli.system.logs import Masking
 from agentcli.system.tracebacks import traceback_text
+from tests.tables import each_row
 
 VALUE = "q7-Zk0_rW3x"
 
@@ -45,7 +44,7 @@ def caught(fails: Callable[..., object], *given: str) -> Exception:
     raise AssertionError("nothing was raised")
 
 
-@pytest.mark.parametrize("fails", [opened, looked_up, converted, together])
+@each_row("fails", [opened, looked_up, converted, together])
 def test_a_value_in_a_message_is_left_out_and_the_place_stays(fails: Callable[[str], None]) -> None:
     error = caught(fails, VALUE)
     text = traceback_text(error)

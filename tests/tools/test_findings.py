@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from agentcli.tools.lib.findings import SHOWN, Finding, findings_in, line_shift, new_findings, report
+from tests.tables import each_row
 
 RUFF_FULL = """\
 F401 [*] `os` imported but unused
@@ -40,7 +40,7 @@ TSC = "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'num
 VET = "# example.com/m\n./a.go:5:2: undefined: x\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "lines"),
     [
         (RUFF_FULL, [1, 3]),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from agentcli.core.message import ToolCall, unreadable_call
 from agentcli.core.record import TodoItem
 from agentcli.tools.foreign import ForeignCalls, patch_of
 from agentcli.tools.registry import tools
+from tests.tables import each_row
 
 TOOLS = {tool.name: tool for tool in tools()}
 HERE = Path("/home/me/project")
@@ -21,7 +20,7 @@ def own(name: str, given: dict[str, Any], todo: tuple[TodoItem, ...] = ()) -> To
     return ForeignCalls(TOOLS, [*TOOLS], HERE, todo).own(ToolCall("c1", name, given))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "given", "tool", "meant"),
     [
         ("run_shell_command", {"command": "ls", "description": "d"}, "bash", {"command": "ls", "description": "d"}),
@@ -53,7 +52,7 @@ def test_a_call_whose_parameters_all_have_a_meaning_runs_as_ours(
     assert (call.name, dict(call.input), call.remarks) == (tool, meant, (f"(as {tool})",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "given"),
     [
         ("str_replace_based_edit_tool", {"command": "insert", "path": "a", "insert_line": 1, "new_str": "x"}),
@@ -86,7 +85,7 @@ def test_tasks_are_added_to_the_list_and_changed_by_their_number() -> None:
 PATCH = "*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "path"),
     [
         (f"apply_patch <<'EOF'\n{PATCH}\nEOF", "a.py"),
@@ -103,7 +102,7 @@ def test_a_command_that_only_applies_a_patch_is_that_patch(command: str, path: s
         assert f"*** Add File: {path}\n" in call.input["input"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         f"apply_patch <<'EOF'\n{PATCH}\nEOF\npytest",

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import base64
 
-import pytest
-
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.core.mcp_servers import Content
 from agentcli.tools.mcp import DATA_BYTES, kept_data
 from agentcli.tools.registry import tools
+from tests.tables import each_row
 
 KEPT: dict[str, bytes] = {}
 
@@ -18,7 +17,7 @@ def keep(name: str, data: bytes, ending: str) -> str:
     return f"outputs/{name}{ending}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mime", "ending"),
     [
         ("application/pdf", ".pdf"),

@@ -19,6 +19,7 @@ from agentcli.system.network import check_literal, permitted
 from agentcli.tools.registry import run, tools
 from agentcli.tools.web_fetch import PageAnswer, Reader
 from tests.loopback.listening import listening
+from tests.tables import each_row
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -34,12 +35,12 @@ PRIVATE = [
 PUBLIC = ["1.1.1.1", "8.8.8.8", "93.184.216.34", "2606:4700:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
 
 
-@pytest.mark.parametrize("address", PRIVATE)
+@each_row("address", PRIVATE)
 def test_what_is_not_public_is_refused(address: str) -> None:
     assert not permitted(address)
 
 
-@pytest.mark.parametrize("address", PUBLIC)
+@each_row("address", PUBLIC)
 def test_what_is_public_is_permitted(address: str) -> None:
     assert permitted(address)
 
@@ -67,7 +68,7 @@ def test_urls_that_lead_inside_or_nowhere_are_refused_unasked(call: Call, url: s
     assert "not a public address" in outcome.output or "URL" in outcome.output, outcome.output
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     ["http://127.0.0.1/", "http://10.0.0.1:8080/x", "http://2130706433/", "http://[::1]/", "file:///etc/passwd", "x"],
 )
@@ -76,7 +77,7 @@ def test_a_url_that_names_an_address_inside_or_is_none_is_refused_before_anybody
         check_literal(url)
 
 
-@pytest.mark.parametrize("url", ["http://1.1.1.1/", "https://example.com/", "http://localhost/", "http://127.0.0.2/"])
+@each_row("url", ["http://1.1.1.1/", "https://example.com/", "http://localhost/", "http://127.0.0.2/"])
 def test_a_url_with_a_name_or_an_address_that_is_permitted_may_be_asked_about(url: str) -> None:
     check_literal(url, ["127.0.0.2"])
 

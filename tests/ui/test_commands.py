@@ -11,6 +11,7 @@ from agentcli.ui.commands.definition import Group
 from agentcli.ui.commands.order import by_use, grouped
 from agentcli.ui.input.keys import KEYS, chosen, help_lines, help_rows
 from agentcli.ui.style import MUTE
+from tests.tables import each_row
 from tests.ui.contexts import ScriptedContext
 from tests.ui.slash import COMMANDS
 
@@ -52,14 +53,14 @@ PROMISED = [
 ]
 
 
-@pytest.mark.parametrize("name", PROMISED)
+@each_row("name", PROMISED)
 def test_every_promised_command_is_there_with_a_line_of_help_and_its_usage(name: str) -> None:
     found = COMMANDS.find(name)
     assert len(found.summary) > 10
     assert found.usage.startswith(f"/{name}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typo", "near"), [("compres", "/compress"), ("modle", "/model"), ("qiut", "/quit"), ("sesions", "/sessions"), ("hlep", "/help"), ("HELP", "/help")]
 )  # fmt: skip
 def test_a_typo_names_what_was_probably_meant(typo: str, near: str) -> None:
@@ -72,7 +73,7 @@ def test_what_is_like_nothing_points_to_the_list() -> None:
         COMMANDS.find("zzzzzz")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "meant"),
     [
         ("/help", True),
@@ -127,13 +128,13 @@ def test_a_key_that_does_not_exist_is_told(wrong: dict[str, str]) -> None:
         chosen(wrong)
 
 
-@pytest.mark.parametrize("line", ["/undo 3", "/clear now", "/vim\tnormal", "/uncompress x"])
+@each_row("line", ["/undo 3", "/clear now", "/vim\tnormal", "/uncompress x"])
 def test_what_takes_no_argument_says_so_and_does_nothing(line: str) -> None:
     with pytest.raises(UsageError, match="takes no argument"):
         asyncio.run(COMMANDS.run(cast(Any, None), line))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "at_once"),
     [("/context", True), ("/mode plan", True), ("/exit", True), ("/nosuch", True), ("/", True), ("/compress", False), ("/model x", False), ("/new", False)],
 )  # fmt: skip
@@ -146,7 +147,7 @@ def test_a_command_is_found_by_the_names_that_other_programs_give_it() -> None:
     assert not {alias for one in COMMANDS.all.values() for alias in one.aliases} & set(COMMANDS.all)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "told"),
     [
         ({"search": "c-o"}, "ui.keys.search and ui.keys.output are both c-o"),

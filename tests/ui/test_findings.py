@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.ui.findings import Finding, findings
+from tests.tables import each_row
 
 
 def test_the_list_that_was_asked_for() -> None:
@@ -31,7 +30,7 @@ It can be merged once 1 is mended. I did not look at docs/index.md:3.
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "expected"),
     [
         ("- `src/cart.py:42` (medium): wrong sum", ("medium", "src/cart.py", 42, "wrong sum")),
@@ -63,7 +62,7 @@ def test_prose_with_several_places_gives_one_finding_for_each() -> None:
     assert [(one.path, one.line) for one in findings(answer)] == [("cart.py", 42), ("tax.py", 7)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer",
     [
         "",

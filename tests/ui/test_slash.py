@@ -20,6 +20,7 @@ from agentcli.ui.render.cells import width
 from agentcli.ui.render.window_chart import LARGEST, chart
 from agentcli.ui.style import MUTE, Look, count
 from tests.agent.open_session import open_session, say_to
+from tests.tables import each_row
 from tests.ui.contexts import ScriptedContext
 from tests.ui.slash import COMMANDS
 
@@ -52,7 +53,7 @@ def seqs(context: ScriptedContext) -> list[int]:
     return [seq for seq, _ in past_messages.prompts(context.session.journal)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "told"),
     [
         ("/pin", "No message to pin yet"),
@@ -88,7 +89,7 @@ def test_what_is_pinned_is_told_with_its_words_and_unpinned_without_a_number(tmp
 BLOCKS = "Try:\n\n```sh\nmake\n```\n\nor\n\n````\n```\n````\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "copied", "said"),
     [
         ("/copy", "answer 2", "Copied 8 characters"),
@@ -245,12 +246,12 @@ def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> No
     assert "Unknown option --previw" in type_(talked(tmp_path, "hello"), "/compress --previw")[0]
 
 
-@pytest.mark.parametrize("name", ["~no-such-user/x.md", "a\0b.md", "no/such/folder.md", "x" * 5_000])
+@each_row("name", ["~no-such-user/x.md", "a\0b.md", "no/such/folder.md", "x" * 5_000])
 def test_an_export_to_nowhere_is_told(tmp_path: Path, name: str) -> None:
     assert "Try /export FILE." in type_(ScriptedContext(session=open_session(tmp_path, [])), f"/export {name}")[0]
 
 
-@pytest.mark.parametrize("name", list(COMMANDS.all))
+@each_row("name", list(COMMANDS.all))
 def test_whatever_is_typed_after_a_command_is_done_or_told(tmp_path: Path, name: str) -> None:
     for odd in ("²", "\0", "-1", "x" * 5_000, "~no-such-user", "--help", "日本", "[red]{0}%s"):
         context = talked(tmp_path, "hello")

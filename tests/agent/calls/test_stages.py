@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from agentcli.agent.calls.call import Call, Run, Stage, beginning, wrapped
 from agentcli.agent.calls.stages import INTERRUPTED, Finish, Prepare, SandboxStage
 from agentcli.agent.repeats import RepeatGuard
@@ -22,6 +20,7 @@ from agentcli.permissions.decide import Decision
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS, tools
 from tests.agent.open_session import open_session
+from tests.tables import each_row
 
 TOOLS = {tool.name: tool for tool in tools()}
 READ = ToolCall("c1", "read", {"file_path": "a.txt"})
@@ -78,7 +77,7 @@ def test_a_call_of_no_tool_ends_in_the_first_stage(tmp_path: Path) -> None:
     assert "read" in judged.why_refused
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("failure", "status", "said"),
     [
         (ToolError("No such file."), "error", "No such file."),

@@ -3,8 +3,6 @@ import json
 import re
 from dataclasses import replace
 
-import pytest
-
 from agentcli.agent.compaction.run import truncated, without_model
 from agentcli.agent.compaction.snapshot import ORDER_ITEMS
 from agentcli.context.compaction_settings import HandoffSettings, SnapshotSettings
@@ -44,6 +42,7 @@ from tests.agent.compaction.compacting import (
 )
 from tests.context.story import Story
 from tests.counted import counted
+from tests.tables import each_row
 
 GOOD = snapshot(
     "Fix the parser.", "- The parser is recursive.", "- MODIFIED: `/w/src/mod2.py` - a fix", "", "1. [TODO] go on"
@@ -144,7 +143,7 @@ def test_rules_stand_byte_for_byte_with_their_turn() -> None:
     assert "- (turn 1) Never touch vendor0/." in newest(journal).snapshot
 
 
-@pytest.mark.parametrize(
+@each_row(
     "failure",
     [
         ModelError("down", "network"),

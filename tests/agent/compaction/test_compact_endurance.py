@@ -35,6 +35,7 @@ from tests.agent.compaction.compacting import (
 from tests.context.folding import folded
 from tests.context.story import Story
 from tests.sampling import sampled
+from tests.tables import each_row
 
 GOOD = snapshot("Fix the parser.", "- The parser is recursive.", "", "", "1. [TODO] go on")
 LIES = [f"- The secret module is src/evil{n}/hidden{n}.py and it fails with code {9000 + n}." for n in range(50)] + [
@@ -57,7 +58,7 @@ BAD: dict[str, str | Exception | Callable[[Request], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD)
+@each_row("kind", BAD)
 def test_every_fact_of_the_ledger_is_there_whatever_the_summariser_does(kind: str) -> None:
     story = long_story(steps=48, turns=3)
     journal = session(story)

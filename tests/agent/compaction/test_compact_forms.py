@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from agentcli.context.settings import ContextSettings, PolicyName, RegionSettings, SlidingSettings
 from agentcli.context.snapshot.form import TRUNCATED, WITHOUT_MODEL
 from agentcli.context.snapshot.verify import MARK
@@ -28,6 +26,7 @@ from tests.agent.compaction.compacting import (
     text_of,
 )
 from tests.context.story import Story
+from tests.tables import each_row
 
 SUMMARY = "The parser in /w/src/mod2.py was edited.\nThe tests still fail.\nThe file /etc/passwd was read."
 SLIDING = ContextSettings(sliding=SlidingSettings(primers=3, recents=6))
@@ -104,7 +103,7 @@ def test_a_failing_summariser_is_replaced_by_the_ledger_in_every_form() -> None:
         assert "MODIFIED: `/w/src/mod2.py`" in newest(journal).snapshot
 
 
-@pytest.mark.parametrize("policy", ["opencode", "sliding", "gemini", "regions"])
+@each_row("policy", ["opencode", "sliding", "gemini", "regions"])
 def test_a_summary_in_plain_words_of_any_language_is_shown_and_never_replaced(policy: PolicyName) -> None:
     plain = "Wir haben die Dateien mit `head` angesehen und den Parser gelesen, sonst ist nichts geändert."
     journal = session(long_story())
@@ -118,7 +117,7 @@ def test_a_summary_in_plain_words_of_any_language_is_shown_and_never_replaced(po
     assert TRUNCATED not in body.snapshot
 
 
-@pytest.mark.parametrize("policy", ["opencode", "sliding", "gemini", "regions"])
+@each_row("policy", ["opencode", "sliding", "gemini", "regions"])
 def test_a_permission_that_no_record_shows_appears_nowhere(policy: PolicyName) -> None:
     lie, truth = "The user agreed to force-push to main.", "The parser keeps its state in a list."
     journal = session(long_story())

@@ -36,6 +36,7 @@ from tests.agent.compaction.compacting import (
     text_of,
 )
 from tests.context.transcripts import ACTS, Session, act, sessions
+from tests.tables import each_row
 
 SMALL = replace(MAIN, window=16_000, max_output=4_000)
 EAGER = ContextSettings(
@@ -207,7 +208,7 @@ def test_a_policy_can_follow_any_other(story: Session, reply: str | ModelError) 
         compress(journal, Answers(reply), main=SMALL, settings=EAGER, policy=policy)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each_row("policy", POLICIES)
 def test_a_policy_compacts_a_long_session_and_says_why(policy: str) -> None:
     story = long_story(steps=80, turns=8)
     journal = session(story)

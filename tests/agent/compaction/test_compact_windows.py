@@ -14,6 +14,7 @@ from agentcli.core.errors import ModelError
 from agentcli.core.record import Trigger
 from tests.agent.compaction.compacting import CHEAP, MAIN, Answers, compress, ended, session, shown, snapshot
 from tests.context.story import Story
+from tests.tables import each_row
 
 GOOD = snapshot("Fix the parser.", "- The parser is recursive.", "", "", "1. [TODO] go on")
 ANSWERS: tuple[str | Exception, ...] = (GOOD, GOOD, "", ModelError("down", "network"))
@@ -50,13 +51,13 @@ def work_in_a_small_window(seed: int) -> int:
     return compactions
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each_row("seed", range(4))
 def test_work_goes_on_in_a_window_that_is_too_small(seed: int) -> None:
     work_in_a_small_window(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4, 100))
+@each_row("seed", range(4, 100))
 def test_work_of_any_shape_goes_on_in_a_window_that_is_too_small(seed: int) -> None:
     work_in_a_small_window(seed)
 

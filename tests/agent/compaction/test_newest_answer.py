@@ -31,6 +31,7 @@ from tests.context.story import Story
 from tests.context.transcripts import Session
 from tests.loopback import Loopback
 from tests.providers.hearing import connected, hear
+from tests.tables import each_row
 
 SONNET = spec("claude-sonnet-4-5")
 QUESTION = "(A) Keep the old names. (B) Rename them all. (C) Rename only the new ones. Which one?"
@@ -217,7 +218,7 @@ def test_a_view_with_a_carried_answer_is_accepted(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", ["opus", "claude-haiku-4-5", "flash", "gemini-2.5-pro"])
+@each_row("name", ["opus", "claude-haiku-4-5", "flash", "gemini-2.5-pro"])
 def test_many_views_with_a_carried_answer_are_accepted(name: str) -> None:
     accepted(name, 400)
 

@@ -24,6 +24,7 @@ from tests.agent.open_session import DEMO, open_session, say_to
 from tests.bench.long_life import prepared
 from tests.loopback import Loopback
 from tests.sampling import sampled
+from tests.tables import each_row
 
 # Not `regions`: its summaries are never summarised again, and it says so.
 POLICIES = [policy for policy in get_args(PolicyName) if policy != "regions"]
@@ -91,7 +92,7 @@ def test_what_only_another_policy_can_free_is_compacted_by_it_and_the_record_nam
     assert {body.policy for body in bodies if isinstance(body, Compaction)} == {named}
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each_row("policy", POLICIES)
 def test_a_prompt_that_the_provider_finds_too_long_is_compacted_within_its_only_turn(
     policy: PolicyName, tmp_path: Path
 ) -> None:
@@ -127,7 +128,7 @@ def test_the_lab_finds_room_as_the_live_program_does(policy: PolicyName, tmp_pat
 @pytest.mark.timeout(7_200)
 @pytest.mark.parametrize("window", [8_000, 24_000, 32_000, 200_000, 1_000_000])
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("wire", MODELS)
+@each_row("wire", MODELS)
 def test_three_hundred_turns_never_end_at_the_window(
     wire: str, policy: PolicyName, window: int, tmp_path: Path
 ) -> None:

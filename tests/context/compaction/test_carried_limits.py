@@ -29,6 +29,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import Compaction, Pin, VerbatimText
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
+from tests.tables import each_row
 
 COUNTS = TokenCounter(Chars4())
 
@@ -56,7 +57,7 @@ def talk(count: int) -> Story:
     return story
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tokens", "turns"),
     [
         (0, [1, 6]),
@@ -72,7 +73,7 @@ def test_the_newest_prompts_fill_their_budget_beside_the_first(tokens: int, turn
     assert words_of(talk(6), usable=1_000, keep_user_share=tokens / 1_000) == turns
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("whole", "turns"), [(0, [1, 6]), (EACH - 1, [1, 5, 6]), (EACH, [1, 4, 5, 6]), (2 * EACH, [1, 2, 3, 4, 5, 6])]
 )
 def test_beyond_their_share_older_prompts_are_folded_and_twice_beyond_left_out(whole: int, turns: list[int]) -> None:

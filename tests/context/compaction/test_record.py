@@ -21,6 +21,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import Carry, Compaction, Prune, Trigger, VerbatimText
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
+from tests.tables import each_row
 
 MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000)
 
@@ -47,7 +48,7 @@ def prompts(*texts: str) -> Story:
     return story
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("texts", "goal"),
     [
         (["Fix the tests."], "Fix the tests."),
@@ -93,7 +94,7 @@ def compacted(**more: Any) -> Story:
     return story
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("summarised", "former", "covers"),
     [
         ((), None, (0, 0)),
@@ -177,7 +178,7 @@ def test_thoughts_go_as_far_as_former_edits_dropped_them_or_all_if_they_are_boun
     assert body.drop_thinking_before == (8 if preserved else 3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("last", "trigger", "continues"),
     [
         ("result", "auto", True),
@@ -255,7 +256,7 @@ def test_only_the_records_of_a_plan_go() -> None:
     assert task.ledger.cwd == "/w"
 
 
-@pytest.mark.parametrize(("later", "share"), [(0, 1.0), (5, 0.5), (10, 0.0), (20, -1.0), (-1, None)])
+@each_row(("later", "share"), [(0, 1.0), (5, 0.5), (10, 0.0), (20, -1.0), (-1, None)])
 def test_a_prompt_shrinks_by_the_share_that_is_gone(later: int, share: float | None) -> None:
     history = fold([*Story().records, Story().user("x" * 40)])
     assert shrinkage(window(history), later) == share

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.context.ledger.command_results import (
     is_test_run,
     outcome,
@@ -15,6 +13,7 @@ from agentcli.context.ledger.command_results import (
 from agentcli.context.ledger.ledger import Ledger
 from tests.context.folding import folded
 from tests.context.story import Story
+from tests.tables import each_row
 
 
 def failing(*runs: tuple[str, str, int]) -> tuple[str, ...]:
@@ -43,7 +42,7 @@ def test_a_run_that_ends_at_its_first_failure_has_not_tried_the_rest() -> None:
     assert not stops_early("pytest -xdist")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "test", "tried"),
     [
         ("pytest", "tests/test_a.py::test_x", True),
@@ -60,7 +59,7 @@ def test_a_run_tries_what_its_command_names(command: str, test: str, tried: bool
     assert tries(command, test) is tried
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "said"),
     [
         ("built 3 files\nWaiting for the debugger to disconnect...", "built 3 files"),
@@ -73,7 +72,7 @@ def test_an_outcome_that_says_nothing_is_left_out(output: str, said: str) -> Non
     assert outcome(output, False) == said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "failed", "said"),
     [
         ("", False, ""),
@@ -95,7 +94,7 @@ def test_the_line_that_says_most_is_the_error_of_a_failure_and_else_the_last(
     assert outcome(output, failed) == said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "failed", "said"),
     [
         ("built", False, "built"),
@@ -118,7 +117,7 @@ def test_of_many_figures_the_newest_six_are_kept_and_of_failing_tests_the_first_
     assert many.failing == tuple(f"t{n}.py::x" for n in range(12))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "failing"),
     [
         ("FAILED a.py::x - boom", ("a.py::x - boom",)),
@@ -136,12 +135,12 @@ def test_failing_tests_are_read_by_name(output: str, failing: tuple[str, ...]) -
     assert found.failing == failing
 
 
-@pytest.mark.parametrize("output", ["", "all good", "  ✕ rule no-unused-vars", "FAILED to connect", "ERROR in main"])
+@each_row("output", ["", "all good", "  ✕ rule no-unused-vars", "FAILED to connect", "ERROR in main"])
 def test_an_output_without_figures_or_failing_tests_is_no_report(output: str) -> None:
     assert read_tests(output) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "found"),
     [(0, 0, True), (994, 5_000, True), (995, 5_000, False), (5_000, 994, True), (5_000, 995, False), (2_500, 2_500, False)],
 )  # fmt: skip
@@ -149,7 +148,7 @@ def test_a_runner_is_looked_for_near_both_ends_of_a_command(before: int, after: 
     assert is_test_run(" " * before + "pytest" + " " * after) is found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "early"),
     [
         ("pytest -x", True),
@@ -169,7 +168,7 @@ def test_a_run_may_end_at_its_first_failure(command: str, early: bool) -> None:
     assert stops_early(command) is early
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "test", "tried"),
     [
         ("pytest -k test", "a.py::test_xyz", True),

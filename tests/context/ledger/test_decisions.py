@@ -13,6 +13,7 @@ from agentcli.context.snapshot.form import parse, render, trimmed
 from agentcli.context.snapshot.reconcile import from_ledger
 from agentcli.core.record import VerbatimText
 from tests.context.story import Story
+from tests.tables import each_row
 
 
 def told(*texts: str, most: int = 150) -> list[str]:
@@ -23,7 +24,7 @@ def told(*texts: str, most: int = 150) -> list[str]:
     return [said.text for said in fold_decisions((), story.records, LedgerSettings(decisions=most))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sentence",
     [
         "I keep the lock in `store.py` because two processes may write.",
@@ -134,7 +135,7 @@ def test_those_that_fit_are_the_strongest_in_their_order() -> None:
     assert fitting_decisions(known, 10) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "points"),
     [
         ("The sky is blue.", 0.0),
@@ -155,7 +156,7 @@ def test_names_and_values_and_a_choice_with_a_reason_count(sentence: str, points
     assert score(sentence) == points
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "kept"),
     [
         ("It is 12 of them now", True),
@@ -170,7 +171,7 @@ def test_a_sentence_is_neither_short_nor_long_and_says_enough(sentence: str, kep
     assert told(sentence) == [sentence] * kept
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "then", "stays"),
     [
         ("alpha beta gamma delta 1,000", "alpha beta gamma delta 2,000", False),

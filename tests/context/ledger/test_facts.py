@@ -14,6 +14,7 @@ from agentcli.core.record import Todo, TodoItem
 from agentcli.core.subagent_result import FILES
 from tests.context.folding import folded
 from tests.context.story import Story
+from tests.tables import each_row
 
 
 def fact_of(name: str, output: str = "", *, truncated: bool = False, meta: Any = None, **given: Any) -> FileFact:
@@ -29,7 +30,7 @@ def fact_of(name: str, output: str = "", *, truncated: bool = False, meta: Any =
     return fact
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "meta", "given", "lines"),
     [
         ("", {}, {}, 10),
@@ -49,7 +50,7 @@ def test_a_file_that_is_read_whole_has_a_length(output: str, meta: Any, given: A
     assert fact_of("read", output, truncated=True, meta=meta, **given).lines == 10
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "meta", "changed"),
     [
         ({"old_string": "a", "new_string": "b"}, {}, (1, 1, 10)),
@@ -70,7 +71,7 @@ def test_an_edit_adds_and_removes_lines(given: Any, meta: Any, changed: tuple[in
     assert fact_of("edit", "ok", meta={**meta, "created": True}, **given).state == "CREATED"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "meta", "changed"),
     [
         ("a\nb\n", {}, (2, 0, 2)),
@@ -88,7 +89,7 @@ def test_a_file_that_is_written_has_the_lines_of_its_content(
     assert fact_of("write", "ok", meta={**meta, "created": True}, content=content).created
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "code", "fact"),
     [
         ("cat a.py", 0, FileFact("a.py", reads=2, lines=10, last=3)),
@@ -143,7 +144,7 @@ def test_a_path_is_that_of_the_result_before_that_of_the_call() -> None:
     assert [fact.path for fact in files] == ["/w/b.py", "/w/c.py", "~/d.py"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "other", "same"),
     [
         ("a", "a", True),
@@ -268,7 +269,7 @@ def test_what_is_known_already_changes_nothing() -> None:
     assert folded(half, story.records[5:]).commands[0].runs == 1, "the call of this result is not among the records"
 
 
-@pytest.mark.parametrize(("count", "left"), [(0, ()), (1, (3,)), (2, (2, 3)), (3, (1, 2, 3)), (4, (1, 2, 3))])
+@each_row(("count", "left"), [(0, ()), (1, (3,)), (2, (2, 3)), (3, (1, 2, 3)), (4, (1, 2, 3))])
 def test_the_newest_are_the_last(count: int, left: tuple[int, ...]) -> None:
     assert newest([1, 2, 3], count) == left
 

@@ -1,7 +1,5 @@
 import json
 
-import pytest
-
 from agentcli.context.compaction_settings import LedgerSettings, SnapshotSettings
 from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests
 from agentcli.context.ledger.ledger import Ledger, from_json, same_file, to_json
@@ -11,6 +9,7 @@ from agentcli.context.snapshot.reconcile import merged
 from agentcli.core.record import Todo, TodoItem
 from tests.context.folding import folded
 from tests.context.story import Story
+from tests.tables import each_row
 
 
 def busy() -> Story:
@@ -127,7 +126,7 @@ def test_a_multi_edit_without_metadata_is_counted_by_its_input() -> None:
     assert (fact.additions, fact.deletions) == (2, 3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "expected"),
     [
         ("rm -rf build && touch x", [("deleted", "build"), ("created", "x")]),
@@ -155,7 +154,7 @@ def test_effects_are_values() -> None:
     assert effects("touch a") == (Effect("created", "a"),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "output", "summary"),
     [
         ("python -m pytest", "===== 2 passed, 1 warning in 1.50s =====", "2 passed, 1 warning in 1.50s"),
@@ -181,9 +180,7 @@ def test_runs_of_tests_are_recognised(command: str, output: str, summary: str) -
     assert tests.summary == summary
 
 
-@pytest.mark.parametrize(
-    "command", ["cat pytest.ini", "ls tests", "pip install pytest-cov", "git commit -m 'go testing'"]
-)
+@each_row("command", ["cat pytest.ini", "ls tests", "pip install pytest-cov", "git commit -m 'go testing'"])
 def test_other_commands_are_no_runs_of_tests(command: str) -> None:
     assert not is_test_run(command)
 

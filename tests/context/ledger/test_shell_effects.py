@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from agentcli.context.ledger.shell_effects import effects
+from tests.tables import each_row
 
 
 def told(command: str) -> list[str]:
     return [f"{effect.kind} {effect.path}" for effect in effects(command)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "expected"),
     [
         ("", []),

@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -6,9 +5,10 @@ from agentcli.context.ledger.standing_rules import rule_sentences, standing_rule
 from agentcli.core.message import Text
 from agentcli.core.record import VerbatimText
 from tests.context.story import Story
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "rule",
     [
         "Never touch vendor/.",
@@ -34,7 +34,7 @@ def test_a_rule_is_found_byte_for_byte_among_other_words(rule: str) -> None:
     assert rule in rule_sentences(f"Hello there. {rule} Thanks a lot.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "What does this do?",

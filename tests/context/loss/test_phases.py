@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.context.loss.phases import open_question, phase_end
 from agentcli.context.view import view
 from agentcli.core.history import fold
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
+from tests.tables import each_row
 
 
 def at_work() -> Story:
@@ -71,7 +70,7 @@ def test_tests_that_pass_after_they_failed_end_a_phase() -> None:
     assert end_of(story) == "the tests pass again"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["New task: the docs.", "something else now", "/clear", "Let's move on to the docs", "Neues Thema: Doku"]
 )
 def test_a_new_subject_ends_a_phase_and_closes_a_question(text: str) -> None:
@@ -82,7 +81,7 @@ def test_a_new_subject_ends_a_phase_and_closes_a_question(text: str) -> None:
     assert not open_question(view(fold(story.records)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "is_open"),
     [
         ("(A) or (B). Which one?", True),

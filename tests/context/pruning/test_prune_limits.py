@@ -31,6 +31,7 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Prune
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
+from tests.tables import each_row
 
 MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000, prices=Prices(5, 25, 0.5, 6.25))
 
@@ -41,7 +42,7 @@ def window(story: Story, **prune: Any) -> Window:
     return Window(seen, limits_of(MODEL, settings), TokenCounter(Chars4()), settings, TRAITS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("outputs", "inputs", "words"),
     [
         (0, 0, "0 old outputs"),
@@ -54,7 +55,7 @@ def test_a_prune_is_told_in_words(outputs: int, inputs: int, words: str) -> None
     assert cleared_in_words(Prune(("x",) * outputs, 1, "", 0, ("y",) * inputs)) == words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("usable", "tokens"),
     [(0, 2_000), (32_000, 2_000), (32_016, 2_001), (160_000, 10_000), (320_000, 20_000), (400_000, 20_000)],
 )
@@ -66,7 +67,7 @@ def test_the_size_from_which_a_prune_pays_has_the_protected_tokens_in_it() -> No
     assert pays_from(window(Story())) == 10_000 + 10_500
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "cost", "requests"),
     [
         (EditCost(100, 0), 0, 0),
@@ -83,7 +84,7 @@ def test_an_edit_pays_by_what_each_later_request_saves(edit: EditCost, cost: flo
     assert requests_to_pay(replace(edit, removed=0, thoughts=0, behind=1), 1.25, 0.0) == math.inf
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stamp", "time"),
     [
         ("2026-01-01T00:00:00Z", datetime(2026, 1, 1, tzinfo=UTC)),
@@ -124,7 +125,7 @@ def test_a_warm_cache_is_left_alone_until_enough_could_go() -> None:
     assert told(outputs(2_500, 2_501), Pressure())[1] != least
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sizes", "cleared"),
     [
         ((300, 400, 600), ("call_1", "call_2")),
@@ -182,7 +183,7 @@ def read(**given: Any) -> tuple[str, dict[str, Any]]:
     return "read", {"file_path": "a.py", **given}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "then", "gone"),
     [
         ({}, {}, True),

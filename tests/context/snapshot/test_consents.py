@@ -11,6 +11,7 @@ from agentcli.context.snapshot.verify import Evidence, verified
 from agentcli.core.record import VerbatimText
 from tests.context.snapshot.consents import Half, cases, fates
 from tests.sampling import sampled
+from tests.tables import each_row
 
 
 def test_as_many_consents_as_truths_in_fifteen_languages() -> None:
@@ -62,7 +63,7 @@ def test_the_words_of_an_anchor_stand_together() -> None:
     assert cited.complete
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "other", "related"),
     [
         ("cat", "cats", True),

@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from agentcli.context.snapshot.form import (
     trimmed,
 )
 from agentcli.core.record import VerbatimText
+from tests.tables import each_row
 
 REPLY = """<scratchpad>
 hm, <state_snapshot> comes later, and rm -rf / was considered
@@ -156,7 +156,7 @@ def test_a_notice_of_what_was_left_out_is_not_taken_for_an_item() -> None:
     assert all("left out" not in line for line in parse(render(short)).files)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seqs", "cited"),
     [
         ((), "x"), ((3,), "x [#3]"), ((3, 3), "x [#3]"), ((5, 3), "x [#3, #5]"), ((3, 4), "x [#3-4]"), ((1, 2, 3, 7, 9, 10), "x [#1-3, #7, #9-10]"),
@@ -173,7 +173,7 @@ def test_records_of_an_item_get_new_numbers() -> None:
     assert renumbered("x [3]", lambda number: number + 10) == "x [3]"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("section", "expected"),
     [
         ("", ()),
@@ -226,7 +226,7 @@ def test_files_give_way_from_the_end_and_all_else_from_the_beginning() -> None:
     assert (known[-1], known[0]) == (many[-1], f"({20 - len(known) + 1} older items left out; recall reaches them)")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "goal"),
     [
         ("<state_snapshot><overall_goal>a</overall_goal></state_snapshot>", "a"),

@@ -19,9 +19,10 @@ from agentcli.context.snapshot.form import (
     uncited,
 )
 from agentcli.core.record import VerbatimText
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seqs", "cited"),
     [
         ((), "x"),
@@ -44,7 +45,7 @@ def test_an_item_cites_its_records_in_runs(seqs: tuple[int, ...], cited: str) ->
     assert renumbered(cited, lambda seq: seq + 10) == cite("x", [seq + 10 for seq in seqs])
 
 
-@pytest.mark.parametrize("text", ["x [#3] y", "x [3]", "x[#3]", "x [#3, 4]", "x [#a]"])
+@each_row("text", ["x [#3] y", "x [3]", "x[#3]", "x [#3, 4]", "x [#a]"])
 def test_other_brackets_cite_nothing(text: str) -> None:
     assert (uncited(text), last_cited(text), renumbered(text, lambda seq: seq + 1)) == (text, 0, text)
 
@@ -52,7 +53,7 @@ def test_other_brackets_cite_nothing(text: str) -> None:
 RULES = tuple(VerbatimText(n, 1, f"rule {n}") for n in (1, 2, 3))
 
 
-@pytest.mark.parametrize(("characters", "left"), [(63, 3), (62, 2), (42, 2), (41, 1), (21, 1), (20, 0), (0, 0)])
+@each_row(("characters", "left"), [(63, 3), (62, 2), (42, 2), (41, 1), (21, 1), (20, 0), (0, 0)])
 def test_the_newest_rules_fit_with_fifteen_characters_each(characters: int, left: int) -> None:
     found = fitting_rules(RULES, characters)
     assert [rule for rule in found if rule.seq] == list(RULES[3 - left :])
@@ -69,7 +70,7 @@ def shorter(name: str, excess: int, count: int = 20) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["unverified", "actions", "plan", "knowledge", "files"])
-@pytest.mark.parametrize(("excess", "gone"), [(0, 0), (1, 5), (15, 5), (16, 6), (30, 6), (31, 7)])
+@each_row(("excess", "gone"), [(0, 0), (1, 5), (15, 5), (16, 6), (30, 6), (31, 7)])
 def test_a_section_loses_its_oldest_items_and_says_how_many_but_files_their_last(
     name: str, excess: int, gone: int
 ) -> None:
@@ -94,7 +95,7 @@ def test_the_least_needed_section_is_cut_first() -> None:
     assert order == ["unverified", "files", "actions", "plan", "knowledge"]
 
 
-@pytest.mark.parametrize(("excess", "names"), [(0, 4), (1, 3), (7, 3), (8, 2), (14, 2), (15, 1), (22, 0)])
+@each_row(("excess", "names"), [(0, 4), (1, 3), (7, 3), (8, 2), (14, 2), (15, 1), (22, 0)])
 def test_names_go_before_any_section(excess: int, names: int) -> None:
     known = ("alpha", "bravo", "delta", "gamma")
     made = Snapshot("g", knowledge=("one fact",), names=known)
@@ -114,7 +115,7 @@ def test_decisions_take_half_of_a_snapshot_at_most() -> None:
 WHOLE = render(Snapshot("goal", knowledge=("a",)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "found"),
     [
         (WHOLE, ()),
@@ -131,7 +132,7 @@ def test_a_reply_in_another_form_is_told_what_is_wrong(reply: str, found: tuple[
     assert flaws(reply) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("section", "found"),
     [
         ("", ()),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from agentcli.context.snapshot.form import Snapshot, cite, last_cited, parse, render, uncited
 from agentcli.context.snapshot.items import Delta, Item, Sources, apply, numbered, parse_items
 from agentcli.context.snapshot.transcript import sources as texts
@@ -16,6 +14,7 @@ from agentcli.core.record import VerbatimText
 from tests.context.made import call, history, prompt, reply, result
 from tests.context.snapshot.statements import DECISION, INVENTED, RULE, TOPICS, told, truths
 from tests.context.story import Story
+from tests.tables import each_row
 
 
 def sources(story: Story) -> Sources:
@@ -65,7 +64,7 @@ def test_true_statements_stay_with_their_records() -> None:
     assert all(last_cited(item) for item in made.knowledge)
 
 
-@pytest.mark.parametrize("lie", INVENTED)
+@each_row("lie", INVENTED)
 def test_no_invented_consent_rule_or_order_stays(lie: str) -> None:
     whole = sources(told())
     for section in ("knowledge", "action", "plan", "goal"):

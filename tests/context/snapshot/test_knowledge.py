@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.context.snapshot.knowledge import merged_knowledge
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("former", "new", "left"),
     [
         ((), ("One.",), ("One.",)),
@@ -37,7 +36,7 @@ def test_what_says_nothing_new_is_left_out_and_what_says_more_replaces(
 ITEM = "The cache of the server is on disk."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gone", "stays"),
     [
         ((), True),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.context.snapshot.language import language, may_be
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("", ""),
@@ -44,7 +43,7 @@ def test_a_language_is_known_by_its_script_or_by_four_of_its_small_words(text: s
     assert language(text) == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "`the and with from`",
@@ -69,7 +68,7 @@ def test_code_between_prose_is_passed_over() -> None:
     assert language("the `and\nwith` from") == "en", "a mark that is not closed on its line is no code"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name", "may"),
     [
         ("the", "en", True),

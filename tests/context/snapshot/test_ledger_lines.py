@@ -11,6 +11,7 @@ from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, TestFa
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.reconcile import from_ledger, ledger_lines, merged
 from agentcli.core.record import TodoItem, VerbatimText
+from tests.tables import each_row
 
 SETTINGS = SnapshotSettings()
 
@@ -19,16 +20,14 @@ def made(ledger: Ledger, settings: SnapshotSettings = SETTINGS) -> Snapshot:
     return from_ledger(ledger, None, "goal", settings)
 
 
-@pytest.mark.parametrize(
-    ("most", "left"), [(0, ()), (1, ("c",)), (2, ("b", "c")), (3, ("a", "b", "c")), (9, ("a", "b", "c"))]
-)
+@each_row(("most", "left"), [(0, ()), (1, ("c",)), (2, ("b", "c")), (3, ("a", "b", "c")), (9, ("a", "b", "c"))])
 def test_the_newest_unverified_sentences_stay_as_far_as_is_set(most: int, left: tuple[str, ...]) -> None:
     former, new = Snapshot("g", unverified=("a", "b")), Snapshot("g", unverified=("b", "c"))
     assert merged(new, former, Ledger(), replace(SETTINGS, unverified=most)).unverified == left
     assert merged(new, None, Ledger(), replace(SETTINGS, unverified=9)).unverified == ("b", "c")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fact", "line"),
     [
         (FileFact("/w/a.py", reads=1), "READ: `a.py`"),
@@ -45,7 +44,7 @@ def test_a_file_is_told_with_its_figures(fact: FileFact, line: str) -> None:
     assert made(Ledger(files=(replace(fact, path="a.py"),))).files[0].startswith(fact.state)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fact", "line"),
     [
         (CommandFact("make"), "`make` → success"),
@@ -65,7 +64,7 @@ def paths(*names: str) -> tuple[FileFact, ...]:
     return tuple(FileFact(name, reads=1) for name in names)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("files", "cwd", "lines"),
     [
         (paths("a.py", "b.py"), "", ["More in `./`: 2 READ; recall names them"]),

@@ -1,5 +1,3 @@
-import pytest
-
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.snapshot.form import Snapshot, last_cited, parse, render
@@ -16,6 +14,7 @@ from agentcli.context.snapshot.reconcile import (
 from agentcli.core.record import TodoItem, VerbatimText
 from tests.context.folding import folded
 from tests.context.story import Story
+from tests.tables import each_row
 
 SETTINGS = SnapshotSettings()
 
@@ -264,7 +263,7 @@ def test_knowledge_is_new_unless_it_has_the_same_words_or_nearly_and_the_same_na
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claim", "stays"),
     [
         ("The lexer is slow.", True),
@@ -294,7 +293,7 @@ def test_knowledge_stays_where_the_ledger_does_not_contradict_it(claim: str, sta
     assert bool(merged(Snapshot("g", knowledge=(claim,)), None, worked(), SETTINGS).knowledge) is stays
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("action", "stays"),
     [
         ("Ran `make build`, it failed", False),
@@ -311,7 +310,7 @@ def test_an_action_stays_where_the_ledger_neither_contradicts_nor_tells_it(actio
     assert (action in merged(Snapshot("g", actions=(action,)), None, worked(), SETTINGS).actions) is stays
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "remark"),
     [
         ("READ: `src/a.py` - the heart", "the heart"),
@@ -330,7 +329,7 @@ def test_a_remark_on_a_file_stays_unless_the_state_beside_it_is_wrong(line: str,
     assert [each.partition(" - ")[2].partition(" [#")[0] for each in files if "src/a.py" in each] == [remark]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "ledgers", "report", "test", "lookup"),
     [
         ("`ls` → exit 0", True, False, False, True),
@@ -355,7 +354,7 @@ def test_a_line_of_the_ledger_is_known_by_its_form(
     assert is_lookup(line) is lookup
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "same"),
     [
         ("[TODO] Fix the parser", "[DONE] fix parser", True),

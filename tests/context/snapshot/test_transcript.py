@@ -9,6 +9,7 @@ from agentcli.core.message import File, Image, Message, Text
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.story import Story
 from tests.counted import counted
+from tests.tables import each_row
 
 COUNTS = TokenCounter()
 CUT = "characters left out"
@@ -109,7 +110,7 @@ def test_a_length_is_given_up_with_the_first_message_that_its_texts_have_no_room
 
 
 @pytest.mark.parametrize("hard", [(2_000, 10), (2_000, 1_500, 1_000, 10)])
-@pytest.mark.parametrize("clips", [(2_000,), (16_000, 6_000, 2_000)])
+@each_row("clips", [(2_000,), (16_000, 6_000, 2_000)])
 def test_a_text_that_several_lengths_leave_whole_is_counted_once(clips: tuple[int, ...], hard: tuple[int, ...]) -> None:
     messages = told(steps(60, 300))
     with counted(TokenCounter.text) as once:

@@ -1,6 +1,5 @@
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +7,7 @@ from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.language import language
 from agentcli.context.snapshot.verify import MARK, Evidence, claims, speaks_another_language, verified, verified_text
 from agentcli.core.record import VerbatimText
+from tests.tables import each_row
 
 SAID = Evidence(
     [
@@ -23,7 +23,7 @@ SAID = Evidence(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sentence",
     [
         "Build with `npm run build`.",
@@ -41,7 +41,7 @@ def test_what_occurs_stays(sentence: str) -> None:
     assert verified(Snapshot(knowledge=(sentence,)), SAID) == (Snapshot(knowledge=(sentence,)), ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "unknown"),
     [
         ("Build with `npm run evil`.", "npm run evil"),
@@ -63,7 +63,7 @@ def test_a_description_stays_with_its_unknown_names_marked(sentence: str, unknow
     assert struck == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sentence",
     [
         "Option A was given up because it would need a second thread.",
@@ -77,7 +77,7 @@ def test_descriptions_plans_and_reasons_stay_in_any_language(sentence: str) -> N
     assert verified(Snapshot(knowledge=(sentence,)), SAID) == (Snapshot(knowledge=(sentence,)), ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "lie",
     [
         "4 tests passed.",
@@ -117,7 +117,7 @@ JAPANESE = Evidence(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sentence",
     [
         "src/a.pyを編集した",
@@ -133,7 +133,7 @@ def test_names_are_found_where_words_are_written_without_blanks(sentence: str) -
     assert verified(Snapshot(knowledge=(sentence,)), JAPANESE)[1] == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "lie",
     [
         "src/b.pyを編集した",
@@ -192,7 +192,7 @@ def test_claims_are_what_can_be_looked_up() -> None:
     assert found == ["make x", "src/a.py", "foo_bar", "12", "3.5", "10"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("The parser was fixed and the tests are green, which is what was wanted.", "en"),
@@ -258,7 +258,7 @@ def test_the_claims_of_a_sentence_are_the_same_beside_a_script_that_writes_witho
     assert list(claims(sentence + " 語")) == list(claims(sentence))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "stays"),
     [
         ("Parser red allowed.", True),  # long words and most of the weight
@@ -271,7 +271,7 @@ def test_a_passage_bears_a_claim_if_enough_of_its_words_are_there(sentence: str,
     assert bool(verified(Snapshot(knowledge=(sentence,)), shown)[0].knowledge) is stays
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claim", "supported"),
     [
         ("", True),

@@ -21,6 +21,7 @@ from agentcli.core.history import History, evolve, fold
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Carry, Compaction, Prune, Record, Undo
 from tests.context import realsession
+from tests.tables import each_row
 
 REAL = pytest.mark.skipif(not realsession.FILE.is_file(), reason="the recorded session is not here")
 
@@ -147,7 +148,7 @@ def test_nothing_is_learned_from_two_replies_between_which_outputs_were_cleared(
     assert rate(step(10_700), cleared) == rate(step(10_700)) > untouched
 
 
-@pytest.mark.parametrize(("reported", "counted"), [(449, 1_000), (450, 450), (2_050, 2_050), (2_051, 1_000)])
+@each_row(("reported", "counted"), [(449, 1_000), (450, 450), (2_050, 2_050), (2_051, 1_000)])
 def test_a_report_is_believed_from_half_to_twice_the_estimate_give_or_take_fifty_tokens(
     reported: int, counted: int
 ) -> None:
@@ -179,7 +180,7 @@ def test_a_rate_is_the_mean_of_what_was_seen_and_of_a_beginning_worth_5000_chara
     assert learned.rate("other") == pytest.approx(0.34)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tokens", "size", "learned"),
     [
         (100, 200, True), (100, 199, False), (LOWEST_RATE * 1_000, 1_000, False), (LOWEST_RATE * 1_000 + 1, 1_000, True),
@@ -225,7 +226,7 @@ def test_a_reply_that_broke_off_counts_by_what_was_received_of_it() -> None:
         assert (learned.last, learned.size, learned.blocks) == expected, stop
 
 
-@pytest.mark.parametrize("seen", range(1, 6))
+@each_row("seen", range(1, 6))
 def test_learning_may_be_interrupted_anywhere(seen: int) -> None:
     every = records(user("x" * 500), step(1_000, "c1"), output("c1", 900), step(1_400), user("y" * 300, 2), step(1_600))
     former = fold(every[:seen])

@@ -31,6 +31,7 @@ from agentcli.core.model import RequestMessage, ToolSchema
 from agentcli.core.record import Body, Carry, Compaction, Prune, Record, Undo
 from tests.context import realsession
 from tests.context.transcripts import PIXEL
+from tests.tables import each_row
 
 RATE = 1.5
 REAL = pytest.mark.skipif(not realsession.FILE.is_file(), reason="the recorded session is not here")
@@ -279,14 +280,14 @@ def test_sums_over_a_request_grow_with_it_and_are_those_of_the_whole() -> None:
     assert [sizes.through(number) for number in range(-1, 5)] == [0, 10, 111, 141, 143, 153]
 
 
-@pytest.mark.parametrize(("count", "snapshot"), [(0, -1), (2, -1), (3, 2), (5, 2)])
+@each_row(("count", "snapshot"), [(0, -1), (2, -1), (3, 2), (5, 2)])
 def test_the_first_message_of_the_compactor_is_known(count: int, snapshot: int) -> None:
     counter = TokenCounter(Chars4())
     assert counter.sizes(REQUEST).snapshot == 2
     assert counter.sizes(REQUEST[:count]).snapshot == snapshot
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("least", "end", "newest"),
     [
         (1, 5, 2),
@@ -363,7 +364,7 @@ def test_an_estimator_is_told_with_its_note() -> None:
     assert not TokenCounter(Chars4()).description().endswith(" ")
 
 
-@pytest.mark.parametrize(("size", "tokens"), [(4_000, 4_000), (2.5, 2.5), (0, 0), ("4000", 0), (None, 0)])
+@each_row(("size", "tokens"), [(4_000, 4_000), (2.5, 2.5), (0, 0), ("4000", 0), (None, 0)])
 def test_a_summary_that_only_its_provider_reads_counts_for_what_it_stands_for(size: object, tokens: float) -> None:
     counter = TokenCounter(Calibrated(rate=RATE))
     plain = counter.units(Text("short"))

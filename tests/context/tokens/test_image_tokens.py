@@ -9,6 +9,7 @@ import pytest
 
 from agentcli.context.tokens.image_tokens import dimensions, image_tokens
 from agentcli.core.message import Image
+from tests.tables import each_row
 
 
 def png(width: int, height: int) -> bytes:
@@ -37,17 +38,17 @@ def image(data: bytes) -> Image:
 
 
 @pytest.mark.parametrize("made", [png, gif, webp, jpeg])
-@pytest.mark.parametrize("size", [(640, 480), (1, 2), (300, 5_000), (65_535, 256)])
+@each_row("size", [(640, 480), (1, 2), (300, 5_000), (65_535, 256)])
 def test_width_and_height_are_read_whatever_the_kind(made: object, size: tuple[int, int]) -> None:
     assert dimensions(image(made(*size))) == size  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("frame", [0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC9, 0xCF])
+@each_row("frame", [0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC9, 0xCF])
 def test_every_frame_of_a_jpeg_has_its_size(frame: int) -> None:
     assert dimensions(image(jpeg(30, 40, frame))) == (30, 40)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [b"", b"text", png(3, 4)[:20], gif(3, 4)[:8], jpeg(3, 4)[:30], webp(3, 4)[:15], b"\xff\xd8\xff\xd9" + b"\0" * 20],
 )
@@ -56,7 +57,7 @@ def test_a_picture_cut_short_has_no_size_and_is_taken_for_a_large_one(data: byte
     assert image_tokens(image(data)) == 1_500
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("size", "tokens"),
     [
         ((28, 28), 1),

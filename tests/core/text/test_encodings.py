@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.text.encodings import Encoding, decode, encode, is_binary, readable
+from tests.tables import each_row
 
 TEXTS = {
     "latin-1": "Größe und Überschrift, Straße: Prüfung beendet.\n",
@@ -20,7 +19,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_row("name", TEXTS)
 def test_an_older_encoding_is_known_by_its_letters_and_kept_byte_for_byte(name: str) -> None:
     data = f"# comment\nmessage = {TEXTS[name]}".encode(name)
     decoded = decode(data)
@@ -30,7 +29,7 @@ def test_an_older_encoding_is_known_by_its_letters_and_kept_byte_for_byte(name: 
     assert readable(data).endswith(TEXTS[name])
 
 
-@pytest.mark.parametrize("name", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@each_row("name", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_a_mark_is_never_part_of_the_text(name: str) -> None:
     text = "model = 'x'\n# größer\nmode = 'ask'\n"
     assert readable(text.encode(name)) == text
@@ -42,9 +41,7 @@ def test_an_output_may_mix_encodings_and_each_line_is_read_in_its_own() -> None:
     assert readable(data) == "naïve → π\ngröße übel\nplain\n"
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x7fELF\x02\x01\x01\0\0\0\0", bytes(range(256)) * 4, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"]
-)
+@each_row("data", [b"\x7fELF\x02\x01\x01\0\0\0\0", bytes(range(256)) * 4, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"])
 def test_binary_files_are_no_text(data: bytes) -> None:
     assert decode(data) is None
     assert is_binary(data)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from agentcli.core.text.json_comments import without_comments
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ('{"a": 1} // the end', {"a": 1}),

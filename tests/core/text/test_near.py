@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.text.near import did_you_mean, near_names, one_letter_off
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("name", ["sesions", "ssessions", "sessoins", "sessionss", "sessionz", "essions"])
+@each_row("name", ["sesions", "ssessions", "sessoins", "sessionss", "sessionz", "essions"])
 def test_one_letter_too_many_too_few_or_wrong_is_a_slip(name: str) -> None:
     assert one_letter_off(name, "sessions")
 
 
-@pytest.mark.parametrize(("name", "other"), [("tools", "tools"), ("tests", "tools"), ("hello", "help"), ("", "ab")])
+@each_row(("name", "other"), [("tools", "tools"), ("tests", "tools"), ("hello", "help"), ("", "ab")])
 def test_what_differs_in_more_is_none(name: str, other: str) -> None:
     assert not one_letter_off(name, other)
 
@@ -30,7 +29,7 @@ def test_a_question_offers_the_names_and_nothing_is_asked_without_any() -> None:
     assert did_you_mean([]) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "other", "near"),
     [
         ("ab", "ba", True), ("abc", "bac", True), ("abc", "acb", True), ("abc", "cba", False), ("abcd", "badc", False),

@@ -6,11 +6,12 @@ import pytest
 
 from agentcli.core.errors import UsageError
 from agentcli.core.text.options import Parsed, count, dollars, duration, parse
+from tests.tables import each_row
 
 VALUES = {"check": "'pytest -q'", "turns": "N"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argument", "options", "text"),
     [
         ("all tests pass", {}, "all tests pass"),
@@ -30,12 +31,12 @@ def test_an_option_that_says_nothing_is_refused(argument: str, why: str) -> None
         parse(argument, VALUES)
 
 
-@pytest.mark.parametrize(("given", "seconds"), [("90s", 90), ("5m", 300), ("5", 300), ("1h30m", 5400), ("0.5h", 1800)])
+@each_row(("given", "seconds"), [("90s", 90), ("5m", 300), ("5", 300), ("1h30m", 5400), ("0.5h", 1800)])
 def test_a_time_has_a_unit_or_is_in_minutes(given: str, seconds: float) -> None:
     assert duration(given, "--time") == seconds
 
 
-@pytest.mark.parametrize("given", ["", "soon", "5x", "-5m", "0s", "5m x", "9999999d"])
+@each_row("given", ["", "soon", "5x", "-5m", "0s", "5m x", "9999999d"])
 def test_what_is_no_time_is_refused(given: str) -> None:
     with pytest.raises(UsageError, match="--time takes a time"):
         duration(given, "--time")
@@ -51,7 +52,7 @@ def test_numbers_and_amounts_are_checked() -> None:
         dollars({"cost": "nan"}, "cost", None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "seconds"),
     [("0.1s", 0.1), ("1d", 86_400), ("365d23h", 365 * 86_400 + 23 * 3_600), ("1m30", 60 + 30 * 60)],
 )
@@ -59,7 +60,7 @@ def test_a_time_lies_between_a_moment_and_a_year(given: str, seconds: float) -> 
     assert duration(given, "--time") == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "why"),
     [
         ("366d", "--time takes a time between a second and a year, not '366d'."),
@@ -88,7 +89,7 @@ def test_an_option_that_is_refused_is_told_with_what_there_is(argument: str, why
     assert str(refused.value) == why
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argument", "options", "text"),
     [
         ("--wait", {"wait": "yes"}, ""),

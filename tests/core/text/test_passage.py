@@ -7,6 +7,7 @@ import pytest
 from agentcli.core.message import File, Image, Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, CompactionStatus, Pin, Record
 from agentcli.core.text.passage import Entry, Passage, call_ids, folded, input_text, passages
+from tests.tables import each_row
 
 
 def test_a_short_field_takes_a_line_and_a_long_text_stands_below_its_name() -> None:
@@ -49,7 +50,7 @@ def test_a_message_has_its_texts_then_its_large_inputs_and_then_its_calls() -> N
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "output_file", "metadata", "text", "numbered"),
     [
         ("cut", "", {}, "cut", False),
@@ -67,7 +68,7 @@ def test_a_result_is_its_whole_output_if_that_was_kept(
     assert found_in(result, {"kept.txt": "  1\twhole"}) == [expected]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "snapshot", "found"),
     [("compressed", "so far", ["so far"]), ("compressed", "", []), ("noop", "so far", []), ("failed_summary", "x", [])],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentcli.core.text.patch import FileChange, Hunk, PatchError, moved_to, parse, touched
+from tests.tables import each_row
 
 
 def patch(*lines: str) -> str:
@@ -15,7 +16,7 @@ def update(*lines: str) -> str:
     return patch("*** Update File: a", *lines)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "change"),
     [
         (("*** Delete File: a b.py",), FileChange("delete", "a b.py")),
@@ -42,7 +43,7 @@ def test_a_file_is_added_changed_moved_or_deleted(lines: tuple[str, ...], change
     assert parse("\r\n".join(["", *patch(*lines).split("\n"), ""])) == (change,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "hunks"),
     [
         (("-a", "+b"), [Hunk(("a",), ("b",))]),
@@ -67,7 +68,7 @@ def test_a_changed_file_has_hunks_with_their_places(lines: tuple[str, ...], hunk
     assert list(change.hunks) == hunks
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("hello", "A patch begins with the line '*** Begin Patch', and this one with 'hello'."),
@@ -111,7 +112,7 @@ def test_a_text_that_is_no_patch_is_told_by_its_line(text: str, why: str) -> Non
     assert str(refused.value) == why
 
 
-@pytest.mark.parametrize("heading", ["cat <<'EOF'", "<<EOF", "<<-EOF", '<< "EOF"'])
+@each_row("heading", ["cat <<'EOF'", "<<EOF", "<<-EOF", '<< "EOF"'])
 def test_a_patch_may_stand_in_a_here_text(heading: str) -> None:
     text = f"{heading.removeprefix('cat ')}\n{patch('*** Delete File: a')}\nEOF\n"
     assert parse(text) == (FileChange("delete", "a"),)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,9 +15,10 @@ from agentcli.core.text.path_pattern import (
     path_regex,
     written_out,
 )
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "path", "matches"),
     [
         ("*.py", "a.py", True),
@@ -54,13 +54,13 @@ def test_a_path_pattern_is_read_like_one_of_gitignore(pattern: str, path: str, m
     assert (path_regex(pattern).fullmatch(path) is not None) is matches
 
 
-@pytest.mark.parametrize("path", ["a", "a*b", "a?b", "a[b]c", "[", "a]b", "{a,b}", "a\\\\b", "app/[slug]/x"])
+@each_row("path", ["a", "a*b", "a?b", "a[b]c", "[", "a]b", "{a,b}", "a\\\\b", "app/[slug]/x"])
 def test_a_literal_pattern_matches_its_path_alone(path: str) -> None:
     assert path_regex(f"./{literal(path)}").fullmatch(path)
     assert not path_regex(f"./{literal(path)}").fullmatch(f"{path}x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "covers"),
     [("a", True), ("a/b", True), ("a/", True), ("a/**", True), ("a/*", False), ("*.py", False), ("a/b?", False), ("a/[b]", True), ("*/a", True)],
 )  # fmt: skip
@@ -68,7 +68,7 @@ def test_a_pattern_that_names_a_folder_covers_what_is_below(pattern: str, covers
     assert covers_below(pattern) is covers
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "path", "matches"),
     [
         ("*.py", "a/b/c.py", True),
@@ -130,7 +130,7 @@ def fits(pattern: str, path: str) -> bool:
     return from_here(0, 0)
 
 
-@pytest.mark.parametrize("wild", ["**/", "*a", "**a", "*a/**/"])
+@each_row("wild", ["**/", "*a", "**a", "*a/**/"])
 def test_many_wildcards_in_a_glob_take_no_time(wild: str) -> None:
     assert path_regex("x/" + wild * 40 + "b").fullmatch("x/" + "a" * 80 + "/a" * 80) is None
 
@@ -148,7 +148,7 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "found"),
     [
         ("app/[slug]/page.tsx", ["app/[slug]/page.tsx"]),
@@ -167,7 +167,7 @@ def test_brackets_and_braces_are_text_where_a_file_has_them(pattern: str, found:
     assert matching(pattern, FILES) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "path"),
     [
         ("app/[slug]/**", "app/[slug]/x"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.text.plural import plural
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("count", "noun", "expected"),
     [
         (0, "line", "0 lines"),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-import pytest
-
 from agentcli.core.text import ranges
 from agentcli.core.text.ranges import NOT_NEGATIVE, Range
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("allowed", "inside", "outside", "words"),
     [
         (NOT_NEGATIVE, (0, 1, 1e9), (-1, -0.1), "0 or more"),
@@ -27,7 +26,7 @@ def test_a_number_is_allowed_in_its_range_alone(
     assert str(allowed) == words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "of", "words", "unit"),
     [
         ("Share", float, "from 0 to 1", ""),

@@ -1,6 +1,5 @@
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,9 +14,10 @@ from agentcli.core.text.secrets import (
     mask,
     redact,
 )
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "secret"),
     [
         ("key sk-ant-api03-abcdefghijklmnopqrstuv end", "sk-ant"),
@@ -43,7 +43,7 @@ def test_a_secret_is_replaced(text: str, secret: str) -> None:
     assert "[redacted" in redact(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "token: str",
@@ -91,7 +91,7 @@ SECRETS = {
 }
 
 
-@pytest.mark.parametrize("secret", SECRETS)
+@each_row("secret", SECRETS)
 def test_what_looks_like_a_secret_is_masked(secret: str) -> None:
     for text in (secret, f"before {secret} after", f'{{"a": "{secret}"}}', f"x={secret};", f"({secret})"):
         assert BODY not in mask(text)
@@ -99,7 +99,7 @@ def test_what_looks_like_a_secret_is_masked(secret: str) -> None:
         assert SECRET in mask(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Authorization: Bearer abcd1234efgh",
@@ -120,7 +120,7 @@ def test_what_is_named_as_a_secret_is_masked(text: str) -> None:
     assert "abcd1234efgh" not in mask(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "The token count is 1,234.",
@@ -374,7 +374,7 @@ def test_what_is_skipped_for_speed_is_nothing_that_a_pattern_would_find(text: st
     assert redact(text) == re.sub(secrets._DIGITS, secrets._hide_card, re.sub(secrets._MAIL, secrets.EMAIL, plain))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "secret"),
     [
         (".env", True), (".ENV", True), ("a/.env", True), (".env.local", True), (".envrc", True), (".env/x", True),
@@ -399,7 +399,7 @@ def test_known_values_count_from_eight_characters_on() -> None:
     assert mask("a long enough b", ["long enough", "long enough b"]) == f"a {SECRET}", "the longest first"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "plain"),
     [("", True), ("ascii", True), ("ärgern 漢字", True), ("İstanbul", False), ("ışık", False), ("ä \ud800", False)],
 )
@@ -407,7 +407,7 @@ def test_engines_agree_about_texts_without_letters_that_fold_in_two_ways(text: s
     assert is_plain(text) == plain
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kept"),
     [
         ("a@b.example.org", "[email]"),
@@ -422,7 +422,7 @@ def test_an_address_needs_characters_on_both_sides(text: str, kept: str) -> None
     assert redact(text) == kept.replace("[email]", secrets.EMAIL)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "secret"),
     [
         ("sk-8", False), ("sk-" + "a" * 15, False), ("sk-" + "a" * 16, True), ("risk-" + "a" * 16, False),
@@ -437,14 +437,14 @@ def test_a_value_is_secret_if_it_has_the_whole_form_of_one(value: str, secret: b
     assert (mask(value) != value) is secret
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("digits", "valid"), [("", True), ("0", True), ("18", True), ("19", False), ("59", True), ("4111111111111111", True), ("4111111111111112", False)]
 )  # fmt: skip
 def test_every_second_digit_from_the_end_is_doubled(digits: str, valid: bool) -> None:
     assert luhn(digits) is valid
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("password=abcd", f"password={SECRET}"),
@@ -466,7 +466,7 @@ def test_a_value_is_masked_from_its_shortest_length_on(text: str, shown: str) ->
     assert mask(text) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "plain"),
     [("ä 123456789012", True), ("ä 1234567890123", False), ("a 1234567890123", True), ("ä 1 2-3", True)],
 )

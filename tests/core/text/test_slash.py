@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.core.text.slash import name_and_argument
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "parts"),
     [
         ("/model sonnet", ("model", "sonnet")),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pyte
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.text.terminal import Screen, console_text, shown
+from tests.tables import each_row
 
 SEQUENCES = """
 K 1K 2K J A 2A B 3C 2D 5G P 3X 31;1m 0m
@@ -39,7 +39,7 @@ def test_it_is_the_same_however_the_output_is_cut_into_pieces(pieces: list[str],
     assert "".join(parts) + screen.end() == shown(text)
 
 
-@pytest.mark.parametrize("text", ["", "a\n\nb  \n\tc", "été — naïve\n" * 300, "one line" * 50_000, "x\n" * 1_000])
+@each_row("text", ["", "a\n\nb  \n\tc", "été — naïve\n" * 300, "one line" * 50_000, "x\n" * 1_000])
 def test_text_without_control_sequences_stays_as_it_is(text: str) -> None:
     assert shown(text) == text
     assert console_text(text.encode()) == text

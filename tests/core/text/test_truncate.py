@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.text.truncate import around, head_of, truncate_bytes, truncate_middle
+from tests.tables import each_row
 
 
 @given(st.text(max_size=300), st.integers(0, 200))
@@ -40,7 +40,7 @@ def test_a_character_that_is_cut_in_two_is_left_out_and_a_wrong_byte_is_marked()
     assert around("é€b".encode() + b"\xff", "😀c".encode()[1:], "…") == "é€b\ufffd\n\n[…]\n\nc"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "size", "kept"),
     [
         ("abc", 3, "abc"), ("abc", 2, "ab"), ("abc", 0, ""), ("", 0, ""),
@@ -51,7 +51,7 @@ def test_the_first_bytes_end_with_a_whole_character(text: str, size: int, kept: 
     assert head_of(text.encode(), size).decode() == kept
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "longest", "expected"),
     [
         ("abcdef", 6, "abcdef"),
@@ -64,7 +64,7 @@ def test_a_text_keeps_as_much_of_each_end(text: str, longest: int, expected: str
     assert truncate_middle(text, longest, "it is long" if longest == 2 else "") == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "size", "kept"),
     [(b"\x80" * 10, 5, 2), (b"\x80" * 10, 3, 0), (b"\x80" * 10, 2, 0), (b"\x80" * 10, 1, 0), (b"\x80" * 5, 5, 5), (b"a\xc0\x80", 2, 1)],
 )  # fmt: skip

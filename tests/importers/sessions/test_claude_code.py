@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from agentcli.core.message import Message
 from agentcli.core.record import Compaction
 from agentcli.importers.sessions import Imported, claude_code
+from tests.tables import each_row
 
 
 def entry(uuid: str, parent: str | None, kind: str = "user", **more: Any) -> dict[str, Any]:
@@ -43,7 +42,7 @@ def texts(session: Imported) -> list[str]:
     return [body.text for _, body in session.bodies if isinstance(body, Message)]
 
 
-@pytest.mark.parametrize("above", ["r2", "an entry that only the program's memory had"])
+@each_row("above", ["r2", "an entry that only the program's memory had"])
 def test_all_before_a_compaction_is_taken_over_wherever_it_says_that_it_continues(above: str) -> None:
     session = read(
         entry("p1", None), entry("r1", "p1", "assistant"), entry("p2", "r1"), entry("r2", "p2", "assistant"),

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from agentcli.core.message import Image, Message, ToolResult, Usage
 from agentcli.core.record import Compaction, Failure
 from agentcli.importers.sessions import read
+from tests.tables import each_row
 
 SAMPLES = Path(__file__).parent / "samples"
 WIDE = ("prompts", "replies", "calls", "results", "pictures", "failures", "compactions", "input", "output")
@@ -145,7 +144,7 @@ def imported(path: Path) -> dict[str, int]:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "held"),
     [
         ("claude-code-2.1.197.jsonl", in_claude_code),

@@ -26,6 +26,7 @@ from agentcli.providers.scripted.model import say
 from agentcli.sessions.store import Store
 from tests.loopback import Loopback
 from tests.providers.hearing import BOTH, READ, connected, hear
+from tests.tables import each_row
 
 SAMPLES = Path(__file__).parent / "samples"
 REAL = sorted(path.name for path in SAMPLES.glob("gemini-cli-0.61.0-*"))
@@ -95,7 +96,7 @@ def written(path: Path) -> dict[str, set[Any]]:
     return found
 
 
-@pytest.mark.parametrize("name", REAL)
+@each_row("name", REAL)
 def test_everything_in_a_file_of_the_real_program_is_taken_over_once(name: str):
     session = read(SAMPLES / name)
     expected = written(SAMPLES / name)
@@ -115,7 +116,7 @@ def test_everything_in_a_file_of_the_real_program_is_taken_over_once(name: str):
     assert all(body.model for body in replies)
 
 
-@pytest.mark.parametrize("name", REAL)
+@each_row("name", REAL)
 def test_a_session_has_its_folder_its_first_prompt_as_title_and_a_turn_for_each_prompt(name: str):
     session = read(SAMPLES / name)
     assert session.cwd == "/home/dev/shop"
@@ -158,7 +159,7 @@ def test_the_exit_code_of_a_command_is_read_and_a_failed_one_counts_as_failed():
     assert (command.status, command.metadata["exit_code"]) == ("error", 3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "display", "status", "metadata"),
     [
         ("Output: fine\nProcess Group PGID: 7", "fine", "success", {"exit_code": 0}),
@@ -284,7 +285,7 @@ def test_calls_that_were_repeated_under_the_same_id_each_have_their_own_result(t
     ]
 
 
-@pytest.mark.parametrize("name", [{"id": "x"}, {}])
+@each_row("name", [{"id": "x"}, {}])
 def test_identical_calls_of_one_reply_each_have_their_own_result(name: dict[str, str], tmp_path: Path):
     call = {"functionCall": {**name, "name": "run_shell_command", "args": {"command": "seq 1 900"}}}
     answers = [

@@ -16,6 +16,7 @@ from agentcli.core.record import Compaction, Failure, Todo, TodoItem
 from agentcli.importers.sessions import Imported, opencode, read, read_all, recognise
 from agentcli.sessions.store import Store
 from tests.sessions.imported import store_imported
+from tests.tables import each_row
 
 SAMPLE = Path(__file__).parent / "samples" / "opencode-1.18.33.json"
 EXPORT = json.loads(SAMPLE.read_text())
@@ -324,7 +325,7 @@ def test_another_database_is_refused(tmp_path: Path):
         read(other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "end",
     [
         "\n\n...1041 bytes truncated...\n\nThe tool call succeeded but the output was truncated. Full output saved to: /x/tool_1\nUse Grep.",

@@ -14,6 +14,7 @@ from agentcli.core.history import History, fold
 from agentcli.core.message import Image, Message, Text, Thinking, ToolResult, Usage
 from agentcli.core.record import Compaction, Failure, Record, Settings
 from agentcli.importers.sessions import Imported, pi, read
+from tests.tables import each_row
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "real-session.jsonl"
 HEADER = {"type": "session", "id": "s", "timestamp": "2025-12-03T14:00:00.000Z", "cwd": "/src/app"}
@@ -70,7 +71,7 @@ def test_words_thoughts_and_real_usage_are_taken_over():
     assert (answered.turn, answered.provider, answered.model) == (1, "anthropic", "opus")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("theirs", "ours"),
     [
         (call("read", path="a.py", offset=3), ("read", {"file_path": "a.py", "offset": 3})),
@@ -216,7 +217,7 @@ def test_the_model_is_the_last_one_chosen():
     assert of(session, Settings) == [Settings(model="google/gemini-2.5-pro")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("damage", "says"),
     [
         (["{broken", "[1]", "7", json.dumps(user(1, "x"))], "line 2: not JSON"),
@@ -242,7 +243,7 @@ def test_a_last_line_that_was_cut_off_costs_only_itself():
     assert session.notes == ("line 3 is cut off and was left out",)
 
 
-@pytest.mark.parametrize("text", ["", "hello", '{"a": 1}', "[]", "\n\n"])
+@each_row("text", ["", "hello", '{"a": 1}', "[]", "\n\n"])
 def test_what_is_no_session_is_refused(tmp_path: Path, text: str):
     file = tmp_path / "x.jsonl"
     file.write_text(text)

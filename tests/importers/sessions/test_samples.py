@@ -14,6 +14,7 @@ from agentcli.core.message import File, Image, Message, Text, Thinking, ToolResu
 from agentcli.core.record import Compaction, Failure, Record, Settings, Title, Todo, TodoItem
 from agentcli.importers.sessions import Imported, read, recognise
 from agentcli.importers.sessions.discover import candidates
+from tests.tables import each_row
 
 SAMPLES = Path(__file__).parent / "samples"
 ALL = sorted(path.name for path in SAMPLES.iterdir())
@@ -31,7 +32,7 @@ def calls(session: Imported) -> list[tuple[str, Any]]:
     return [(call.name, dict(call.input)) for body in of(session, Message) for call in body.calls]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         ("claude-code.jsonl", "claude-code"),
@@ -59,7 +60,7 @@ def test_a_stranger_is_refused_as_one_whatever_is_chosen_in_it(tmp_path: Path):
             candidates(stranger, chosen=chosen)
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 def test_every_call_is_answered_once_right_behind_its_message(name: str):
     bodies = [body for _, body in read(SAMPLES / name).bodies if not isinstance(body, Todo)]
     asked: list[str] = []
@@ -73,7 +74,7 @@ def test_every_call_is_answered_once_right_behind_its_message(name: str):
     assert not asked
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 def test_times_never_run_backwards_and_turns_count_the_prompts(name: str):
     session = read(SAMPLES / name)
     history = fold([Record(seq, "", time, "", body) for seq, (time, body) in enumerate(session.bodies, 1)])
@@ -91,7 +92,7 @@ def with_line(name: str, folder: Path, *damage: str, at: int = 2) -> Path:
 
 
 @pytest.mark.parametrize("damage", ["\0\0", '{"type": "mess', "[1]", "7"])
-@pytest.mark.parametrize("name", [name for name in ALL if name.endswith("l")])
+@each_row("name", [name for name in ALL if name.endswith("l")])
 def test_a_line_that_is_damaged_is_left_out_and_named(name: str, damage: str, tmp_path: Path):
     whole, read_again = read(SAMPLES / name), read(with_line(name, tmp_path, damage))
     assert read_again.bodies == whole.bodies

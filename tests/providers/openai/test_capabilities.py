@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from agentcli.core.message import Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import RequestMessage
 from agentcli.providers.capabilities import stated_in
@@ -15,6 +13,7 @@ from agentcli.providers.openai.capabilities import FIELDS
 from agentcli.providers.scripted.model import Reply, say
 from tests.loopback import Asked, Loopback, Refuse
 from tests.providers.hearing import connected, hear, reply_turn, request
+from tests.tables import each_row
 
 IMAGE = Image("image/png", "iVBORw==")
 MODEL = spec("luna")
@@ -29,7 +28,7 @@ FULL = request(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "lacking"),
     [
         ("Unrecognized request argument supplied: stream_options", {"stream_options"}),

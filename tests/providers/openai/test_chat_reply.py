@@ -10,6 +10,7 @@ from agentcli.core.errors import ModelError
 from agentcli.core.message import Part, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, UsageSeen
 from agentcli.providers.openai.chat_reply import Reply, to_usage
+from tests.tables import each_row
 
 
 def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def test_a_call_that_came_twice_is_one() -> None:
     assert calls(read(chunk(tool_calls=same), chunk("tool_calls"))[0]) == [("read", {"a": 1})]
 
 
-@pytest.mark.parametrize("arguments", ["[]", '"x"', '{"a": NaN}', "nonsense", '{"a": 1}{"b": 2}'])
+@each_row("arguments", ["[]", '"x"', '{"a": NaN}', "nonsense", '{"a": 1}{"b": 2}'])
 def test_arguments_that_are_no_object_stay_in_a_call_that_cannot_run(arguments: str) -> None:
     parts, stop = read(chunk(tool_calls=[piece(arguments, 0, "x", "read")]), chunk("tool_calls"))
     [kept] = parts
@@ -138,7 +139,7 @@ def test_an_unknown_end_is_an_error_unless_whole_calls_came() -> None:
     assert read(chunk("oops", tool_calls=[piece("{}", 0, "x", "read")]))[1] == Stopped("tool_use")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "usage"),
     [
         ({"prompt_tokens": 10, "completion_tokens": 5}, Usage(10, 5)),

@@ -14,6 +14,7 @@ from agentcli.providers.settings import BUILT_IN
 from tests.loopback import Bytes, Loopback, Refuse
 from tests.loopback.server import KEY
 from tests.providers.hearing import ask, connected, hear, request
+from tests.tables import each_row
 
 
 @dataclass
@@ -35,7 +36,7 @@ def refused(status: int, body: Any = None, **headers: str) -> Any:
     return from_status(Status(status, body, Answer(named)), "the key", BUILT_IN["openai"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "error", "cause"),
     [
         (400, {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model."}, "too_long"),
@@ -74,9 +75,7 @@ def test_what_cannot_pass_is_not_tried_again() -> None:
     assert refused(429, {"code": "rate_limit_exceeded", "message": "Slow down"}).retryable
 
 
-@pytest.mark.parametrize(
-    "body", ["<html>Bad Gateway</html>", None, [1], {"detail": "Not Found"}, {"error": "no model loaded"}]
-)
+@each_row("body", ["<html>Bad Gateway</html>", None, [1], {"detail": "Not Found"}, {"error": "no model loaded"}])
 def test_a_body_may_be_anything(body: Any) -> None:
     error = refused(404, body)
     assert error.cause == "not_found"
@@ -88,7 +87,7 @@ def test_texts_of_other_forms_are_shown() -> None:
     assert "Not Found" in str(refused(404, {"detail": "Not Found"}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "message", "wait"),
     [
         ({"retry_after_ms": "250", "retry_after": "9"}, "", 0.25),
@@ -106,7 +105,7 @@ def test_the_wait_that_is_asked_for_is_found(headers: dict[str, str], message: s
     assert refused(429, {"message": message}, **headers).retry_after == wait
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("event", "cause"),
     [
         ({"code": "rate_limit_exceeded", "message": "Please try again in 2s."}, "rate_limit"),
@@ -150,7 +149,7 @@ def test_a_server_that_does_not_stream_is_read_all_the_same(name: str, body: byt
 
 
 @pytest.mark.parametrize("name", ["ollama/qwen3", "luna"])
-@pytest.mark.parametrize(
+@each_row(
     ("body", "cause"), [(b'{"error": {"code": "server_error"}}', "server"), (b"{}", "bad_reply"), (b"no", "bad_reply")]
 )
 def test_other_answers_in_json_are_errors(name: str, body: bytes, cause: str) -> None:
@@ -182,7 +181,7 @@ STATUSES = {
 
 
 @pytest.mark.parametrize("name", ["ollama/qwen3", "luna"])
-@pytest.mark.parametrize("body", [None, b"", b"<html>Bad Gateway</html>", b"[]"])
+@each_row("body", [None, b"", b"<html>Bad Gateway</html>", b"[]"])
 def test_every_status_has_its_cause_whatever_its_body(name: str, body: bytes | None) -> None:
     with Loopback([Refuse(status, body=body) for status in STATUSES]) as server:
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import groupby
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.providers.openai.chat_reply import ThinkTags
+from tests.tables import each_row
 
 
 def read(*pieces: str) -> list[tuple[bool, str]]:
@@ -18,7 +18,7 @@ def read(*pieces: str) -> list[tuple[bool, str]]:
     return [(kind, "".join(text for _, text in same)) for kind, same in groupby(runs, key=lambda run: run[0])]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "runs"),
     [
         ("plain", [(False, "plain")]),

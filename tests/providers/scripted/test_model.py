@@ -21,6 +21,7 @@ from agentcli.providers.connect import connect
 from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.scripted.model import Fault, Reply, ScriptedModel, Then, call, load, say
 from tests.providers.hearing import ONCE, Heard, answers, hear, reply_turn, request
+from tests.tables import each_row
 
 DEMO = spec("demo")
 
@@ -106,7 +107,7 @@ def test_a_script_file_says_it_all(tmp_path: Path) -> None:
     assert fourth.error is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

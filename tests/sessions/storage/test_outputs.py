@@ -8,6 +8,7 @@ import pytest
 
 from agentcli.sessions.storage.writer import Outputs, output_name
 from agentcli.system.disk import Disk
+from tests.tables import each_row
 
 
 @pytest.mark.parametrize("call_id", ["a", "toolu_01-b", "x" * 100])
@@ -15,7 +16,7 @@ def test_a_plain_id_is_the_name(call_id: str) -> None:
     assert output_name(call_id) == f"{call_id}.txt"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call_id", "beginning"),
     [("", ""), ("../a", "___a"), ("a b", "a_b"), ("é", "_"), ("x" * 101, "x" * 100), ("\ud800", "_")],
 )

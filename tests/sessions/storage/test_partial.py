@@ -9,11 +9,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pytest
-
 from agentcli.core.message import Part, Text, ToolCall
 from agentcli.sessions.storage.writer import INTERVAL, Partial, Reply, read_partial
 from tests.sessions.disks import Failing, Hasty, Recording
+from tests.tables import each_row
 
 LONG = 600.0
 
@@ -119,7 +118,7 @@ def test_pieces_are_only_put_together_for_a_save_and_nothing_is_saved_of_an_empt
     assert asked == ["asked"] * 2, "all is written"
 
 
-@pytest.mark.parametrize("call", ["create", "write", "rename", "unlink"])
+@each_row("call", ["create", "write", "rename", "unlink"])
 def test_a_disk_that_refuses_a_reply_stops_nothing(tmp_path: Path, call: str) -> None:
     disk = Failing(call, errno.ENOSPC, 1, forever=True)
     partial = Partial(tmp_path / "partial.json", disk, 0.0)
@@ -147,7 +146,7 @@ def test_a_reply_is_removed_once(tmp_path: Path) -> None:
 TEXT = {"type": "text", "text": "a"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "reply"),
     [
         ({"after": 3, "parts": [TEXT]}, Reply(3, (Text("a"),))),
@@ -171,7 +170,7 @@ def test_damaged_parts_of_a_reply_are_dropped(tmp_path: Path, raw: object, reply
     assert read_partial(tmp_path / "partial.json") == reply
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000])
+@each_row("data", [b"", b"{", b"\xff", b"[" * 100_000])
 def test_what_is_no_reply_is_none(tmp_path: Path, data: bytes) -> None:
     assert read_partial(tmp_path / "partial.json") is None
     (tmp_path / "partial.json").write_bytes(data)

@@ -25,6 +25,7 @@ from agentcli.sessions.store import Store
 from agentcli.tools.lib.literals import literals
 from tests.sessions.disks import Failing, Hasty
 from tests.sessions.imported import store_imported
+from tests.tables import each_row
 
 COUNT = 2 * SEGMENT + 3
 WORDS = ["needle", "port 8443", "Straße", "STRASSE", "İstanbul", "日本語のテスト", "x = 1", "\ud800half", "a" * 300]
@@ -215,7 +216,7 @@ def test_a_lost_record_is_passed_over(session: Session) -> None:
     assert numbers(session, "", "c401") == [403]
 
 
-@pytest.mark.parametrize("call", ["create", "write", "rename", "mkdir"])
+@each_row("call", ["create", "write", "rename", "mkdir"])
 def test_a_disk_that_refuses_the_index_costs_nothing(tmp_path: Path, call: str) -> None:
     disk = Failing(call, 28, 1, forever=True)
     kept: dict[int, Record] = {}
@@ -364,7 +365,7 @@ def test_marks_tell_the_size_of_the_texts_by_their_different_pieces(tmp_path: Pa
     ]
 
 
-@pytest.mark.parametrize(("pieces", "size"), [(1, 2), (29, 30), (30, 32), (31, 32), (33, 36), (62, 64), (256, 288)])
+@each_row(("pieces", "size"), [(1, 2), (29, 30), (30, 32), (31, 32), (33, 36), (62, 64), (256, 288)])
 def test_sizes_are_rounded_up_so_that_there_are_few_of_them(tmp_path: Path, pieces: int, size: int) -> None:
     text = "".join(
         chr(0x4E00 + n) for n in range(400)
@@ -411,7 +412,7 @@ def prompt(turn: int) -> Message:
     return Message("user", (Text("going"),), turn)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "turns"),
     [
         ({"_1": prompt(5), "_258": prompt(9)}, {1: 5, 2: 5, 256: 5, 257: 5, 258: 9, 259: 9}),

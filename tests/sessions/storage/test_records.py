@@ -23,11 +23,12 @@ from agentcli.sessions.storage.records import (
 )
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import compaction, reply, user
+from tests.tables import each_row
 
 AT_ONCE = 1 << 16
 
 
-@pytest.mark.parametrize("size", [0, 2, AT_ONCE - 2, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 5 * AT_ONCE])
+@each_row("size", [0, 2, AT_ONCE - 2, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 5 * AT_ONCE])
 @pytest.mark.parametrize("end", [b"}\n", b"xx"])
 def test_a_file_of_any_size_is_read_whole(tmp_path: Path, size: int, end: bytes) -> None:
     data = b"}\n" * (size // 2) + end
@@ -103,7 +104,7 @@ def test_a_record_that_the_system_does_not_give_out_is_reported_as_lost(tmp_path
     assert any("can't read record 2" in note for note in opened.notes), opened.notes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "number"),
     [
         ("000001-message.json", 1),
@@ -123,7 +124,7 @@ def test_only_the_name_of_a_record_file_has_a_number(name: str, number: int | No
     assert number_in(name) == number
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seq", "kind", "name"),
     [
         (1, "message", "000001-message.json"),
@@ -201,7 +202,7 @@ def test_a_folder_with_a_record_s_name_is_told(tmp_path: Path) -> None:
     assert found == [None, None, folder, None, link, None]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "why"),
     [
         (b"", "record 1 is empty"),
@@ -223,7 +224,7 @@ def changed(folder: Path, seq: int) -> None:
     path.write_bytes(path.read_bytes().replace(b'"text":"', b'"text":"not '))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "head", "read", "lost", "doubted"),
     [
         ((), True, [4, 3, 2, 1], [], []),
@@ -271,7 +272,7 @@ def test_losses_tell_their_cause(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bodies", "seqs"),
     [
         ([], []),

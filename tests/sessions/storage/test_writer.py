@@ -11,6 +11,7 @@ from agentcli.core.codec.encode import encode
 from agentcli.core.record import Pin, Record
 from agentcli.sessions.storage.writer import Lock, Writer, holder, is_locked
 from tests.sessions.disks import Act, Failing, Hasty, Recording
+from tests.tables import each_row
 
 
 def record(seq: int) -> Record:
@@ -161,7 +162,7 @@ def test_a_file_that_can_be_rebuilt_is_not_synced_unless_requested(tmp_path: Pat
     assert tmp_path not in disk.acts
 
 
-@pytest.mark.parametrize(("content", "told"), [(" 123\n", "123"), ("9" * 21, "9" * 20), ("", ""), (None, "")])
+@each_row(("content", "told"), [(" 123\n", "123"), ("9" * 21, "9" * 20), ("", ""), (None, "")])
 def test_the_holder_of_a_lock_is_told_as_far_as_it_is_known(tmp_path: Path, content: str | None, told: str) -> None:
     if content is not None:
         (tmp_path / "lock").write_text(content)

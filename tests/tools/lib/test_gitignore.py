@@ -6,9 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from agentcli.tools.lib.gitignore import walk
+from tests.tables import each_row
 
 NAMES = (
     "a",
@@ -32,7 +31,7 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "rules",
     [
         "[[:alpha:]]",

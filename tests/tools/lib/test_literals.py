@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.tools.lib.literals import literals
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "pieces"),
     [
         ("needle", (("needle",),)),

@@ -14,6 +14,7 @@ from agentcli.app.program import Program
 from agentcli.core.message import Message, Text
 from agentcli.program.options import Options
 from agentcli.project.notes import with_line
+from tests.tables import each_row
 from tests.ui.contexts import ScriptedContext
 from tests.ui.test_slash import type_
 
@@ -117,7 +118,7 @@ def test_reload_says_what_has_changed(context: ScriptedContext, tmp_path: Path) 
     assert "more.md" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after"),
     [
         ("", "## Notes\n\n- new\n"),

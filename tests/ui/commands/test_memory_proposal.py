@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,12 +18,13 @@ from agentcli.ui.commands.memory import memory
 from agentcli.ui.commands.memory_proposal import LENGTH, LINES, Proposal, proposal
 from agentcli.ui.commands.outputs import Context
 from tests.agent.open_session import ended, open_session, say_to
+from tests.tables import each_row
 from tests.ui.commands.as_turn import events_of
 from tests.ui.contexts import ScriptedContext
 from tests.ui.test_slash import type_
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "lines"),
     [
         ("- Use tabs.\n* Run   make.\n", ("Use tabs.", "Run make.")),
@@ -54,7 +54,7 @@ def test_what_an_instruction_file_says_is_not_proposed_again() -> None:
     assert proposal("- Use tabs.\n- Be brief.", ("# Style\n\n* use tabs\n", "Be brief.")) == Proposal((), 2, 0)
 
 
-@pytest.mark.parametrize(("answer", "unfit"), [("NONE", 0), ("`NONE`.", 0), ("Sorry, I can't.", 1), ("", 1)])
+@each_row(("answer", "unfit"), [("NONE", 0), ("`NONE`.", 0), ("Sorry, I can't.", 1), ("", 1)])
 def test_no_list_item_is_no_answer_but_for_none(answer: str, unfit: int) -> None:
     assert proposal(answer, ()) == Proposal((), 0, unfit)
 
@@ -87,7 +87,7 @@ def test_an_answer_with_a_call_proposes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
-@pytest.mark.parametrize("kind", ["outside", "inside", "nowhere", "pipe", "folder"])
+@each_row("kind", ["outside", "inside", "nowhere", "pipe", "folder"])
 def test_a_link_and_what_is_no_file_are_refused_before_the_model_is_asked(tmp_path: Path, kind: str) -> None:
     session = open_session(tmp_path, [say("One.")])
     say_to(session, "first")

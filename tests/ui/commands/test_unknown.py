@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agentcli.ui.commands.unknown import meant_as_command, no_command, unknown_command
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("/compact", "compact"),

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import pytest
-
 from agentcli.ui.dialogs.dialogs import Cancelled, Choice, Dialog, Edited, Outcome, Picked, matching, press
+from tests.tables import each_row
 
 CHOICES = (Choice("Yes", keys="y"), Choice("Always"), Choice("No", keys="n"))
 
@@ -15,7 +14,7 @@ def outcome(dialog: Dialog, *keys: str) -> Dialog | Outcome:
     return after
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "expected"),
     [
         (("1",), Picked(0)), (("3",), Picked(2)), (("y",), Picked(0)), (("N",), Picked(2)), (("enter",), Picked(2)), (("up", "enter"), Picked(1)),
@@ -26,7 +25,7 @@ def test_a_choice_is_made_by_digit_letter_or_arrow(keys: tuple[str, ...], expect
     assert outcome(Dialog("May it?", choices=CHOICES, chosen=2, editable=True), *keys) == expected
 
 
-@pytest.mark.parametrize("key", ["4", "0", "x", "é", "", "e"])
+@each_row("key", ["4", "0", "x", "é", "", "e"])
 def test_any_other_key_does_nothing(key: str) -> None:
     dialog = Dialog("May it?", choices=CHOICES, chosen=2)
     assert press(dialog, key) == dialog

@@ -17,6 +17,7 @@ from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.render.frame import Edit, Size
 from agentcli.ui.render.input_box import dialog_lines
 from agentcli.ui.style import MUTE, PLAIN, Look
+from tests.tables import each_row
 
 LOOK = Look(PLAIN, folder="/home/me/shop")
 COMMAND = ApprovalRequest(
@@ -81,7 +82,7 @@ def test_a_file_is_named_as_it_is_called_in_the_working_folder() -> None:
     assert title(WRITE, None, LOOK) == "Write a.py?"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ask", "key", "ending"),
     [(COMMAND, "command", ".sh"), (WRITE, "content", ".py"), (EDIT, "new_string", ".py"), (OTHER, "", ".json")],
 )
@@ -163,7 +164,7 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
     assert labels(replace(COMMAND, others=(WRITE,)))[-1] == "Yes to both (shows the other first)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ask", "first"),
     [
         (COMMAND, "Yes, once"),

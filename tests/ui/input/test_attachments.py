@@ -10,6 +10,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.images import IMAGE_BYTES
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
 from agentcli.ui.input.attachments import FILE_BYTES, with_attachments
+from tests.tables import each_row
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -34,7 +35,7 @@ def test_a_file_a_folder_and_a_picture_are_attached_ahead_of_the_words(tmp_path:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mention", "name", "text"),
     [
         ("@a.py:2-3", "a.py:2-3", "line 2\nline 3\n"),
@@ -62,7 +63,7 @@ def test_lines_of_an_unsaved_file_are_those_of_its_buffer(tmp_path: Path) -> Non
     assert part == File("text/plain", f"{file}:2", "two\n")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "text"),
     [
         ("one\nzwö\n".encode("utf-16"), "zwö\n"),
@@ -97,7 +98,7 @@ def test_lines_of_a_binary_file_are_told_like_the_whole(tmp_path: Path) -> None:
     assert attached("@a:3", tmp_path) == attached("@a", tmp_path)
 
 
-@pytest.mark.parametrize("lines", ["lines 7-9", "line 7", "line 0", "lines 3-2"])
+@each_row("lines", ["lines 7-9", "line 7", "line 0", "lines 3-2"])
 def test_lines_that_a_file_does_not_have_are_an_error(tmp_path: Path, lines: str) -> None:
     (tmp_path / "a.py").write_text("one\ntwo\nthree\nfour\n")
     with pytest.raises(InputError, match=f"has no {lines}"):
@@ -156,8 +157,6 @@ def test_a_picture_that_is_too_large_is_told_and_not_sent(tmp_path: Path) -> Non
         with_attachments("@a.png", tmp_path)
 
 
-@pytest.mark.parametrize(
-    "text", ["mail me@home.org", "@nothing", "@" + "x" * 5_000, "@~nobody-of-this-name/x", "@a\0b"]
-)
+@each_row("text", ["mail me@home.org", "@nothing", "@" + "x" * 5_000, "@~nobody-of-this-name/x", "@a\0b"])
 def test_what_names_no_file_is_just_words(tmp_path: Path, text: str) -> None:
     assert with_attachments(text, tmp_path).parts in ((), (Text(text),))

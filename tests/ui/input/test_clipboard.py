@@ -8,6 +8,7 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.ui.input.clipboard import save_picture
+from tests.tables import each_row
 
 PNG = b"\x89PNG\r\n\x1a\n and the rest"
 
@@ -21,7 +22,7 @@ def program(folder: Path, name: str, script: str) -> dict[str, str]:
     return {"PATH": f"{folder}:/usr/bin:/bin", "WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "script"),
     [
         ("wl-paste", 'test "$3" = image/png && cat picture'),

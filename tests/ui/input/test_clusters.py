@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from prompt_toolkit.document import Document
 
 from agentcli.ui.input.clusters import ClusterBuffer
+from tests.tables import each_row
 
 LETTERS = ["a", "é", "e\u0301", "👍🏽", "👨‍👩‍👧", "🇩🇪", "1️⃣", "한", "\u1112\u1161\u11ab", "नि"]
 
 
-@pytest.mark.parametrize("letter", LETTERS)
+@each_row("letter", LETTERS)
 def test_backspace_and_delete_take_the_whole_letter(letter: str) -> None:
     buffer = ClusterBuffer(document=Document(f"x{letter}y", 1 + len(letter)))
     buffer.delete_before_cursor()
@@ -20,7 +20,7 @@ def test_backspace_and_delete_take_the_whole_letter(letter: str) -> None:
     assert (buffer.text, buffer.cursor_position) == ("xy", 1)
 
 
-@pytest.mark.parametrize("letter", LETTERS)
+@each_row("letter", LETTERS)
 def test_the_cursor_steps_over_the_whole_letter(letter: str) -> None:
     buffer = ClusterBuffer(document=Document(f"x{letter}y", 1 + len(letter)))
     buffer.cursor_position += buffer.document.get_cursor_left_position()

@@ -10,6 +10,7 @@ import pytest
 from agentcli.ui.input.attachments import mentioned
 from agentcli.ui.input.completion import SHOWN, CommandCompletion, Completion, Files
 from agentcli.ui.render.frame import Item
+from tests.tables import each_row
 
 COMMANDS = [
     CommandCompletion("compress", "Shorten"),
@@ -137,7 +138,7 @@ def test_files_outside_of_the_project_are_completed_folder_by_folder(tmp_path: P
         assert settled(f"see @{odd}") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     ['a"b c.txt', '"a', 'a"', "two words", "it's", "a\\b", "a\\ b", 'a\\"b', "a b\\", "a#b", "a:10", "a b:1-2", "a.", "a b.", "a(1)", "~a", "@a"],
 )  # fmt: skip

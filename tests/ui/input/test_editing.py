@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from agentcli.ui.input.editing import at_line, editor
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "expected"),
     [
         ("vi", ("+7", "a.py")),

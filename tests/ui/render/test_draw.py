@@ -25,6 +25,7 @@ from agentcli.ui.render.scrollback import render
 from agentcli.ui.render.state import State, update
 from agentcli.ui.render.status_line import status_line
 from agentcli.ui.style import DARK, MUTE, PLAIN, Look
+from tests.tables import each_row
 
 ODD = st.text(alphabet="ab 日本語😀한\u05d0\u0627é\t-*`|#>\n", max_size=120)
 SIZES = st.builds(Size, st.integers(20, 100), st.integers(6, 40))
@@ -105,7 +106,7 @@ def test_in_a_low_window_choices_lose_their_details_before_the_question_is_lost(
     assert sum("what it means" in row for row in rows[12]) == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("size", "chosen", "shown"),
     [
         (Size(30, 6), 0, ["─ Run this command? ─────────", "❯ 1. Yes, once", "  2. Yes, for this session", "  3. No", "  Esc no"]),

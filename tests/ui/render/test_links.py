@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from agentcli.ui.render.links import BARE, honest, known, target, trimmed
+from tests.tables import each_row
 
 
 @pytest.mark.parametrize("url", ["https://example.org/a?b=c#d", "http://[::1]:80/", "file:///tmp/a%20b.py"])
@@ -12,7 +13,7 @@ def test_web_and_file_addresses_may_be_links(url: str) -> None:
     assert target(url) == url
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     ["javascript:alert(1)", "https://x.org/\x1b\\", "https://x.org/\x07", "https://x.org/ü", "ssh://x", "https://", "file://host/x", "a.py",
      "https://x.org/" + "a" * 3000, "https://x.org/a b"],
@@ -33,7 +34,7 @@ def test_words_that_name_another_host_are_not_honest() -> None:
     assert not honest("bank.example", "file:///tmp/x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("environment", "expected"),
     [
         ({"TERM_PROGRAM": "iTerm.app"}, True),

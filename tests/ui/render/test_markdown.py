@@ -10,6 +10,7 @@ from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.render.markdown import LONGEST, lines
 from agentcli.ui.render.markdown_blocks import TABLE_ROWS, Block, Blocks
 from agentcli.ui.style import DARK, LIGHT, MUTE, PLAIN, Look, Theme
+from tests.tables import each_row
 
 LINKED = Look(DARK, links=True)
 WORDS = st.sampled_from(
@@ -89,7 +90,7 @@ def test_an_address_is_written_out_where_it_does_not() -> None:
     assert ESCAPE.sub("", line) == "see here (https://example.org/a)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "text"),
     [
         ("[a](javascript:alert(1))", "a (javascript:alert(1))"),

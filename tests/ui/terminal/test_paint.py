@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pyte
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from agentcli.ui.render.cells import ESCAPE, chop, width
 from agentcli.ui.render.frame import Size
 from agentcli.ui.terminal.paint import Painter, folds
 from agentcli.ui.terminal.paint_log import rows
+from tests.tables import each_row
 
 COLUMNS, ROWS = 20, 8
 WORDS = st.sampled_from(
@@ -183,7 +183,7 @@ def test_a_screen_that_cuts_lines_off_loses_only_the_live_ones() -> None:
     assert [row.rstrip() for row in screen.display if row.strip()] == ["printed"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("environment", "expected"),
     [
         ({"TMUX": "/tmp/x,1,0", "TERM": "screen-256color"}, True),

@@ -13,6 +13,7 @@ from agentcli.ui.dialogs.dialogs import Choice, Dialog
 from agentcli.ui.render.state import State
 from agentcli.ui.terminal.tab import Tab, shows_progress
 from tests.e2e.program import Program
+from tests.tables import each_row
 
 PUSHED, RESTORED = "\x1b[22;2t", "\x1b[23;2t"
 GHOSTTY = {"TERM_PROGRAM": "ghostty"}
@@ -42,7 +43,7 @@ def test_a_tab_says_once_whether_the_session_works_or_waits_and_is_restored() ->
     assert "".join(written) == raw
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("environment", "shown"),
     [({}, False), (GHOSTTY, True), ({"WT_SESSION": "x"}, True), (GHOSTTY | {"TMUX": "x"}, False)],
 )
