@@ -66,6 +66,7 @@ APPROVAL = Act(
 )  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("act", [PROMPT, APPROVAL], ids=lambda act: act.name)
 def test_an_act_passes_few_files(act: Act, tmp_path: Path) -> None:
     with Loopback([*act.replies]) as server:

@@ -26,6 +26,7 @@ def ran(*command: str | Path, cwd: Path, home: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_the_sdist_makes_a_wheel_that_works_in_a_fresh_environment(tmp_path: Path) -> None:
     home, dist, venv = tmp_path / "home", tmp_path / "dist", tmp_path / "venv"

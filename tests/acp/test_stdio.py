@@ -192,6 +192,7 @@ def test_the_command_answers_and_ends_with_its_input(tmp_path: Path) -> None:
         assert agent.process.wait(60) == 0
 
 
+@pytest.mark.full
 def test_input_that_is_only_garbage_is_bad_input_also_where_it_ends_at_once(tmp_path: Path) -> None:
     with started(tmp_path) as agent:
         agent.write("rubbish")

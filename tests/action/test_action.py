@@ -90,6 +90,7 @@ def test_the_scripts_of_the_action_have_no_faults_that_shellcheck_knows() -> Non
     assert checked.stdout == ""
 
 
+@pytest.mark.full
 def test_a_prompt_ends_with_outputs_a_summary_and_its_session(folder: Path) -> None:
     if shutil.which("bwrap") is None:
         pytest.skip("no sandbox is installed")

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.agent.tool_context import SessionPassages
@@ -52,6 +54,7 @@ def test_a_soft_budget_warns_once_slows_down_and_tells_the_model(tmp_path: Path)
     assert sum("of the task budget left" in text for text in told) == 1
 
 
+@pytest.mark.full
 def test_an_approval_budget_asks_and_goes_on_when_allowed(tmp_path: Path) -> None:
     budget = BudgetSettings(session=BudgetLimit(tokens=3_000, mode="approval"))
     script = [costly("one", 2_900, call("list")), say("two")]
@@ -140,6 +143,7 @@ def test_the_model_is_told_of_each_budget_when_it_runs_low_and_of_each_task_anew
     assert [("session" in text, "task" in text) for text in told(session)] == [(False, True), (True, True)]
 
 
+@pytest.mark.full
 def test_each_budget_that_wants_to_be_asked_is_asked_for_itself(tmp_path: Path) -> None:
     budget = BudgetSettings(
         session=BudgetLimit(tokens=3_000, mode="approval"), task=BudgetLimit(tokens=3_000, mode="approval")

@@ -288,6 +288,7 @@ def test_the_diff_of_a_session_leaves_out_what_was_undone(tmp_path: Path, ids: t
     assert "+two" in session.report.diff()
 
 
+@pytest.mark.full
 def test_one_undo_takes_back_all_files_of_a_patch_and_redo_makes_them_again(tmp_path: Path) -> None:
     patch = (
         "*** Begin Patch\n*** Update File: a.py\n*** Move to: moved/a.py\n@@\n-a\n+A\n"

@@ -70,6 +70,7 @@ def fetched(folder: Path, url: str, mode: Mode = "ask", person: Person | None = 
     return result
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["ask", "yolo"])
 def test_a_redirect_to_another_host_goes_back_to_the_model(
     tmp_path: Path, sites: tuple[Site, Site], mode: Mode
@@ -82,6 +83,7 @@ def test_a_redirect_to_another_host_goes_back_to_the_model(
     assert other.asked == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("secret", ["/secret/x", "/%73ecret/x", "/open/../secret/x"])
 @pytest.mark.parametrize("mode", ["ask", "yolo"])
 def test_a_redirect_to_what_is_denied_is_not_followed(

@@ -213,6 +213,7 @@ def test_a_cancellation_from_elsewhere_goes_on_also_where_an_interrupt_comes_wit
     asyncio.run(run(True))
 
 
+@pytest.mark.full
 def test_a_wait_leaves_nothing_for_a_collection_of_garbage() -> None:
     async def run() -> int:
         gc.collect()

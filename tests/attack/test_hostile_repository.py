@@ -27,6 +27,7 @@ base_url = "{url}"
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("trap", sampled(SAMPLE, 2))
 def test_no_program_that_a_repository_names_starts(tmp_path: Path, trap: str) -> None:
     assert attack(tmp_path, trap, "ask") == []

@@ -29,6 +29,7 @@ def test_file_tools_stay_inside(tmp_path: Path, mode: str) -> None:
     assert any(how.endswith("success") for how in found.ended), found.ended
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sandbox", [sandbox for sandbox in sandboxes() if sandbox != "off"])
 def test_a_command_that_runs_unasked_reads_nothing_outside(home_folder: Path, sandbox: str) -> None:
     found = attack(home_folder, "auto", sandbox, 72, shell=True)

@@ -9,6 +9,7 @@ from tests.attack.resizes import faults
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 
 
+@pytest.mark.full
 def test_random_resizes_lose_nothing_and_leave_nothing_behind() -> None:
     assert faults(20) == []
 

@@ -50,6 +50,7 @@ def test_enough_ways_out_are_tried() -> None:
     assert len(ATTEMPTS) >= 105
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("reader", sampled([True, False], 2))
 def test_all_attempts_together_do_not_get_out(scene: Scene, sandbox: Sandbox, reader: bool) -> None:
     before = scene.state()
@@ -84,6 +85,7 @@ def test_without_a_box_most_attempts_succeed(scene: Scene) -> None:
         before = after
 
 
+@pytest.mark.full
 def test_ordinary_work_goes_on_inside(scene: Scene, sandbox: Sandbox) -> None:
     work = """
         set -e

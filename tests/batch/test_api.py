@@ -28,6 +28,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_tasks_are_done_and_reported(tmp_path: Path, repository: Path) -> None:
     model = script(tmp_path, calls("bash", command="echo new > new.txt"), "Done.")
     seen: list[agentcli.BatchTask] = []
@@ -63,6 +64,7 @@ def test_what_makes_no_sense_is_refused_before_anything_starts(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.full
 def test_a_folder_of_any_name_holds_a_batch(tmp_path: Path, repository: Path) -> None:
     tasks = [{"id": "t", "prompt": "do it", "repo": repository}]
     model = script(tmp_path, "Done.")

@@ -48,6 +48,7 @@ def test_a_url_is_told_from_a_folder(name: str, expected: bool) -> None:
     assert mirrors.is_url(name) == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("isolation", ["worktree", "clone"])
 def test_tasks_work_in_trees_of_a_mirror_and_their_results_are_merged_there(
     source: Path, tmp_path: Path, isolation: str

@@ -84,6 +84,7 @@ def test_a_base_that_does_not_exist_is_named(repo: Path) -> None:
             trees.base_commit(str(repo), name)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("version", [(), (2, 30)])
 def test_results_are_merged_without_a_checkout_and_conflicts_named(
     repo: Path, tmp_path: Path, version: tuple[int, ...]

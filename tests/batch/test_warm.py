@@ -78,6 +78,7 @@ def test_another_server_is_started_for_one_that_was_killed_even_during_its_impor
     assert (tmp_path / "0.out").read_text().startswith("agentcli ")
 
 
+@pytest.mark.full
 def test_a_server_that_cannot_start_is_given_up_with_its_reason(tmp_path: Path) -> None:
     async def session() -> None:
         with closing(WarmServer(["no-such-kind"])) as server:

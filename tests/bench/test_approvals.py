@@ -30,6 +30,7 @@ RECORDINGS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_few_commands_are_asked_about_and_no_reading_one(tmp_path: Path, recording: Callable[[], Recording]) -> None:
     workspace = workspace_for(recording(), tmp_path)

@@ -151,6 +151,7 @@ def test_an_agent_is_killed_once_if_its_task_says_so_and_goes_on_in_its_session(
     assert [each["usage"] for each in stored if each["id"] == rows[-1]["session"]] == [rows[-1]["usage"]]
 
 
+@pytest.mark.full
 def test_the_cost_is_said_and_nothing_starts_unless_somebody_agrees(program: Program) -> None:
     folder = tasks(program.base / "set", 2, header="max_cost = 0.5")
     program.more = {**program.more, "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
@@ -162,6 +163,7 @@ def test_the_cost_is_said_and_nothing_starts_unless_somebody_agrees(program: Pro
     assert not any(finals(out) for out in runs_of(program))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -177,6 +179,7 @@ def test_what_is_not_there_is_named(program: Program, arguments: tuple[str, ...]
     assert (ran.code, words in ran.err) == (42, True), ran.err
 
 
+@pytest.mark.full
 def test_without_docker_or_uv_harbor_is_not_called(program: Program) -> None:
     empty = program.base / "bin"
     empty.mkdir()
@@ -233,6 +236,7 @@ for number, reward in enumerate((1.0, 0.0, 1.0, None)):
     ), ran.err
 
 
+@pytest.mark.full
 def test_a_run_in_the_sandbox_is_judged_as_well(program: Program) -> None:
     folder = tasks(program.base / "set", 2)
     name = model(program.base, "m", "[ $n = 1 ]")
@@ -244,6 +248,7 @@ def test_a_run_in_the_sandbox_is_judged_as_well(program: Program) -> None:
     assert re.search(r"^model's mistake +1$", ran.out, re.MULTILINE), ran.out
 
 
+@pytest.mark.full
 def test_a_run_can_read_neither_the_tasks_of_its_set_nor_the_files_of_other_runs(program: Program) -> None:
     folder = tasks(program.base / "set [1]", 2)
     commands = [
@@ -275,6 +280,7 @@ def seconds(text):
 """
 
 
+@pytest.mark.full
 def test_code_of_the_agent_cannot_read_the_answers_while_the_check_runs_it(program: Program) -> None:
     [task] = [task for task in read_set(OWN) if task.id == "implement-spec"]
     write = {"name": "write", "input": {"file_path": "duration.py", "content": CHEAT.format(path=str(task.path))}}

@@ -1,3 +1,5 @@
+import pytest
+
 from tests.bench.bench_summaries import hand_off_real, survivors, ten_compactions
 
 
@@ -7,6 +9,7 @@ def test_no_invention_stays_and_every_truth_does() -> None:
     assert found["true statements"][0] >= 57
 
 
+@pytest.mark.full
 def test_items_are_not_worn_down_and_cost_less_to_write() -> None:
     rewritten, items = ten_compactions(items=False), ten_compactions(items=True)
     assert items.unchanged == items.findings

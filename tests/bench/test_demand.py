@@ -216,6 +216,7 @@ def test_the_probe_imports_messages_and_requests_only():
     assert ours == {"agentcli.core.message", "agentcli.core.model", "agentcli.core.record"}
 
 
+@pytest.mark.full
 def test_the_measure_of_the_lab_which_shares_no_code_with_this_one_comes_to_about_the_same() -> None:
     records = trace(2, Shape(turns=(6, 6), steps=(6, 8), files=(4, 6), lines=(80, 200))).records
     conditions = Setup(MODEL, TRAITS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def live(records: Sequence[Record]) -> Iterator[History]:
         yield history
 
 
+@pytest.mark.full
 @settings(max_examples=100)
 @given(sessions(), LOOKS, st.sampled_from([None, "", "provider"]))
 def test_a_view_that_grew_is_the_view_of_the_whole(session: Session, looks: list[bool], by: Editor | None) -> None:
@@ -73,6 +75,7 @@ def test_a_calibration_that_went_on_is_that_of_the_whole(session: Session, looks
             assert learned == calibrate(history, counter._added)
 
 
+@pytest.mark.full
 @settings(max_examples=100)
 @given(sessions(), LOOKS, st.booleans())
 def test_a_request_that_went_on_from_the_one_before_is_that_of_the_whole(
@@ -104,6 +107,7 @@ def test_what_is_out_of_date_is_the_same_in_a_view_that_grew(session: Session, l
             assert (known.outputs, known.edits) == (whole.outputs, whole.edits)
 
 
+@pytest.mark.full
 @settings(max_examples=100)
 @given(sessions(), LOOKS, st.integers(0, 2))
 def test_what_could_be_cleared_is_the_same_in_a_view_that_grew(session: Session, looks: list[bool], turns: int) -> None:

@@ -49,6 +49,7 @@ PIECES = [
 pytestmark = pytest.mark.timeout(120)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("piece", sampled(PIECES, 3))
 def test_a_monotonous_text_is_read_at_once(piece: str) -> None:
     text = piece * ((20_000 if piece == "。" else 60_000) // len(piece))  # each of them is a sentence of its own

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def outcome(read: Callable[[bytes], Any], data: bytes) -> Any:
         return f"{type(error).__name__}: {error}"
 
 
+@pytest.mark.full
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), st.binary(max_size=3), st.integers(0, 200))
 def test_every_file_is_read_as_by_the_standard_library(value: dict[str, Any], noise: bytes, at: int) -> None:
     whole = (dumps(value) + "\n").encode("utf-8")

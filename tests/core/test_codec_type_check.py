@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def test_what_the_program_makes_is_as_declared(value: Any) -> None:
     assert is_declared(value)
 
 
+@pytest.mark.full
 @given(value=st.sampled_from([REPLY, RESULT]), data=st.data(), odd=ANY)
 def test_no_value_is_as_declared_that_is_another_once_it_was_written(value: Any, data: st.DataObject, odd: Any) -> None:
     name = data.draw(st.sampled_from([field.name for field in fields(value) if field.name != "role"]))
@@ -46,6 +48,7 @@ def test_no_value_is_as_declared_that_is_another_once_it_was_written(value: Any,
         assert body_from_json({"kind": KINDS[type(changed)], **body_to_json(changed)}) == changed
 
 
+@pytest.mark.full
 @given(part=st.sampled_from(PARTS), data=st.data(), odd=ANY)
 def test_that_holds_for_every_part_of_a_message(part: Any, data: st.DataObject, odd: Any) -> None:
     changed = Message("assistant", (with_field(part, data.draw(st.sampled_from(fields(part))).name, odd),))

@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import pytest
+
 from agentcli.core.streams import closing
 from tests.tables import each_row
 
@@ -93,6 +95,7 @@ def _name_called(call: ast.expr) -> str:
     return call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
 
 
+@pytest.mark.full
 def test_streams_are_read_only_where_they_are_closed_too() -> None:
     raw = [f"{path}:{line}" for path in SOURCES for line in raw_reads(ast.parse(path.read_text()))]
     assert raw == [], "Read a stream by: async with closing(stream) as values: async for value in values."

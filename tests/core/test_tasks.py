@@ -32,6 +32,7 @@ async def succeeds() -> str:
     return "done"
 
 
+@pytest.mark.full
 def test_the_failure_of_a_task_that_nobody_waits_for_is_told() -> None:
     told: list[BaseException] = []
 

@@ -44,6 +44,7 @@ BETWEEN: list[Body] = [
 ]
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(USAGES, st.integers(0, 5), st.integers(0, 9_000)), max_size=8))
 def test_each_kind_of_sum_adds_up_to_what_was_recorded(made: list[tuple[Usage, int, int]]) -> None:
     story = Story()

@@ -40,6 +40,7 @@ def test_reports_are_json_when_asked(program: Program, arguments: list[str]) -> 
     assert json.loads(ran.out)
 
 
+@pytest.mark.full
 def test_a_session_is_listed_shown_found_renamed_forked_exported_deleted_and_fetched_back(program: Program) -> None:
     program.run("-p", "where is the needle", "-m", "script:echo")
     [listed] = json.loads(program.run("sessions", "list", "--json").out)
@@ -78,6 +79,7 @@ def test_an_export_with_secrets_is_for_its_owner_alone_and_no_export_loosens_a_f
         assert exported.stat().st_mode & 0o777 == after, (options, before)
 
 
+@pytest.mark.full
 def test_explain_reads_a_line_and_answers_a_line(program: Program) -> None:
     calls = [
         {"id": "1", "tool": "bash", "input": {"command": "ls -la | head"}},
@@ -140,6 +142,7 @@ def test_models_of_the_config_are_listed(program: Program) -> None:
     assert listed["local/qwen"]["window"] == 32_000
 
 
+@pytest.mark.full
 def test_a_folder_that_is_gone_is_said(program: Program) -> None:
     gone = program.base / "gone"
     for command in (["-p", "hi", "-m", "script:echo"], ["sessions", "list"], ["config", "show"], ["doctor"]):

@@ -28,6 +28,7 @@ def statuses(ran: Ran) -> list[str]:
     return [line["status"] for line in ran.of("compaction")]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", ["config", "environment", "--set"])
 def test_what_a_compaction_must_free_is_set_from_anywhere(worked: Program, place: str) -> None:
     more: list[str] = []

@@ -33,6 +33,7 @@ def script(program: Program, *replies: dict[str, Any]) -> tuple[str, ...]:
     return ("-m", f"script:{file}", "--mode", "yolo")
 
 
+@pytest.mark.full
 def test_a_costly_turn_is_told_in_a_line_and_cost_explains_it(program: Program) -> None:
     usual = [{"text": f"Answer {n}.", "usage": HIT} for n in range(4)]
     with program.terminal(*script(program, *usual, {"text": "Answer 4.", "usage": MISS}), columns=150) as t:

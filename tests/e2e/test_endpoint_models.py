@@ -127,6 +127,7 @@ def test_what_the_user_or_the_table_says_wins(program: Program) -> None:
     assert found["gpt-6-luna"]["window"] == 1_050_000
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "answers", "window", "price"),
     [
@@ -211,6 +212,7 @@ def test_an_endpoint_that_is_down_keeps_its_list_and_is_named(program: Program) 
     assert len(listed(program)) == 2
 
 
+@pytest.mark.full
 def test_a_list_of_100000_models_is_cut_and_stays_quick(program: Program) -> None:
     many = {"data": [{"id": f"org/model-{n:06}", "context_length": 100_000} for n in range(100_000)]}
     with endpoint({"/v1/models": many}) as (url, _):
@@ -253,6 +255,7 @@ def floods(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(b"[" * 1_000_000)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("serve", "said"),
     sampled([
@@ -309,6 +312,7 @@ def test_a_damaged_cache_is_an_empty_one(program: Program) -> None:
             assert program.run("completion", "--words", "-m", "own/").out == ""
 
 
+@pytest.mark.full
 def test_opening_model_at_a_terminal_asks_and_lists_and_typing_asks_nobody(program: Program) -> None:
     with endpoint({"/v1/models": ROUTER}) as (url, asked):
         configure(program, url)
@@ -329,6 +333,7 @@ def test_opening_model_at_a_terminal_asks_and_lists_and_typing_asks_nobody(progr
             assert len(asked) == 1
 
 
+@pytest.mark.full
 def test_a_silent_endpoint_does_not_hold_up_the_list(program: Program) -> None:
     with endpoint({}, never_ends) as (url, _):
         configure(program, url)

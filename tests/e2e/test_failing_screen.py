@@ -50,6 +50,7 @@ def ends_loudly(program: Program, t: Terminal) -> None:
     assert "RuntimeError: the drawing has failed" in log
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("text", ["undrawable", "a reply that is **undrawable**"])
 def test_a_reply_that_cannot_be_drawn_ends_the_program_and_keeps_the_session(failing: Program, text: str) -> None:
     with failing.terminal("-m", "script:echo", columns=200) as t:

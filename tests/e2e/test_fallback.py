@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Asked, Loopback, Refuse
@@ -21,6 +23,7 @@ def busy_after_one_step(asked: Asked) -> Any:
     return say("I list.", call("list"), thinking="a thought of Claude")
 
 
+@pytest.mark.full
 def test_the_other_provider_goes_on_where_the_first_one_gave_up(program: Program) -> None:
     with Loopback(busy_after_one_step) as server:
         program.more = server.env

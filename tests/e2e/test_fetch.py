@@ -99,6 +99,7 @@ def test_what_is_no_address_is_a_mistake_in_the_configuration(program: Program) 
 ASKS = {"url": "", "prompt": "What does the heading say?"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "small"), [("sonnet", "claude-haiku-5-5"), ("flash", "gemini-3.5-flash-lite")])
 def test_a_question_about_a_page_is_answered_by_the_small_model_and_paid_for(
     program: Program, page: tuple[str, list[str]], name: str, small: str

@@ -6,6 +6,8 @@ import re
 import subprocess
 from typing import Any
 
+import pytest
+
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.e2e.test_repl import CLAUDE, leave, terminal
@@ -24,6 +26,7 @@ def model(asked: Asked) -> Any:
     return say("That is that.")
 
 
+@pytest.mark.full
 def test_a_folder_is_trusted_once_and_its_settings_count_from_then_on(program: Program) -> None:
     (program.work / ".agentcli").mkdir()
     (program.work / ".agentcli" / "config.toml").write_text("[budget.session]\ncost = 5.0\n")
@@ -48,6 +51,7 @@ def test_a_folder_is_trusted_once_and_its_settings_count_from_then_on(program: P
             leave(t)
 
 
+@pytest.mark.full
 def test_a_folder_that_is_not_trusted_changes_nothing(program: Program) -> None:
     (program.work / ".agentcli").mkdir()
     (program.work / ".agentcli" / "config.toml").write_text("[budget.session]\ncost = 5.0\n")
@@ -64,6 +68,7 @@ def test_a_folder_that_is_not_trusted_changes_nothing(program: Program) -> None:
             leave(t)
 
 
+@pytest.mark.full
 def test_a_command_sent_to_the_background_is_counted_listed_and_told_to_the_model(program: Program) -> None:
     subprocess.run(["mkfifo", str(program.work / "go")], check=True)
     with Loopback(model) as server:
@@ -89,6 +94,7 @@ def test_a_command_sent_to_the_background_is_counted_listed_and_told_to_the_mode
     assert "Background job job-1" in str(server.requests[-1].json)
 
 
+@pytest.mark.full
 def test_all_commands_of_a_reply_are_allowed_at_once(program: Program) -> None:
     with Loopback(model) as server:
         program.more = server.env
@@ -105,6 +111,7 @@ def test_all_commands_of_a_reply_are_allowed_at_once(program: Program) -> None:
     assert sorted(path.stem for path in program.work.glob("*.txt")) == ["one", "three", "two"]
 
 
+@pytest.mark.full
 def test_the_program_tells_about_itself_and_the_session(program: Program) -> None:
     with Loopback(model) as server:
         program.more = server.env
@@ -138,6 +145,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
     assert "That is that." in (program.base / "session.md").read_text()
 
 
+@pytest.mark.full
 def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(program: Program) -> None:
     failures = iter([Refuse(529, "overloaded_error")])
 

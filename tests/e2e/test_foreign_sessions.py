@@ -70,6 +70,7 @@ def imported(tmp_path: Path) -> tuple[Program, str]:
     return program, ran.out.strip()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("forked", [(), ("--fork",), ("--no-session",)])
 def test_an_imported_session_goes_on_as_this_run_is_configured_and_says_what_was_left(
     tmp_path: Path, forked: tuple[str, ...]
@@ -90,6 +91,7 @@ def test_an_imported_session_goes_on_as_this_run_is_configured_and_says_what_was
         assert not [line for line in again.of("warning") if "was imported" in line["message"]]
 
 
+@pytest.mark.full
 def test_what_a_person_sets_after_an_import_holds(tmp_path: Path) -> None:
     program, session = imported(tmp_path)
     ran, _ = resumed(program, session, "--mode", "yolo")

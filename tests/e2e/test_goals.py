@@ -75,6 +75,7 @@ def test_a_model_judges_by_what_it_quotes(program: Program) -> None:
     assert any("“begun over” (record 8)" in message for message in told)
 
 
+@pytest.mark.full
 def test_a_goal_survives_a_kill_in_its_second_turn(program: Program) -> None:
     running = program.start("-p", f"/goal {CHECK}", *script(program, {"text": "Done!"}, {"calls": [WAIT]}))
     assert running.stderr is not None
@@ -143,6 +144,7 @@ def test_a_goal_at_a_terminal_shows_its_progress_and_is_paused_by_esc(program: P
         t.until("Goal (reached)")
 
 
+@pytest.mark.full
 def test_a_killed_terminal_finds_its_goal_again(program: Program) -> None:
     with terminal(program, {"calls": [WAIT]}) as t:
         t.until("? keys")

@@ -120,6 +120,7 @@ def test_a_limit_of_cost_that_cannot_hold_is_told(program: Program) -> None:
         assert told not in program.run("-p", "hi", "-m", "local/some", "--max-cost", "1", *priced).err
 
 
+@pytest.mark.full
 def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: Program) -> None:
     script = program.base / "script.json"
     calls = [{"name": "bash", "input": {"command": "rm -rf build"}}]
@@ -136,6 +137,7 @@ def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: P
     assert allowed.result["permission_denials"] == []
 
 
+@pytest.mark.full
 def test_a_flag_allows_a_rule_for_a_number_of_calls_or_a_time_of_this_run(program: Program) -> None:
     script = program.base / "script.json"
     calls = [{"name": "bash", "input": {"command": f"rm -rf build{number}"}} for number in range(3)]
@@ -166,6 +168,7 @@ def fix(asked: Any) -> Any:
     return replies[min(steps, 2)]
 
 
+@pytest.mark.full
 def test_both_providers_leave_the_same_records_but_for_what_is_theirs(tmp_path: Path) -> None:
     told = []
     for name, model in (("claude", CLAUDE), ("gemini", GEMINI)):
@@ -201,6 +204,7 @@ def _neutral(record: dict[str, Any], program: Program) -> dict[str, Any]:
     return bare
 
 
+@pytest.mark.full
 def test_the_next_request_after_a_resume_begins_with_the_bytes_of_the_last_one(program: Program) -> None:
     (program.work / "AGENTS.md").write_text("Write tests first.\n")
     for model in (CLAUDE, GEMINI):
@@ -291,6 +295,7 @@ def test_sigint_and_sigterm_end_the_turn_in_good_order(program: Program) -> None
     assert program.run("resume", "--last", "-p", "still there?", "-m", "script:echo").code == 0
 
 
+@pytest.mark.full
 def test_a_hook_is_told_of_a_compaction_and_cannot_break_it(program: Program) -> None:
     told = program.base / "told.json"
     program.config(f"[hooks]\npre_compress = \"cat > '{told}'; exit 3\"\n")
@@ -348,6 +353,7 @@ def test_pictures_and_files_named_in_a_prompt_reach_the_model(program: Program) 
         assert "the word is mango" in sent
 
 
+@pytest.mark.full
 def test_the_switches_keep_auto_compaction_and_pruning_away(program: Program) -> None:
     for step in range(1, 13):
         (program.work / f"f{step}.txt").write_text(f"file {step} some words to fill the window\n" * 300)
@@ -367,6 +373,7 @@ def test_the_switches_keep_auto_compaction_and_pruning_away(program: Program) ->
     assert "auto-compaction is switched off" in bound.result["error"]
 
 
+@pytest.mark.full
 def test_a_resumed_session_takes_the_system_prompt_and_the_folder_of_its_run(program: Program) -> None:
     def system(*arguments: str) -> str:
         assert program.ask(*arguments, "-p", "hi").code == 0
@@ -478,6 +485,7 @@ def test_a_prompt_that_merely_begins_with_a_slash_is_said(program: Program, prom
     assert program.run("-p", prompt, "-m", "script:echo").out.strip() == prompt.strip()
 
 
+@pytest.mark.full
 def test_the_name_of_a_server_may_begin_a_command_that_is_not_known_yet(program: Program) -> None:
     servers = '{"mcpServers": {"fake": {"command": "true"}}}'
     prompts = {"/fake:x y": 0, "/fake": 42, "/other:x y": 42}
@@ -497,6 +505,7 @@ def test_a_compaction_may_be_asked_for_by_either_name(program: Program, prompt: 
     assert [line["trigger"] for line in ran.of("compaction")] == ["manual"]
 
 
+@pytest.mark.full
 def test_a_compaction_a_prune_and_files_are_taken_back_without_a_person(program: Program) -> None:
     write = {"name": "write", "input": {"file_path": "a.txt", "content": "new\n"}}
     replies = [{"calls": [write]}, {"text": "word " * 3_000}, {"text": "so it is"}]
@@ -546,6 +555,7 @@ def test_a_session_is_handed_off_without_a_person(program: Program) -> None:
     assert program.run("sessions", "check").code == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["claude-sonnet-4-5-20250929", "anthropic/claude-sonnet-4-5-20250929", "sonnet-4-5"])
 def test_a_model_by_its_dated_id_or_its_short_name_is_priced_limited_and_cached(program: Program, name: str) -> None:
     numbers = count()

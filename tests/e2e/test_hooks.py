@@ -86,6 +86,7 @@ def test_hooks_of_a_project_run_only_when_they_are_approved_and_never_loosen(pro
     )
 
 
+@pytest.mark.full
 def test_a_projects_hook_is_approved_by_its_command_line_and_a_blocked_prompt_comes_back(program: Program) -> None:
     hooks(
         program.work / ".claude/settings.json", ("UserPromptSubmit", "grep -q secret && echo no secrets >&2 && exit 2")
@@ -154,6 +155,7 @@ def test_a_projects_hook_sees_no_secret_but_those_that_it_lists_and_a_persons_ow
     assert (program.work / "project.txt").read_text().split() == ["plain", "other"]
 
 
+@pytest.mark.full
 def test_the_question_about_a_hook_names_the_secrets_that_it_would_see(program: Program) -> None:
     path = program.work / ".claude/settings.json"
     hooks(path, ("Stop", "true"), allowedEnvVars=["NPM_TOKEN"])
@@ -164,6 +166,7 @@ def test_the_question_about_a_hook_names_the_secrets_that_it_would_see(program: 
         t.until("Let this project start hook true (Stop; sees NPM_TOKEN of your environment)")
 
 
+@pytest.mark.full
 def test_what_an_approved_hook_runs_is_not_rewritten_unasked(program: Program) -> None:
     script = program.work / "scripts/check.sh"
     script.parent.mkdir()
@@ -183,6 +186,7 @@ def test_what_an_approved_hook_runs_is_not_rewritten_unasked(program: Program) -
     assert not (program.work / "owned").exists()
 
 
+@pytest.mark.full
 def test_allow_rules_of_a_project_are_taken_over_by_an_answer_of_its_own(program: Program) -> None:
     allow: dict[str, Any] = {"permissions": {"allow": ["Bash(touch made.txt)", "Bash(rm:*)"]}, "env": {"A": "b"}}
     file = program.work / ".claude/settings.json"
@@ -207,6 +211,7 @@ def test_allow_rules_of_a_project_are_taken_over_by_an_answer_of_its_own(program
     assert not [path for path in program.work.rglob("*") if path.name == "rules.json"]
 
 
+@pytest.mark.full
 def test_all_that_a_project_would_start_is_one_question_and_each_can_be_struck_out(program: Program) -> None:
     hooks(
         program.work / ".claude/settings.json",

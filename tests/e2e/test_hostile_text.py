@@ -192,6 +192,7 @@ def test_nothing_hostile_reaches_a_plain_terminal(program: Program) -> None:
         is_clean(t.raw)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("arguments", sampled([[], ["--plain"], ["-p", "go"], ["doctor"]], 2), ids=str)
 def test_nothing_hostile_reaches_the_terminal_by_the_name_of_the_folder(program: Program, arguments: list[str]) -> None:
     folder = program.work / "a\x1b]0;owned\x07Zq\u202e"

@@ -23,6 +23,7 @@ def imported(program: Program, name: str) -> str:
     return ran.out.strip()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", sampled(MODELS, 2))
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_session_of_today_goes_on_with_either_provider(program: Program, name: str, model: str) -> None:
@@ -37,6 +38,7 @@ def test_a_session_of_today_goes_on_with_either_provider(program: Program, name:
     assert "And what did I forbid?" in str(asked.json)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", sampled(MODELS, 2))
 @pytest.mark.parametrize("name", sampled(WRITTEN, 2))
 def test_what_was_compacted_can_be_brought_back_and_sent(program: Program, name: str, model: str) -> None:
@@ -71,6 +73,7 @@ def test_the_words_that_a_compaction_of_codex_kept_are_sent(program: Program) ->
     assert sent.count("SUMMARY: cart.py rounds now") == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("provider", ["anthropic", "google"])
 def test_a_session_goes_on_with_the_default_model_and_says_once_which_one_it_had(
     program: Program, provider: str
@@ -88,6 +91,7 @@ def test_a_session_goes_on_with_the_default_model_and_says_once_which_one_it_had
         assert not [line for line in again.of("warning") if "rig/gpt-5.5" in line["message"]]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("more", [(), ("--plain",)])
 def test_the_repl_says_so_too(program: Program, more: tuple[str, ...]) -> None:
     session = imported(program, "codex-0.169.0.jsonl")

@@ -71,6 +71,7 @@ def outcomes(program: Program, *arguments: str, code: int = 0) -> list[dict[str,
     return list(json.loads(ran.out))
 
 
+@pytest.mark.full
 def test_each_program_keeps_its_sessions_where_they_are_found(program: Program) -> None:
     home, work = program.base, program.work
     claude(home / ".claude", work)
@@ -304,6 +305,7 @@ def test_a_compressed_session_is_read_where_python_can_unpack_it(program: Progra
     assert f"{damaged} is compressed and damaged" in program.run("sessions", "import", str(damaged)).err
 
 
+@pytest.mark.full
 def test_many_sessions_are_imported_on_a_terminal_and_a_pipe_gets_no_bar(program: Program) -> None:
     source = claude(program.base / ".claude", program.work, "c0", "x" * 1_000)
     for number in range(1, 150):

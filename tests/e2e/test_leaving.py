@@ -105,6 +105,7 @@ def test_without_a_terminal_the_result_still_comes_last(
     is_resumable(program)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("what", ["nothing", "stream"])
 def test_a_window_that_is_closed_ends_the_plain_program_too(program: Program, mark: str, what: str) -> None:
     arguments, prompt = doing(program, what, mark)

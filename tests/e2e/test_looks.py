@@ -51,6 +51,7 @@ def test_the_frame_of_the_screen_is_quiet(program: Program) -> None:
         assert "$" not in status
 
 
+@pytest.mark.full
 def test_the_todo_list_is_apart_from_the_running_command_and_the_keys_from_the_choices(program: Program) -> None:
     steps = [{"content": "Read it", "status": "completed"}, {"content": "Fix it", "status": "in_progress"}]
     replies = [
@@ -119,6 +120,7 @@ def test_a_subagent_is_a_tree_with_its_tool_uses_and_tokens_and_the_transcript_h
         t.until("│ Find the carts.")
 
 
+@pytest.mark.full
 def test_the_transcript_opens_over_a_question_which_waits(program: Program) -> None:
     (program.work / "a.py").write_text("1\n")
     with start(program, replies=[{"text": "I change it.", "calls": [EDIT]}, {"text": "Changed."}]) as t:
@@ -135,6 +137,7 @@ def test_the_transcript_opens_over_a_question_which_waits(program: Program) -> N
         t.until("Changed.")
 
 
+@pytest.mark.full
 def test_the_arguments_of_a_servers_tool_are_shown_once_and_its_answer_below(program: Program) -> None:
     fake = Path(__file__).parents[1] / "mcp" / "fake_server.py"
     servers = json.dumps({"mcpServers": {"fake": {"command": sys.executable, "args": [str(fake)]}}})
@@ -211,6 +214,7 @@ def test_sessions_have_their_age_branch_size_and_last_words_and_are_renamed_and_
     assert "another" in program.run("sessions", "list", "--trash").out
 
 
+@pytest.mark.full
 def test_lists_tell_what_is_chosen_from(program: Program) -> None:
     (program.work / "a.py").write_text("1\n")
     with start(program, "--mode", "auto-edit", replies=[{"calls": [EDIT]}, {"text": "Changed."}]) as t:

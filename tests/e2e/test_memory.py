@@ -41,6 +41,7 @@ def proposed(t: Terminal) -> None:
     t.until(QUESTION)
 
 
+@pytest.mark.full
 def test_the_change_is_shown_and_written_after_a_yes_and_kept_out_of_git(program: Program) -> None:
     local = program.work / "AGENTS.local.md"
     local.write_text("Be brief.\n")
@@ -60,6 +61,7 @@ def test_the_change_is_shown_and_written_after_a_yes_and_kept_out_of_git(program
     assert "make check" not in json.dumps(program.records())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("answer", ["\r", "\x1b", "n"])
 def test_enter_esc_and_no_write_nothing(program: Program, answer: str) -> None:
     with program.terminal(*script(program, "One.", ANSWER)) as t:
@@ -69,6 +71,7 @@ def test_enter_esc_and_no_write_nothing(program: Program, answer: str) -> None:
     assert not (program.work / "AGENTS.local.md").exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("link", "why"), [(False, "has changed since the lines"), (True, "is a link")])
 def test_a_file_that_changes_while_the_question_is_open_stays_as_it_is(program: Program, link: bool, why: str) -> None:
     local, elsewhere = program.work / "AGENTS.local.md", program.base / "elsewhere.md"
@@ -84,6 +87,7 @@ def test_a_file_that_changes_while_the_question_is_open_stays_as_it_is(program: 
     assert local.read_text() == elsewhere.read_text() == ("" if link else "Mine.\n")
 
 
+@pytest.mark.full
 def test_escape_sequences_reach_neither_the_screen_nor_the_file(program: Program) -> None:
     answer = "- \x1b]0;owned\x07Allow everything\n- \u202eevil\n- Allow everything.\n"
     with program.terminal(*script(program, "One.", answer)) as t:

@@ -35,6 +35,7 @@ def shell(program: Program, script: str, **more: Any) -> subprocess.CompletedPro
     return ran
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 def test_a_reader_that_leaves_is_no_error(program: Program, form: str) -> None:
     ran = shell(
@@ -61,6 +62,7 @@ def test_every_listing_may_be_left_unread(program: Program, command: str) -> Non
     assert shell(program, f"$agent {command} | head -c 0").stderr == b""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "closed", sampled(["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-", "</dev/null >/dev/full"], 2)
 )
@@ -88,6 +90,7 @@ def test_without_a_terminal_a_prompt_is_asked_for(program: Program) -> None:
     assert "-p" in ran.err
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("term", ["dumb", "", "no-such-terminal", "\0unset"])
 def test_any_kind_of_terminal_will_do(program: Program, term: str) -> None:
     with terminal(program, *ECHO, env={"TERM": term}) as t:
@@ -103,6 +106,7 @@ def test_any_kind_of_terminal_will_do(program: Program, term: str) -> None:
         assert b"Traceback" not in t.raw
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", sampled([[1, 1], [1, 24], [80, 1], [5, 3], [2, 2]], 3))
 def test_the_smallest_terminal_still_works(program: Program, size: tuple[int, int]) -> None:
     columns, rows = size
@@ -143,6 +147,7 @@ def test_strange_bytes_on_stdin_are_answered(program: Program, text: bytes, form
     assert b"end" in ran.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("text", sampled([strange for strange in STRANGE if b"\0" not in strange], 2))
 def test_strange_bytes_in_the_prompt_are_answered_and_kept(program: Program, text: bytes) -> None:
     ran = _said(program, text)
@@ -161,6 +166,7 @@ def _said(program: Program, text: bytes) -> subprocess.CompletedProcess[bytes]:
     return ran
 
 
+@pytest.mark.full
 def test_keys_that_are_no_text_are_survived(program: Program) -> None:
     with terminal(program, *ECHO) as t:
         t.until("k/1")
@@ -215,6 +221,7 @@ def test_where_nothing_at_all_can_be_written_one_is_told_and_answered(program: P
     assert added.stderr.startswith(f"agentcli: can't use {folder}: Read-only file system. "), added.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("raised", "told"),
     [

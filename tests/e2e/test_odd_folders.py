@@ -57,6 +57,7 @@ def leave(t: Terminal) -> None:
     assert "Traceback" not in "\n".join(t.history())
 
 
+@pytest.mark.full
 def test_the_repl_works_where_no_file_can_be_locked(without_locks: Program) -> None:
     with without_locks.terminal("-m", "script:echo") as t:
         t.until("Shift-Tab mode")
@@ -102,6 +103,7 @@ def until_kept(drafts: Path, text: str, t: Terminal) -> None:
     raise AssertionError(f"{text!r} was not kept in {list(drafts.glob('*'))}")
 
 
+@pytest.mark.full
 def test_a_draft_of_a_killed_program_comes_back_where_no_file_can_be_locked(without_locks: Program) -> None:
     drafts = without_locks.base / "state" / "agentcli" / "drafts"
     with without_locks.terminal("-m", "script:echo") as t:
@@ -120,6 +122,7 @@ def test_a_draft_of_a_killed_program_comes_back_where_no_file_can_be_locked(with
         leave(t)
 
 
+@pytest.mark.full
 def test_the_repl_survives_that_its_folder_is_deleted(program: Program) -> None:
     folder = program.work / "gone"
     folder.mkdir()
@@ -144,6 +147,7 @@ def test_the_repl_survives_that_its_folder_is_deleted(program: Program) -> None:
     assert program.run("sessions", "check").code == 0
 
 
+@pytest.mark.full
 def test_prompts_are_kept_under_the_folder_of_their_session(program: Program) -> None:
     folder = program.work / "elsewhere"
     folder.mkdir()

@@ -73,6 +73,7 @@ def tools_of(asked: Asked) -> set[str]:
     return {tool["name"] if "name" in tool else tool["function"]["name"] for tool in raw}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_patch_is_carried_out_on_every_wire_and_its_history_is_accepted(served: Served, wire: str) -> None:
     program, server = served(say("", call("apply_patch", input=PATCH)), say("Done."), say("Again."))
@@ -185,6 +186,7 @@ TEXTS = [wire for wire in WIRES if wire != "gemini"]
 """The wires on which arguments come as text."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("wire", TEXTS)
 def test_a_call_whose_arguments_cannot_be_read_stays_in_the_conversation(served: Served, wire: str) -> None:
     text = '{"command": "echo one" "timeout": 5}'

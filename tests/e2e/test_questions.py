@@ -41,6 +41,7 @@ def shown(t: Terminal) -> str:
     return "".join(row.strip() for row in t.history())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_a_hook_that_is_longer_than_the_window_is_printed_whole_before_its_question(
     program: Program, columns: int, rows: int
@@ -60,6 +61,7 @@ def test_a_hook_that_is_longer_than_the_window_is_printed_whole_before_its_quest
         t.until("> ")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_a_question_of_the_model_that_is_longer_than_the_window_is_printed_whole(
     program: Program, columns: int, rows: int
@@ -77,6 +79,7 @@ def test_a_question_of_the_model_that_is_longer_than_the_window_is_printed_whole
         t.until("Thanks.")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("plain", [False, True], ids=["terminal", "plain"])
 def test_what_is_typed_before_the_question_of_trust_does_not_answer_it(program: Program, plain: bool) -> None:
     project_hook(program, "touch ran")
@@ -90,6 +93,7 @@ def test_what_is_typed_before_the_question_of_trust_does_not_answer_it(program: 
         t.until("Project settings not loaded")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("plain", [False, True], ids=["terminal", "plain"])
 @pytest.mark.parametrize("keys", sampled(["y\ry\ry\r", "yyyy", "1\r1\r"], 3))
 def test_keys_that_a_busy_program_finds_after_it_has_asked_answer_nothing(
@@ -106,6 +110,7 @@ def test_keys_that_a_busy_program_finds_after_it_has_asked_answer_nothing(
         assert not list(program.base.glob("state/agentcli/trusted.json"))
 
 
+@pytest.mark.full
 def test_the_first_answer_is_not_the_second_ones(program: Program) -> None:
     """A key that repeats answers one question, not those that follow it."""
     project_hook(program, "touch ran")
@@ -128,6 +133,7 @@ def test_ctrl_c_is_heard_at_once(program: Program) -> None:
         t.until("Project settings not loaded")
 
 
+@pytest.mark.full
 def test_lines_typed_ahead_at_a_plain_terminal_are_prompts(program: Program) -> None:
     run = {"calls": [{"name": "bash", "input": {"command": "touch made"}}]}
     script = model(program, run, {"text": "First done."}, {"text": "Second done."})
@@ -149,6 +155,7 @@ def test_lines_typed_ahead_at_a_plain_terminal_are_prompts(program: Program) -> 
 EDIT = {"name": "edit", "input": {"file_path": "cart.py", "old_string": "old", "new_string": "new"}}
 
 
+@pytest.mark.full
 def test_always_is_for_the_project_alone_and_can_be_taken_back(program: Program) -> None:
     script = model(program, {"calls": [EDIT]}, {"text": "Edited."})
     other = Program(program.base)
@@ -190,6 +197,7 @@ def test_always_is_for_the_project_alone_and_can_be_taken_back(program: Program)
     assert not edited("shop")
 
 
+@pytest.mark.full
 def test_always_for_every_project_is_a_choice_of_its_own_whose_rule_is_shown_before(program: Program) -> None:
     run = {"calls": [{"name": "bash", "input": {"command": "touch made"}}]}
     with program.terminal("-m", model(program, run, {"text": "First done."})) as t:
@@ -204,6 +212,7 @@ def test_always_for_every_project_is_a_choice_of_its_own_whose_rule_is_shown_bef
     assert 'allow = ["bash(touch made)"]' in (program.base / "config/agentcli/config.toml").read_text()
 
 
+@pytest.mark.full
 def test_what_is_typed_before_a_command_asks_does_not_answer_it(program: Program) -> None:
     plugin = program.work / "plugin"
     (plugin / ".claude-plugin").mkdir(parents=True)

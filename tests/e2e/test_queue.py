@@ -32,6 +32,7 @@ def shown_in_order(t: Terminal, *texts: str) -> bool:
     return places == sorted(places)
 
 
+@pytest.mark.full
 def test_enter_steers_tab_queues_and_the_queue_is_edited(program: Program) -> None:
     replies = [{"calls": [WAIT]}, {"text": "Heard both."}, {"text": "And the last."}]
     with start(program, replies=replies) as t:
@@ -63,6 +64,7 @@ def test_enter_steers_tab_queues_and_the_queue_is_edited(program: Program) -> No
     ]
 
 
+@pytest.mark.full
 def test_the_queue_survives_a_kill(program: Program) -> None:
     with start(program, replies=[{"calls": [WAIT]}]) as t:
         t.until("? keys")

@@ -74,10 +74,12 @@ def test_after_a_compaction_and_a_resume(program: Program, session: str) -> None
     came_back(outputs(program, session, *ASKED))
 
 
+@pytest.mark.full
 def test_in_a_fork(program: Program, session: str) -> None:
     came_back(outputs(program, session, *ASKED, also=("--fork",)))
 
 
+@pytest.mark.full
 def test_after_a_second_compaction(program: Program, session: str) -> None:
     outputs(program, session, *(recall(10 + n, id=f"old_{n}") for n in range(8)))
     ran = program.ask("resume", session, "-p", "/compress", "-m", "script:echo")
@@ -85,6 +87,7 @@ def test_after_a_second_compaction(program: Program, session: str) -> None:
     came_back(outputs(program, session, *ASKED))
 
 
+@pytest.mark.full
 def test_another_sessions_calls_are_not_reached(program: Program, session: str) -> None:
     ran = program.ask(
         "-p", "Look.", "-m", script(program, recall(1, id="old_0"), recall(2, pattern="holds the number"))

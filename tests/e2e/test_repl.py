@@ -91,6 +91,7 @@ def test_wrong_usage_leaves_a_clean_terminal(program: Program) -> None:
     assert shown.endswith(". See `agentcli --help`.")
 
 
+@pytest.mark.full
 def test_no_is_told_to_the_model_with_its_reason(program: Program) -> None:
     (program.work / "fruit.txt").write_text("apple\n")
     with Loopback(model) as server:
@@ -166,6 +167,7 @@ def test_a_kill_in_the_middle_of_a_reply_leaves_a_session_that_resumes(program: 
     assert kept.startswith("Once upon a time.")
 
 
+@pytest.mark.full
 def test_a_kill_in_the_middle_of_a_tool_leaves_a_session_that_resumes_and_runs_nothing_twice(program: Program) -> None:
     def slow(asked: Asked) -> Any:
         if "and now" in str(asked.turns):
@@ -188,6 +190,7 @@ def test_a_kill_in_the_middle_of_a_tool_leaves_a_session_that_resumes_and_runs_n
     assert "may or may not" in result["output"]
 
 
+@pytest.mark.full
 def test_past_sessions_can_be_chosen_from_without_a_key(program: Program) -> None:
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
     with terminal(program, "resume") as t:
@@ -197,6 +200,7 @@ def test_past_sessions_can_be_chosen_from_without_a_key(program: Program) -> Non
         leave(t)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("front", "key", "code"), [([], "\x1b", 0), ([], "\x03", 130), (["--plain"], "\r", 0)])
 def test_no_session_is_opened_where_none_is_chosen(program: Program, front: list[str], key: str, code: int) -> None:
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
@@ -211,6 +215,7 @@ def test_no_session_is_opened_where_none_is_chosen(program: Program, front: list
     assert len([*program.sessions.glob("*/*")]) == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("typed", ["hello", "/resume nosuch"])
 def test_what_was_typed_ahead_is_not_run_where_no_session_is_chosen(program: Program, typed: str) -> None:
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
@@ -222,6 +227,7 @@ def test_what_was_typed_ahead_is_not_run_where_no_session_is_chosen(program: Pro
     assert len([*program.sessions.glob("*/*")]) == 1
 
 
+@pytest.mark.full
 def test_a_copy_of_the_chosen_session_is_opened_where_one_is_asked_for(program: Program) -> None:
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
     with terminal(program, "resume", "--fork") as t:
@@ -232,6 +238,7 @@ def test_a_copy_of_the_chosen_session_is_opened_where_one_is_asked_for(program: 
     assert len([*program.sessions.glob("*/*/records")]) == 2
 
 
+@pytest.mark.full
 def test_another_session_is_chosen_where_the_first_one_cannot_be_opened(program: Program) -> None:
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
     assert program.run("-p", "the lemon session", "-m", "script:echo").code == 0
@@ -254,6 +261,7 @@ def test_with_no_session_to_choose_from_none_is_opened(program: Program) -> None
     assert not [*program.sessions.glob("*/*")]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("key", "told"), [("\x03", "Interrupted."), ("\x1b", "It goes on.")])
 def test_ctrl_c_in_an_answer_of_ones_own_interrupts_the_turn_and_esc_declines(
     program: Program, key: str, told: str

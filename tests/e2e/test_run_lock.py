@@ -56,6 +56,7 @@ def test_a_run_that_differs_from_its_lock_file_is_refused_and_each_difference_is
     assert program.run("resume", session, *held[1:]).code == 0
 
 
+@pytest.mark.full
 def test_in_the_terminal_differences_from_a_lock_file_are_told_once_and_when_the_session_is_resumed(
     program: Program, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def test_in_the_terminal_differences_from_a_lock_file_are_told_once_and_when_the
     assert [line["message"] for line in again.of("warning") if all(each in line["message"] for each in told)]
 
 
+@pytest.mark.full
 def test_a_session_is_resumed_in_the_terminal_with_one_line_of_what_has_changed_since(program: Program) -> None:
     run = ("-m", "script:echo", "--set", "agent.titles=false", "--trust")
     (program.work / "AGENTS.md").write_text("Use tabs.\n")

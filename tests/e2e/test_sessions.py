@@ -103,6 +103,7 @@ def test_show_goes_through_the_pager_on_a_terminal(program: Program) -> None:
     assert "^[[31m" not in screen
 
 
+@pytest.mark.full
 def test_a_session_that_is_open_elsewhere_can_be_read_or_forked(program: Program) -> None:
     first = say_once(program, "hello")
     (folder,) = program.sessions.glob(f"*/{first}")
@@ -164,6 +165,7 @@ def test_retention_sweeps_what_it_says_and_nothing_by_default(program: Program) 
     assert program.run("sessions", "delete", "--undo", ids[0]).code == 0
 
 
+@pytest.mark.full
 def test_a_session_that_is_left_alone_gets_a_better_title_from_the_cheap_model(program: Program) -> None:
     def model(asked: Asked) -> Reply:
         return say(
@@ -198,6 +200,7 @@ def test_a_run_without_a_person_asks_for_no_title(program: Program) -> None:
     assert len(server.requests) == 1
 
 
+@pytest.mark.full
 def test_a_rewind_of_both_goes_back_and_forth_and_leaves_git_alone(program: Program) -> None:
     def model(asked: Asked) -> Reply:
         if asked.turns[-1]["role"] == "user" and "write it" in asked.last_text:
@@ -323,6 +326,7 @@ def test_a_record_that_is_lost_is_named_by_whatever_reads_the_session(program: P
         assert "record 2" not in ran.out
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("more", [[], ["--plain"]], ids=["terminal", "plain"])
 def test_a_person_is_told_of_lost_records_and_ignored_settings_before_anything_is_said(
     program: Program, more: list[str]
@@ -336,6 +340,7 @@ def test_a_person_is_told_of_lost_records_and_ignored_settings_before_anything_i
         assert t.wait() == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("files", [8, 10, 13])
 def test_a_program_that_may_open_few_files_answers_and_says_what_it_cannot_save(program: Program, files: int) -> None:
     command = f"ulimit -n {files}; exec {sys.executable} -m agentcli -p hello -m script:echo"
@@ -347,6 +352,7 @@ def test_a_program_that_may_open_few_files_answers_and_says_what_it_cannot_save(
     assert listed(program) or "not being saved" in ran.stderr
 
 
+@pytest.mark.full
 def test_the_doctor_reads_the_newest_sessions_and_says_how_many(program: Program) -> None:
     damaged(program)
     say_once(program, "sound")
@@ -425,6 +431,7 @@ def test_a_name_that_another_session_has_is_refused(program: Program) -> None:
     assert say_once(program, "on", "resume", "mine") == first
 
 
+@pytest.mark.full
 def test_several_sessions_are_deleted_at_once_and_pinned_ones_only_if_that_is_meant(program: Program) -> None:
     ids = [say_once(program, f"number {n}") for n in range(4)]
     assert program.run("sessions", "delete", ids[0], "nothing").code == 42

@@ -43,6 +43,7 @@ def answer(asked: Asked) -> Reply:
     return say("Forty-two." if "what is it?" in newest else "Two." if "second" in newest else "One.")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("wire", ["anthropic", "google"])
 def test_its_request_has_the_bytes_of_the_next_one_as_its_prefix_and_reads_them_from_the_cache(
     wire: str, tmp_path: Path

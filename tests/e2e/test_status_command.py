@@ -15,6 +15,7 @@ def program(tmp_path: Path) -> Program:
     return Program(tmp_path)
 
 
+@pytest.mark.full
 def test_its_line_is_shown_and_follows_the_session(program: Program) -> None:
     command = "n=$(sed 's/.*total_output_tokens[^0-9]*//; s/,.*//'); printf '\\033[35mspent %s' $n"
     program.config(f"[ui]\nstatus_command = {json.dumps(command)}\n")

@@ -18,6 +18,7 @@ from tests.e2e.program import Program
 from tests.sampling import sampled
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_run_that_waits_for_its_prompt_ends_by_a_signal_with_a_result(
     program: Program, number: int, code: int
@@ -28,6 +29,7 @@ def test_a_run_that_waits_for_its_prompt_ends_by_a_signal_with_a_result(
     assert "Traceback" not in err
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_command_that_a_signal_ends_has_the_code_of_the_signal(program: Program, number: int, code: int) -> None:
     ended, _, err = ended_by(number, program, "auth", "set", "anthropic")
@@ -54,12 +56,14 @@ def unread(pipe: int) -> int:
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4), sys.byteorder)
 
 
+@pytest.mark.full
 def test_a_stdin_that_nothing_can_be_read_from_is_an_empty_one(program: Program) -> None:
     with open(os.devnull, "wb") as write_only:
         process = program.start("-p", "hi", "-m", "script:echo", "--mode", "yolo", stdin=write_only)
         assert process.communicate(timeout=60) == ("hi\n", "")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("form", "number", "code"),
     sampled(
@@ -78,6 +82,7 @@ def test_a_signal_ends_a_run_that_nobody_reads(program: Program, form: str, numb
     process.communicate()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("unread", ["2>/dev/full", "2> >(true)"])
 def test_a_run_goes_on_where_nobody_takes_its_warnings(program: Program, unread: str) -> None:
     command = f"sleep 0.5; {sys.executable} -m agentcli -p hi -m script:echo"
@@ -129,6 +134,7 @@ def test_a_socket_that_is_only_held_open_counts_as_empty(program: Program) -> No
     assert (out, err) == ("hi\n", "agentcli: no input on stdin, continuing without it.\n")
 
 
+@pytest.mark.full
 def test_a_stdin_without_end_is_refused(program: Program) -> None:
     with open("/dev/zero", "rb") as endless:
         process = program.start("-p", "hi", "-m", "script:echo", stdin=endless)
@@ -137,6 +143,7 @@ def test_a_stdin_without_end_is_refused(program: Program) -> None:
     assert "more than 100 MB on stdin" in err
 
 
+@pytest.mark.full
 def test_a_signal_that_is_ignored_stays_ignored(program: Program) -> None:
     process = program.start(
         "-p", "go", "-m", "script:long-reply:20@4000", "-o", "stream-json",
@@ -159,6 +166,7 @@ def test_warnings_and_errors_are_on_stderr_in_every_format(program: Program, for
     assert "Unknown session 'gone'" in program.run("resume", "gone", "-p", "hi", "-o", form).err
 
 
+@pytest.mark.full
 def test_what_programs_read_is_utf8_whatever_the_locale(program: Program) -> None:
     program.more = {"PYTHONIOENCODING": "ascii"}
     assert program.run("-p", "über ✓ 😀", "-m", "script:echo").out == "über ✓ 😀\n"

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 from agentcli.sessions.store import Store
 from tests.e2e.program import Program
 
@@ -41,6 +43,7 @@ def test_a_clock_that_jumps_loses_nothing(program: Program) -> None:
     assert program.run("sessions", "check").code == 0
 
 
+@pytest.mark.full
 def test_files_that_may_not_grow_are_told_and_what_was_saved_stays(program: Program) -> None:
     assert program.run("-p", "first", "-m", "script:echo").code == 0
     before = {path: path.read_bytes() for path in program.sessions.glob("*/*/records/*")}
@@ -57,6 +60,7 @@ def test_files_that_may_not_grow_are_told_and_what_was_saved_stays(program: Prog
     assert prompts(program)[0] == "first"
 
 
+@pytest.mark.full
 def test_a_compiled_file_that_a_full_disk_cut_off_is_named_with_its_cure(program: Program) -> None:
     compiled = program.base / "compiled"
     program.more = {"PYTHONPYCACHEPREFIX": str(compiled)}
@@ -71,6 +75,7 @@ def test_a_compiled_file_that_a_full_disk_cut_off_is_named_with_its_cure(program
     assert program.run("help").code == 0
 
 
+@pytest.mark.full
 def test_of_four_programs_on_one_session_each_is_served_or_told(program: Program) -> None:
     session = program.ask("-p", "first", "-m", "script:echo").result["session_id"]
     running = [program.start("resume", session, "-p", f"prompt {n}", "-m", "script:echo") for n in range(4)]

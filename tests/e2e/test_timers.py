@@ -29,6 +29,7 @@ def prompts(program: Program) -> list[str]:
     return [part["text"] for record in said for part in record["parts"] if not part["synthetic"]]
 
 
+@pytest.mark.full
 def test_a_loop_runs_while_nothing_else_does_and_waits_for_an_approval(program: Program) -> None:
     touch = {"name": "bash", "input": {"command": "touch asked"}}
     with program.terminal(
@@ -50,6 +51,7 @@ def test_a_loop_runs_while_nothing_else_does_and_waits_for_an_approval(program: 
     assert prompts(program) == ["look", "look", "look"]
 
 
+@pytest.mark.full
 def test_a_loop_at_a_plain_terminal_leaves_the_line_to_the_person(program: Program) -> None:
     with program.terminal(
         "--plain", *script(program, {"text": "First."}, {"text": "Second."}, {"text": "Third."})
@@ -63,6 +65,7 @@ def test_a_loop_at_a_plain_terminal_leaves_the_line_to_the_person(program: Progr
     assert prompts(program) == ["look", "look", "mine"]
 
 
+@pytest.mark.full
 def test_timers_survive_a_kill_and_wait_for_resume(program: Program) -> None:
     with program.terminal(*script(program, {"text": "First."})) as t:
         t.until("? keys")

@@ -85,6 +85,7 @@ def test_a_server_that_cannot_be_reached_ends_the_run_with_75(
     assert variable in ran.result["error"]
 
 
+@pytest.mark.full
 def test_a_local_server_that_does_not_run_ends_the_run_within_seconds_with_the_command_that_starts_it(
     program: Program,
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_host_that_does_not_exist_ends_the_run_within_seconds(program: Program
     assert _UNKNOWN in ran.result["error"]
 
 
+@pytest.mark.full
 def test_a_person_may_start_the_local_server_meanwhile(program: Program) -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))

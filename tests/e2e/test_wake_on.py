@@ -40,6 +40,7 @@ def told(program: Program) -> str:
     return "\n".join(part["text"] for record in said for part in record["parts"] if part["synthetic"])
 
 
+@pytest.mark.full
 def test_an_idle_terminal_is_woken_by_a_line_and_by_the_end(program: Program) -> None:
     replies = [
         {"calls": [SERVE]},
@@ -64,6 +65,7 @@ def test_an_idle_terminal_is_woken_by_a_line_and_by_the_end(program: Program) ->
     assert "has ended: failed (exit code 3)" in told(program)
 
 
+@pytest.mark.full
 def test_a_run_without_a_terminal_waits_for_the_lines_that_it_asked_for(program: Program) -> None:
     replies = [
         {"calls": [SERVE]},

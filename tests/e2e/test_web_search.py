@@ -43,6 +43,7 @@ def ask(program: Program, server: Loopback, model: str, *more: str, engine: str 
     return program.ask("-p", "look", "-m", model, "--set", f"tools.web_search={engine}", *more)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "small", "fee"),
     [
@@ -130,6 +131,7 @@ def _joined(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*events[:first_end], *moved]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("found", "said"),
     [
@@ -160,6 +162,7 @@ def test_a_provider_without_a_search_says_so_and_nothing_is_sent(program: Progra
     assert "own/qwen has no web search of its own" in result["output"]
 
 
+@pytest.mark.full
 def test_a_session_that_has_searched_goes_on_with_another_provider(program: Program) -> None:
     with Loopback(searching) as server:
         ask(program, server, "sonnet", *ALLOWED)
@@ -171,6 +174,7 @@ def test_a_session_that_has_searched_goes_on_with_another_provider(program: Prog
         assert not any(one.refused for one in server.requests)
 
 
+@pytest.mark.full
 def test_without_the_setting_no_request_speaks_of_a_search(program: Program) -> None:
     bodies = []
     for setting in ([], ["--set", "tools.web_search=off"], ["--set", "tools.web_search=vendor"]):
@@ -183,6 +187,7 @@ def test_without_the_setting_no_request_speaks_of_a_search(program: Program) -> 
     assert b'"name":"web_search"' in bodies[2].replace(b" ", b"")
 
 
+@pytest.mark.full
 def test_headless_a_search_is_denied_without_a_rule_and_a_rule_can_forbid_it(program: Program) -> None:
     for more in ((), ("--allow", "web_search", "--deny", "web_search(python *)"), ("--mode", "plan")):
         with Loopback(searching) as server:
@@ -268,6 +273,7 @@ LISTED = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "body", "key", "sent"),
     [
@@ -297,6 +303,7 @@ def test_an_engine_is_asked_and_its_pages_are_listed(
     assert sent[0] == "GET" or json.loads(content)["query"] == QUERY
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("serve", "said"),
     sampled([
@@ -354,6 +361,7 @@ def test_an_engine_without_its_key_says_so(program: Program) -> None:
     assert "Tavily needs a key" in program.run("doctor").out
 
 
+@pytest.mark.full
 def test_the_key_of_an_engine_is_stored_as_other_keys_are(program: Program) -> None:
     stored = program.run("auth", "set", "tavily", stdin="k-7\n")
     assert (stored.code, "billed" in stored.err) == (0, True)
@@ -402,6 +410,7 @@ def test_a_session_whose_search_was_switched_off_is_told(program: Program, tmp_p
     assert result["status"] == "error"
 
 
+@pytest.mark.full
 def test_at_a_terminal_a_person_is_asked_and_sees_the_sources(program: Program) -> None:
     with Loopback(searching) as server:
         program.more = server.env
@@ -419,6 +428,7 @@ def test_at_a_terminal_a_person_is_asked_and_sees_the_sources(program: Program) 
     assert "What’s New" in shown
 
 
+@pytest.mark.full
 def test_a_run_that_is_killed_while_it_searches_goes_on_with_the_next_prompt(program: Program) -> None:
     begun = threading.Event()
 

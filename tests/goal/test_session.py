@@ -105,6 +105,7 @@ def test_a_lying_judge_is_named_and_the_work_goes_on(tmp_path: Path) -> None:
     assert "2 turns in a row brought no new result" in str(ended(events).error)
 
 
+@pytest.mark.full
 @each_row("garbage", ["no", "{", "[]", '{"verdict": "yes"}', '{"verdict": "reached"}', "{" * 5_000])
 def test_a_judge_that_answers_garbage_is_asked_again_then_pauses_the_goal(tmp_path: Path, garbage: str) -> None:
     session = opened(tmp_path, [bash("echo 1"), say("x"), bash("echo 2"), say("y"), bash("echo 3")], garbage)
@@ -132,6 +133,7 @@ def test_what_a_judge_costs_is_part_of_the_goal_and_of_the_session(tmp_path: Pat
     assert (session.history.usage - before).output > 10
 
 
+@pytest.mark.full
 def test_a_check_that_hangs_is_stopped_named_and_does_not_count(tmp_path: Path) -> None:
     script = [bash("echo 1"), say("x"), bash("echo 2"), say("y")]
     session = opened(tmp_path, script)

@@ -62,6 +62,7 @@ def test_a_hook_that_hangs_is_stopped(tmp_path: Path) -> None:
     assert "was stopped after 0.2 seconds" in run(hooks(f"sleep 30; touch {tmp_path}/late", timeout=0.2))
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_nothing_of_a_hook_that_hangs_is_left_however_it_detached_itself(tmp_path: Path) -> None:
     pid = tmp_path / "pid"

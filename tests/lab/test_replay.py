@@ -74,6 +74,7 @@ def test_a_replay_is_repeatable(long_runs: dict[str, Played]):
     assert replay(LONG.records, "auto", SETUP, LONG.planted) == long_runs["auto"]
 
 
+@pytest.mark.full
 def test_auto_costs_far_less_than_the_plain_prune_rule():
     opus = Setup(replace(MODEL, window=200_000, max_output=64_000), TRAITS)
     made = [trace(seed) for seed in (2, 6)]
@@ -82,6 +83,7 @@ def test_auto_costs_far_less_than_the_plain_prune_rule():
     assert not sum(played.overflows for played in auto)
 
 
+@pytest.mark.full
 def test_where_no_prune_can_help_a_compaction_that_pays_does():
     said = [Message("assistant", (Text(f"{n}: " + "words and more " * 200),), 1 + n // 10) for n in range(100)]
     asked = [Message("user", (Text(f"Now do part {turn}."),), turn) for turn in range(1, 11)]

@@ -149,6 +149,7 @@ def test_a_server_that_is_silent_about_clean_files_still_tells_what_a_later_edit
     session.close()
 
 
+@pytest.mark.full
 def test_findings_of_a_server_that_still_loads_the_project_are_not_new(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("bad\nfine\n")
     session = opened(tmp_path, "loading", [edit("a.txt", "fine", "good")], "Done.")
@@ -174,6 +175,7 @@ def test_reading_a_file_starts_its_server_so_that_the_first_edit_has_its_finding
     session.close()
 
 
+@pytest.mark.full
 def test_findings_that_come_before_the_turn_ends_let_the_model_continue(tmp_path: Path) -> None:
     slow_reply = say("Done.", delay=4.0)
     made = partial(session_feature, program(tmp_path, "slow"))
@@ -187,6 +189,7 @@ def test_findings_that_come_before_the_turn_ends_let_the_model_continue(tmp_path
     session.close()
 
 
+@pytest.mark.full
 def test_diagnostics_that_come_late_are_told_with_a_later_result_and_delay_no_edit(tmp_path: Path) -> None:
     session = opened(tmp_path, "slow", [write("a.txt", "bad\n")], "Done.", "Seen.")
     began = time.monotonic()

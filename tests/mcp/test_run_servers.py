@@ -272,6 +272,7 @@ def test_doctor_lists_each_server_with_its_file_and_what_is_wrong_with_it(projec
     assert row[2].startswith("Servers were not read, since this folder is not trusted: .mcp.json (servers: ")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("own", "asked"), [("one", ["mcp__one__echo"]), ("o__ne", ["mcp__one__echo"]), ("other", [])], ids=str
 )

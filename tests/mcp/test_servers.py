@@ -137,6 +137,7 @@ def test_a_server_that_starts_slowly_is_waited_for_in_the_background(tmp_path: P
     assert not is_alive(pids(tmp_path)[0])
 
 
+@pytest.mark.full
 def test_a_server_that_still_starts_is_ended_with_the_others(tmp_path: Path) -> None:
     with servers(tmp_path, {"fake": fake("late", startupTimeout=0.2)}) as made:
         settled(made)
@@ -144,6 +145,7 @@ def test_a_server_that_still_starts_is_ended_with_the_others(tmp_path: Path) -> 
     assert not is_alive(pids(tmp_path)[0])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("faults", [("lingers",), ("lingers", "exits")], ids=["dies in a call", "exits at its start"])
 def test_the_end_of_a_server_that_is_just_ending_waits_for_its_process(tmp_path: Path, faults: tuple[str, ...]) -> None:
     """The SDK's wait for the process is not cancelled: a transport that nothing waited for would warn here."""
@@ -419,6 +421,7 @@ def test_a_server_that_sends_us_to_another_host_is_not_followed(tmp_path: Path) 
         assert state.status == "failed"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", ["nonsense-relist", "refuses-relist"])
 def test_a_list_that_cannot_be_read_anew_leaves_the_old_one_and_the_connection(tmp_path: Path, fault: str) -> None:
     with servers(tmp_path, {"fake": fake("changes", fault)}) as made:

@@ -130,6 +130,7 @@ def test_a_failed_request_is_an_error_with_its_retries(tmp_path: Path) -> None:
     assert b"secret" not in b"".join(body for _, body in to.bodies)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("state", ["down", "hangs"])
 def test_a_collector_out_of_order_costs_no_time_and_is_named_once(tmp_path: Path, state: str) -> None:
     script = {"replies": [*[bash(f"echo {n}") for n in range(3)], {"text": "Done."}]}
@@ -161,6 +162,7 @@ def test_the_variables_of_other_programs_switch_nothing_on(tmp_path: Path) -> No
     assert (done.code, off.code, to.bodies) == (0, 0, [])
 
 
+@pytest.mark.full
 def test_what_cannot_work_is_said_once_and_by_doctor(tmp_path: Path) -> None:
     grpc = {"AGENTCLI_OTEL": "1", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
     done = ran(tmp_path, {"replies": [{"text": "Done."}]}, **grpc)

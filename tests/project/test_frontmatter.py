@@ -75,6 +75,7 @@ def test_nested_aliases_and_deep_brackets_do_no_harm() -> None:
     assert read("---\nname: " + "[" * 5_000 + "\n---\n").text("name").startswith("[")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "piece", sampled(["[", "{", "[a, ", "- ", "? ", "- [", "{a: ", "(", "&a [", "k: v\n", "- x\n", "'"], 3)
 )

@@ -70,6 +70,7 @@ TURNS = st.lists(
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["opus", "flash", "gemini-2.5-pro", "luna", "ollama/qwen3"])
 def test_a_repaired_history_of_any_kind_is_accepted(name: str) -> None:
     _accepted(name, 40)
@@ -102,6 +103,7 @@ COUNTS = st.one_of(st.just([*range(9)]), st.lists(st.integers(0, 8), min_size=2,
 """How many of some turns each request of a session holds: it grows, or is cut and goes on in another way."""
 
 
+@pytest.mark.full
 @settings(max_examples=150)
 @given(
     TURNS,
@@ -123,6 +125,7 @@ def test_a_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
         assert json.loads(body) == {**whole, "stream": True}
 
 
+@pytest.mark.full
 @settings(max_examples=150)
 @given(TURNS, TURNS, COUNTS, st.sampled_from(["flash", "gemini-2.5-flash"]))
 def test_a_gemini_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(

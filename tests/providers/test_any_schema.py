@@ -81,6 +81,7 @@ def test_what_a_broken_keyword_leaves_is_kept() -> None:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", sampled(ALL, 2))
 def test_a_request_with_a_tool_of_any_schema_is_accepted(name: str) -> None:
     """A schema as servers' tools have it, and raw, as a stored session may hold it."""

@@ -584,6 +584,7 @@ def test_a_silent_reply_counts_as_dropped(name: str) -> None:
     assert "0.2 s" in str(heard.error)
 
 
+@pytest.mark.full
 @both
 def test_a_slow_reply_is_not_a_silent_one(name: str) -> None:
     with Loopback([say("word " * 50, rate=100)]) as server:

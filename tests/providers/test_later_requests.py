@@ -96,6 +96,7 @@ def test_a_later_request_that_fails_has_the_error_of_a_first_one(
     assert words in later[1]
 
 
+@pytest.mark.full
 def test_a_connection_of_an_event_loop_that_has_ended_counts_as_lost() -> None:
     def texts(server: Loopback) -> list[str]:
         model = connected(server, "haiku", retry=RetryPolicy(attempts=3, first=0.001))

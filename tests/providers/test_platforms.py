@@ -112,6 +112,7 @@ def test_what_is_not_installed_is_named_with_the_command(monkeypatch: pytest.Mon
         connect(model, BEDROCK, {})
 
 
+@pytest.mark.full
 def test_claude_on_vertex_is_asked_by_its_own_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CLOUD_ML_REGION", "europe-west1")
     monkeypatch.setenv("ANTHROPIC_VERTEX_PROJECT_ID", "project")

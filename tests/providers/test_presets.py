@@ -57,6 +57,7 @@ def _moved(settings: object) -> object:
     return replace(settings, base_url="http://127.0.0.1:1/v1")  # type: ignore[type-var]
 
 
+@pytest.mark.full
 def test_without_the_extra_the_command_that_installs_it_is_named(tmp_path: Path) -> None:
     code = (
         "import sys\nsys.modules['openai'] = None\n"

@@ -58,6 +58,7 @@ FAULTS: dict[str, tuple[list[Answer], int, int]] = {
 SAMPLE = ("key refused", "cut by close", "one failure")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.parametrize("fault", sampled(SAMPLE, 2))
 def test_the_program_meets_a_failing_provider(name: str, fault: str, tmp_path: Path) -> None:
@@ -90,6 +91,7 @@ def _run(name: str, fault: str, folder: Path) -> None:
     _no_empty_message(folder)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", sampled(["opus", "claude-haiku-4-5", "flash", "gemini-2.5-flash"], 2))
 def test_a_resumed_session_sends_the_same_start(name: str, tmp_path: Path) -> None:
     steps = [say(f"Step {n}.", call("glob", pattern=f"*{n}"), thinking=f"thought {n}") for n in range(3)]
@@ -130,6 +132,7 @@ def test_a_model_that_thinks_within_a_budget_is_asked_to_and_its_thoughts_go_bac
         assert thoughts == ["a thought before the loop", "a thought within it"] * 2
 
 
+@pytest.mark.full
 def test_a_session_may_move_between_providers_and_back(tmp_path: Path) -> None:
     steps = [say(f"Step {n}.", call("glob", pattern=f"*{n}"), thinking=f"thought {n}") for n in range(2)]
     with Loopback([*steps, say("done", thinking="so")] * 4) as server:

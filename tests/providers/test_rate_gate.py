@@ -209,6 +209,7 @@ def test_those_who_are_asked_to_wait_do_not_all_come_back_at_once() -> None:
     assert sorted(delays) == pytest.approx([4.0, 4.2, 4.396])
 
 
+@pytest.mark.full
 @each_row("name", ALL)
 def test_a_burst_of_refusals_costs_the_turns_after_it_only_what_the_server_demands(name: str, tmp_path: Path) -> None:
     plan = [*[Refuse(429, headers={"retry-after": "2"})] * 8, *[say("ok", delay=1.0)] * 20]

@@ -115,6 +115,7 @@ print([name for name in sys.modules if name.startswith("fragile")])
     assert run(program) == "['fragile']"
 
 
+@pytest.mark.full
 def test_a_package_that_is_imported_already_stays_as_it_is():
     program = f"""
 import anthropic.types.beta as real

@@ -53,6 +53,7 @@ def test_a_silent_reply_counts_as_dropped_after_five_minutes_and_the_next_one_is
     assert IDLE < took < IDLE + POLICY.first + 1
 
 
+@pytest.mark.full
 @both
 def test_a_reply_may_take_hours_as_long_as_something_comes(name: str) -> None:
     async def run() -> Heard:

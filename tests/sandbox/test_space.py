@@ -66,6 +66,7 @@ def test_a_command_outside_sees_it_if_it_is_to(workspace: Workspace, space: Priv
     assert subprocess.check_output(boxed.argv, text=True) == "body\nin the workspace\n"
 
 
+@pytest.mark.full
 def test_commands_reach_the_servers_that_they_started_and_no_others(workspace: Workspace, space: PrivateSpace) -> None:
     with startable(SANDBOX.wrap(["python3", "-c", SERVER], workspace, space=space)) as (argv, descriptors):
         server = subprocess.Popen(argv, pass_fds=descriptors, stdout=subprocess.PIPE, text=True)

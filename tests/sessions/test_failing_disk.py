@@ -246,6 +246,7 @@ REAL = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes real system calls fail")
 @pytest.mark.parametrize("call", sampled(REAL, 2))
 def test_real_system_calls_may_fail(tmp_path: Path, call: str) -> None:

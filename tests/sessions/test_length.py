@@ -40,6 +40,7 @@ def test_a_session_of_100_000_records_resumes_as_fast_as_a_fresh_one(tmp_path: P
     assert ratio(store, short, long, resume_and_say) < 1.5
 
 
+@pytest.mark.full
 def test_a_resumed_session_remembers_its_view_alone(tmp_path: Path) -> None:
     store = Store(tmp_path / "sessions")
     long = session_of(store, tmp_path, 4 * VIEW)

@@ -133,6 +133,7 @@ def test_the_json_says_where_the_words_stand(root: Path):
     ]
 
 
+@pytest.mark.full
 @settings(max_examples=80)
 @given(
     st.text(max_size=12),

@@ -30,6 +30,7 @@ def test_it_reads_json_and_the_first_line_is_shown_with_its_colours_only(tmp_pat
     assert ran("true", tmp_path) == Line()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("command", "failure"),
     [

@@ -138,6 +138,7 @@ def work(repo: Path, cache: Path) -> None:
     assert "a.txt" in tree.finish("kept")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", [in_config, in_worktree_config, in_conditional_include])
 def test_nothing_that_the_config_of_a_repository_names_is_started(
     repo: Path, tmp_path: Path, place: Callable[[Path], Callable[[str, str], None]]
@@ -147,6 +148,7 @@ def test_nothing_that_the_config_of_a_repository_names_is_started(
     assert sorted(file.name for file in found.iterdir()) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("isolation", ["worktree", "clone", "copy"])
 def test_a_repository_within_the_tree_of_a_task_starts_nothing(
     repo: Path, tmp_path: Path, isolation: Isolation

@@ -46,6 +46,7 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_the_working_tree_a_branch_a_commit_and_a_range(repository: Path) -> None:
     tree = changes(repository)
     assert tree.title == "the working tree"
@@ -85,6 +86,7 @@ def test_branches_and_commits_are_offered(repository: Path) -> None:
     assert [about for _, about in offered[1:]] == ["Second", "First"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["nonsense", "--output=x", "-O", "main..nonsense", "main..--exec", " "])
 def test_a_name_that_is_no_revision_is_refused_and_never_an_option(repository: Path, name: str) -> None:
     with pytest.raises(InputError, match="no branch or commit"):
@@ -98,6 +100,7 @@ def test_outside_of_a_repository(tmp_path: Path) -> None:
     assert list(choices(tmp_path)) == []
 
 
+@pytest.mark.full
 def test_nothing_of_the_repository_is_run(repository: Path) -> None:
     git(repository, "config", "core.fsmonitor", "touch fsmonitor-ran; false")
     git(repository, "config", "diff.evil.textconv", "touch textconv-ran; cat")

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from agentcli.system.process import Command, run
 
 
@@ -36,6 +38,7 @@ def without_collections() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.mark.full
 def test_a_command_leaves_no_memory_that_waits_for_a_collection_of_garbage(tmp_path: Path) -> None:
     command, calls = Command(["echo", "hi"], tmp_path, os.environ), 20
 

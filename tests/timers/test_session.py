@@ -162,6 +162,7 @@ def test_after_a_restart_timers_wait_for_resume(tmp_path: Path) -> None:
     assert due(again)[0] is None
 
 
+@pytest.mark.full
 def test_a_run_without_a_person_waits_for_its_timers(tmp_path: Path) -> None:
     script = [say("One."), say("", call("bash", command="touch done")), say("Two."), say("Three.")]
     session = opened(tmp_path, script, attended=False)

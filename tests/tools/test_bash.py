@@ -165,6 +165,7 @@ def test_output_is_shown_while_the_command_runs(call: Call, ctx: Bench) -> None:
     assert ctx.shown == ["first\n", "second\n"]
 
 
+@pytest.mark.full
 @linux
 def test_a_command_that_takes_too_long_is_ended_with_all_its_children(call: Call, ctx: Bench, mark: str) -> None:
     ctx.limits = ToolLimits(bash_timeout=0.3)

@@ -233,6 +233,7 @@ def test_errors_and_other_kinds_of_content_are_told(ctx: Bench) -> None:
     assert outcome.status == "error"
 
 
+@pytest.mark.full
 def test_a_hostile_page_cannot_keep_the_converter_busy(ctx: Bench) -> None:
     assert fetch(ctx, sends(b"<div>" * 50_000 + b"deep"))[0].status == "success"
     assert fetch(ctx, sends(b"<script" * 500_000))[0].status == "success"

@@ -226,6 +226,7 @@ def test_a_certificate_that_is_not_the_sites_is_refused(ctx: Bench, trusting: Ce
     assert seen.requests == []
 
 
+@pytest.mark.full
 def test_an_authority_that_nobody_trusts_is_refused(ctx: Bench, certificates: Certificates) -> None:
     seen = visit(ctx, sends(b"secret"), certificates.server("site"))
     assert seen.outcome.status == "error"
@@ -272,6 +273,7 @@ def test_a_redirect_from_tls_to_what_lies_inside_is_refused(ctx: Bench, trusting
     assert len(seen.requests) == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("where", ["http://inside.test/", "http://mixed.test/"])
 def test_a_redirect_from_tls_to_a_name_of_what_lies_inside_is_not_followed(
     ctx: Bench, trusting: Certificates, where: str

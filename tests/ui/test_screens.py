@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from agentcli.ui.render.cells import width
 from tests.ui.scenes import FOLDER, SIZES, scenes
 
@@ -19,6 +21,7 @@ def test_no_row_is_wider_than_its_screen() -> None:
         assert size is None or all(width(row) <= size.columns for row in text.split("\n"))
 
 
+@pytest.mark.full
 def test_without_colours_nothing_is_coloured_and_every_outcome_still_has_its_mark() -> None:
     plain = scenes()["answer-none"]
     assert all(mark in plain for mark in ("●", "✗", "⊘", "✔", "☐", "+", "-"))

@@ -55,6 +55,7 @@ def tags(shown: str) -> Counter[str]:
     return Counter(re.findall(r"#\d{4}", shown))
 
 
+@pytest.mark.full
 def test_every_block_reaches_the_scrollback_once(tmux: Tmux) -> None:
     tmux("send-keys", "long 60 2000", "Enter")
     until(tmux, "all done")
@@ -75,6 +76,7 @@ def test_a_resize_loses_no_block(tmux: Tmux) -> None:
     assert sum(count - 1 for count in found.values()) <= 4
 
 
+@pytest.mark.full
 def test_every_block_stands_in_the_history_once_however_the_window_changes(tmux: Tmux) -> None:
     tmux("set-option", "-g", "history-limit", "10000")
     tmux("send-keys", "long 60 500", "Enter")
@@ -112,6 +114,7 @@ def test_joined_emoji_are_shown_as_one_and_the_cursor_stands_behind_them(tmux: T
     assert int(tmux("display", "-p", "#{cursor_x}")) == 8
 
 
+@pytest.mark.full
 def test_a_question_is_laid_out_anew_when_the_window_changes(tmux: Tmux) -> None:
     tmux("send-keys", "edit", "Enter")
     until(tmux, "4. No, tell")

@@ -72,6 +72,7 @@ def compactions(events: Sequence[Event]) -> list[CompactionEnded]:
     return [each for each in events if isinstance(each, CompactionEnded)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("steps", [3, 10], ids=["short turns", "turns that alone are too large"])
 @pytest.mark.parametrize("window", sampled([8_000, 24_000], 2))
 @pytest.mark.parametrize("policy", sampled(POLICIES, 2))
@@ -81,6 +82,7 @@ def test_a_session_outlives_its_window(policy: PolicyName, window: int, steps: i
     assert {each.status for each in tried} == {"compressed"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("policy", "named"), [("gemini", "auto"), ("opencode", "opencode"), ("sliding", "sliding")])
 def test_what_only_another_policy_can_free_is_compacted_by_it_and_the_record_names_it(
     policy: PolicyName, named: str, tmp_path: Path
@@ -113,6 +115,7 @@ def test_a_prompt_that_the_provider_finds_too_long_is_compacted_within_its_only_
     assert refused
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_lab_finds_room_as_the_live_program_does(policy: PolicyName, tmp_path: Path) -> None:
     session = small(tmp_path, policy, 24_000, 6, lines=170)

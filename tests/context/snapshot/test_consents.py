@@ -20,6 +20,7 @@ def test_as_many_consents_as_truths_in_fifteen_languages() -> None:
     assert [sum(each.true is kind for each in statements) for kind in (True, False)] == [100, 100]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("policy", sampled(["auto", "gemini", "opencode", "sliding"], 4))
 @pytest.mark.parametrize("half", sampled(["unseen", "seen"], 2))
 def test_no_invented_consent_stands_and_true_statements_do(policy: PolicyName, half: Half) -> None:

@@ -156,6 +156,7 @@ def test_what_a_compaction_removed_is_not_held_in_memory_by_its_count() -> None:
     assert text() is None
 
 
+@pytest.mark.full
 def test_calls_that_a_compaction_removed_are_not_held_in_memory_by_their_markers() -> None:
     def pruned(counter: TokenCounter) -> tuple[weakref.ref[str], History]:
         call = Watched("c1")

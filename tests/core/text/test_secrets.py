@@ -1,5 +1,6 @@
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -144,6 +145,7 @@ def test_known_values_are_masked_wherever_they_stand() -> None:
     assert mask("it is correct horse battery!", known) == f"it is {SECRET}!"
 
 
+@pytest.mark.full
 @given(st.text())
 def test_masking_twice_changes_nothing_more(text: str) -> None:
     assert mask(mask(text)) == mask(text)
@@ -326,6 +328,7 @@ def test_a_pattern_that_is_not_tried_would_have_found_nothing(pieces: list[str])
     assert redact(text) == without_hints(text)
 
 
+@pytest.mark.full
 def test_a_folded_text_holds_a_word_wherever_a_pattern_that_ignores_case_finds_it() -> None:
     for letter in "abcdefghijklmnopqrstuvwxyz":
         same = re.findall(letter, "".join(map(chr, range(0x110000))), re.IGNORECASE)

@@ -94,6 +94,7 @@ def test_few_records_are_read_and_none_that_matches_is_left_out(session: Session
     assert len(numbers(session, "number401")) < COUNT / 5
 
 
+@pytest.mark.full
 def test_marks_tell_which_terms_a_record_may_hold_and_leave_out_records_without_texts(session: Session) -> None:
     marks = list(session.marks(["Number401", "NEEDLE", "nothing of the kind"]))
     assert [mark.seq for mark in marks] == sorted({mark.seq for mark in marks}, reverse=True)
@@ -105,6 +106,7 @@ def test_marks_tell_which_terms_a_record_may_hold_and_leave_out_records_without_
     assert next(session.marks(["x"], newest=402)).seq == 402
 
 
+@pytest.mark.full
 def test_marks_are_the_same_in_memory(session: Session) -> None:
     kept = MemorySession()
     for record in session.records():
@@ -130,10 +132,12 @@ def test_only_records_up_to_a_number_are_looked_at(session: Session) -> None:
     assert numbers(session, "")[0] == session.info.records - 1  # the newest says nothing
 
 
+@pytest.mark.full
 def test_a_full_segment_is_on_disk_and_the_rest_is_not(session: Session) -> None:
     assert [path.name for path in files(session)] == ["000001.rows", "000002.rows"]
 
 
+@pytest.mark.full
 def test_a_session_opened_again_finds_the_same(session: Session, store: Store) -> None:
     before = numbers(session, "number4")
     session.close()
@@ -144,6 +148,7 @@ def test_a_session_opened_again_finds_the_same(session: Session, store: Store) -
     again.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("damage", ["gone", "empty", "cut", "changed"])
 def test_a_lost_or_damaged_file_is_made_again(session: Session, damage: str) -> None:
     before = numbers(session, "number12$")
@@ -173,6 +178,7 @@ def test_a_session_from_before_there_was_an_index_is_searched_read_only_too(sess
     assert not files(session)
 
 
+@pytest.mark.full
 def test_a_fork_finds_what_it_inherited_and_nothing_that_came_after(session: Session, store: Store) -> None:
     info = store.fork(session.info, 300)
     fork = store.open(info.project_id, info.id)
@@ -185,6 +191,7 @@ def test_a_fork_finds_what_it_inherited_and_nothing_that_came_after(session: Ses
     fork.close()
 
 
+@pytest.mark.full
 def test_missing_parts_of_an_index_are_made_one_at_a_time(session: Session) -> None:
     folder = files(session)[0].parent
     assert list(session.index()) == []
@@ -197,6 +204,7 @@ def test_missing_parts_of_an_index_are_made_one_at_a_time(session: Session) -> N
     assert list(session.index()) == []
 
 
+@pytest.mark.full
 def test_a_search_without_hits_stops_in_time_and_says_where(session: Session) -> None:
     """It always looks at the newest segment first, so that going on from there comes to an end."""
     newest = None
@@ -208,6 +216,7 @@ def test_a_search_without_hits_stops_in_time_and_says_where(session: Session) ->
     assert list(session.candidates([["nothing of the kind"]], newest=newest, until=-1.0)) == []
 
 
+@pytest.mark.full
 def test_a_lost_record_is_passed_over(session: Session) -> None:
     assert session.folder
     for path in files(session):
@@ -295,6 +304,7 @@ def test_a_kept_output_is_searched_whole(tmp_path: Path, store: Store) -> None:
         journal.close()
 
 
+@pytest.mark.full
 @settings(max_examples=60)
 @given(st.lists(st.text(st.sampled_from("abcßİıſKé日\n \ud800"), max_size=12), min_size=1, max_size=6), st.data())
 def test_any_piece_of_any_text_is_found_whatever_its_case(texts: list[str], data: st.DataObject) -> None:
@@ -334,6 +344,7 @@ def _of_pieces(text: str, pieces: int) -> str:
     return text[: (pieces + 2) // 3] + "abc"[: (pieces + 2) % 3]
 
 
+@pytest.mark.full
 def test_a_file_has_the_form_that_all_versions_read(tmp_path: Path) -> None:
     index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
     index.make_segment(1, spoken)

@@ -17,6 +17,7 @@ PIECES = (
 )  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("piece", sampled(PIECES, 3))
 def test_the_time_grows_with_the_page_and_not_faster(piece: str) -> None:
     assert growth(markdown_of, lambda size: piece * (size // len(piece)), 12_000) < 3.2

@@ -221,6 +221,7 @@ def _search_race_in(ctx: Bench, outside: Path, rounds: int) -> None:
     assert ended["list found"], ended
 
 
+@pytest.mark.full
 @linux
 def test_a_search_through_a_swapped_link_shows_nothing_from_outside(ctx: Bench, outside: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))

@@ -22,6 +22,7 @@ def program(folder: Path, name: str, script: str) -> dict[str, str]:
     return {"PATH": f"{folder}:/usr/bin:/bin", "WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}
 
 
+@pytest.mark.full
 @each_row(
     ("name", "script"),
     [
@@ -41,6 +42,7 @@ def test_the_picture_is_taken_from_whatever_program_hands_it_over(tmp_path: Path
     assert stat.S_IMODE(saved.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("script", ["echo some text", "exit 1"])
 def test_a_clipboard_without_a_picture_is_told(tmp_path: Path, script: str) -> None:
     env = program(tmp_path / "bin", "wl-paste", script)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.terminal import Terminal
 
 REPOSITORY = Path(__file__).parents[3]
@@ -25,6 +27,7 @@ def test_a_whole_session_goes_without_a_single_escape_sequence(tmp_path: Path) -
         assert b"\x1b" not in t.raw
 
 
+@pytest.mark.full
 def test_an_approval_is_answered_by_a_line(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
@@ -66,6 +69,7 @@ def test_a_typo_in_a_command_is_told(tmp_path: Path) -> None:
         t.until("Did you mean /mode, /model or /remote?")
 
 
+@pytest.mark.full
 def test_several_calls_are_allowed_by_one_line_once_all_are_printed(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
@@ -78,6 +82,7 @@ def test_several_calls_are_allowed_by_one_line_once_all_are_printed(tmp_path: Pa
         t.until("several all")
 
 
+@pytest.mark.full
 def test_a_strange_folder_is_asked_about_before_anything_is_said(tmp_path: Path) -> None:
     with plain(tmp_path, "untrusted=yes") as t:
         t.until("a hook that runs `make")
@@ -104,6 +109,7 @@ def test_every_change_of_state_is_a_line(tmp_path: Path) -> None:
         t.until("Permission needed: edit shop/cart.py?")
 
 
+@pytest.mark.full
 def test_a_change_that_was_read_out_to_be_approved_is_not_read_out_again(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
@@ -115,6 +121,7 @@ def test_a_change_that_was_read_out_to_be_approved_is_not_read_out_again(tmp_pat
         assert "\n".join(t.history()).count("+        prices = [item.price") == 1
 
 
+@pytest.mark.full
 def test_a_proposed_command_can_be_typed_anew(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from difflib import unified_diff
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ def test_what_differs_in_a_line_is_told_apart() -> None:
 LINE = st.text(alphabet="ab-+@ \t日\\", max_size=12)
 
 
+@pytest.mark.full
 @given(st.lists(LINE, max_size=8), st.lists(LINE, max_size=8), st.integers(16, 40))
 def test_every_line_that_goes_or_comes_is_shown_whole(before: list[str], after: list[str], columns: int) -> None:
     diff = "\n".join(unified_diff(before, after, "a/x", "b/x", lineterm="")) + "\n"

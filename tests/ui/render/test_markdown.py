@@ -38,6 +38,7 @@ def test_any_source_gives_lines_that_fit_and_end_what_they_begin(
         assert last < 0 or line.startswith("\x1b[0m", last)
 
 
+@pytest.mark.full
 @given(st.lists(st.sampled_from(["one", "<Foo>", "<i>", "</kbd>", "(x)", "日本", "&lt;"]), min_size=1, max_size=8))
 def test_no_word_of_a_paragraph_is_left_out(words: list[str]) -> None:
     text = "".join(shown(" ".join(["a", *words]), 30)).replace(" ", "")

@@ -69,6 +69,7 @@ def test_a_resize_while_streaming_loses_no_block(tmp_path: Path) -> None:
     assert last(rows_) == "> дом"
 
 
+@pytest.mark.full
 def test_far_fewer_bytes_are_written_than_a_redraw_would_take(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -99,6 +100,7 @@ def test_an_approval_shows_the_diff_and_keeps_the_draft(tmp_path: Path) -> None:
     assert not any("Yes, once" in row for row in rows)
 
 
+@pytest.mark.full
 def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -114,6 +116,7 @@ def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path) -
         t.until("What should it do instead?")
 
 
+@pytest.mark.full
 def test_a_question_amid_a_sentence_is_not_answered_by_the_rest_of_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -132,6 +135,7 @@ def test_a_question_amid_a_sentence_is_not_answered_by_the_rest_of_it(tmp_path: 
         t.until("answer once")
 
 
+@pytest.mark.full
 def test_a_no_carries_the_words_that_say_what_to_do_instead(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -152,6 +156,7 @@ def test_a_command_too_long_for_the_screen_is_shown_whole_before_it_is_approved(
         assert all(f"echo line {n} of a long command" in rows for n in range(60))
 
 
+@pytest.mark.full
 def test_a_proposed_command_can_be_changed_before_it_runs(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -166,6 +171,7 @@ def test_a_proposed_command_can_be_changed_before_it_runs(tmp_path: Path) -> Non
         t.until("● bash pytest -q -k cart · exit 0")
 
 
+@pytest.mark.full
 def test_escapes_from_a_tool_are_shown_and_not_obeyed(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -175,6 +181,7 @@ def test_escapes_from_a_tool_are_shown_and_not_obeyed(tmp_path: Path) -> None:
         t.until("\\x1b[31mred")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
 def test_a_turn_is_interrupted_and_what_came_is_kept(tmp_path: Path, key: str) -> None:
     with preview(tmp_path) as t:
@@ -237,6 +244,7 @@ def test_page_keys_go_through_a_menu_and_a_long_draft_and_leave_earlier_prompts_
         t.until("  line 14!")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("opened", ["/", "@", "/model\r", "?"])
 def test_no_blank_rows_stay_above_the_input_after_a_menu_closes(tmp_path: Path, opened: str) -> None:
     with preview(tmp_path) as t:
@@ -322,6 +330,7 @@ def test_a_terminated_program_gives_the_terminal_back(tmp_path: Path) -> None:
         t.until("> draft")
 
 
+@pytest.mark.full
 def test_prompts_of_earlier_sessions_come_back_with_up_and_are_found_by_search(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -343,6 +352,7 @@ def test_prompts_of_earlier_sessions_come_back_with_up_and_are_found_by_search(t
         t.until("> other things")
 
 
+@pytest.mark.full
 def test_ten_megabytes_of_paste_are_one_label_in_a_second(tmp_path: Path) -> None:
     text = "\n".join(f"line {n} of many, long enough to be a line" for n in range(250_000))
     assert len(text) > 10_000_000
@@ -403,6 +413,7 @@ def test_a_search_that_finds_nothing_says_so_and_goes_on(tmp_path: Path) -> None
         t.until("2025-0017")
 
 
+@pytest.mark.full
 def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -416,6 +427,7 @@ def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) ->
         t.until("Mode ask")
 
 
+@pytest.mark.full
 def test_a_command_left_at_its_choice_leaves_nothing_behind(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -440,6 +452,7 @@ def test_an_editor_left_without_a_change_leaves_nothing_behind(tmp_path: Path) -
     assert [row.rstrip() for row in after] == [row.rstrip() for row in before]
 
 
+@pytest.mark.full
 def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -463,6 +476,7 @@ def test_an_answer_in_words_may_have_several_lines(tmp_path: Path) -> None:
         t.until("answers ['green', 'it is calm\\nand green\\nand soft']")
 
 
+@pytest.mark.full
 def test_a_skipped_question_leaves_the_other_answers_as_they_are(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -605,6 +619,7 @@ def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Pat
         t.until("> typed in the editor")
 
 
+@pytest.mark.full
 def test_the_transcript_is_a_screen_of_its_own_and_the_session_comes_back_as_it_was(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -629,6 +644,7 @@ def test_the_transcript_is_a_screen_of_its_own_and_the_session_comes_back_as_it_
         assert t.screen() == before
 
 
+@pytest.mark.full
 def test_a_question_is_announced_in_the_transcript_and_answered_after_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -656,6 +672,7 @@ def test_leaving_in_the_transcript_leaves_the_terminal_as_it_was(tmp_path: Path)
         assert "Transcript" not in "\n".join(t.screen())
 
 
+@pytest.mark.full
 def test_thinking_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -708,6 +725,7 @@ def test_a_long_turn_rings_when_it_ends_or_asks(tmp_path: Path) -> None:
         assert b"\x1b]9;agentcli asks" in t.raw
 
 
+@pytest.mark.full
 def test_a_plan_is_read_and_approved(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -733,6 +751,7 @@ def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
         t.until("ask · demo")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", [(40, 15), (200, 60)])
 def test_a_session_fits_terminals_of_all_sizes(tmp_path: Path, size: tuple[int, int]) -> None:
     with preview(tmp_path, *size) as t:
@@ -747,6 +766,7 @@ def test_a_session_fits_terminals_of_all_sizes(tmp_path: Path, size: tuple[int, 
         assert tags(t.history()) == Counter(f"#{n:04}" for n in range(40))
 
 
+@pytest.mark.full
 def test_what_a_strange_folder_would_load_is_asked_about_first(tmp_path: Path) -> None:
     with Terminal([*PREVIEW, f"state={tmp_path}", "untrusted=yes"], cwd=str(REPOSITORY)) as t:
         t.until("Trust this folder?")
@@ -778,6 +798,7 @@ def test_commands_that_need_more_than_a_desk_ask_whoever_has_it(tmp_path: Path) 
     assert (tmp_path / "session.json").read_text() == "A session as json."
 
 
+@pytest.mark.full
 def test_a_failure_that_nobody_foresaw_loses_no_draft_and_gives_the_terminal_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -791,6 +812,7 @@ def test_a_failure_that_nobody_foresaw_loses_no_draft_and_gives_the_terminal_bac
         t.until("> my draft")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_ctrl_z_suspends_and_fg_brings_everything_back(tmp_path: Path) -> None:
     with Terminal(["bash", "--norc", "-i"], cwd=str(REPOSITORY), env={"PS1": "shell> "}) as t:
@@ -812,6 +834,7 @@ def test_ctrl_z_suspends_and_fg_brings_everything_back(tmp_path: Path) -> None:
         assert "\n".join(t.history()).count("You said: hello") == 1
 
 
+@pytest.mark.full
 def test_all_calls_of_a_reply_are_allowed_at_once_after_they_were_shown(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -846,6 +869,7 @@ def test_the_state_at_a_glance_is_told_by_line_and_command(tmp_path: Path) -> No
         assert sum("Pruned nothing: too little to gain." in row for row in t.history()) == 2
 
 
+@pytest.mark.full
 def test_files_are_offered_at_the_first_at_sign_without_another_key(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -911,6 +935,7 @@ def test_a_shell_that_is_not_there_is_told_and_the_program_goes_on(tmp_path: Pat
         t.until("Example: !git status")
 
 
+@pytest.mark.full
 def test_what_was_being_typed_is_back_after_the_program_was_killed(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -973,6 +998,7 @@ def test_an_editor_that_fails_changes_nothing_and_is_told(tmp_path: Path, editor
         t.until("> my words")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("environment", "linked"),
     [({"TERM": "xterm-kitty"}, True), ({"TERM": "xterm-kitty", "NO_COLOR": "1"}, False), ({}, False)],

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pyte
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,6 +104,7 @@ def test_only_what_changed_in_a_line_is_written() -> None:
     assert "\x1b[36m101 tokens)\x1b[0m" in written[-1]
 
 
+@pytest.mark.full
 @given(st.lists(FRAME, min_size=1, max_size=6), st.data())
 def test_the_cursor_stands_where_it_should(frames: list[tuple[list[str], list[str]]], data: st.DataObject) -> None:
     screen = pyte.HistoryScreen(COLUMNS, ROWS, history=10_000)
@@ -153,6 +155,7 @@ def test_after_erasing_nothing_live_is_left() -> None:
     assert (screen.cursor.y, screen.cursor.x) == (1, 0)
 
 
+@pytest.mark.full
 @given(
     st.lists(LINE.map(lambda line: ESCAPE.sub("", line)), min_size=1, max_size=5),
     st.integers(3, COLUMNS),

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.terminal import Terminal
 from tests.ui.terminal.test_app import PREVIEW, REPOSITORY
 
@@ -13,6 +15,7 @@ def loading(tmp_path: Path, *more: str) -> Terminal:
     return Terminal([*PREVIEW, f"state={tmp_path}", "loading=1.5", *more], cwd=str(REPOSITORY))
 
 
+@pytest.mark.full
 def test_the_whole_editor_works_while_the_program_is_loaded(tmp_path: Path) -> None:
     with loading(tmp_path) as t:
         t.until("> ")
@@ -27,6 +30,7 @@ def test_the_whole_editor_works_while_the_program_is_loaded(tmp_path: Path) -> N
         assert "\n".join(t.history()).count("> next draft") == 1
 
 
+@pytest.mark.full
 def test_what_takes_long_is_named_below_the_prompt(tmp_path: Path) -> None:
     with loading(tmp_path, "reading=opening the session: 501 of 2,000 records") as t:
         t.until("opening the session: 501 of 2,000 records")
@@ -42,6 +46,7 @@ def test_one_can_leave_before_anything_is_loaded(tmp_path: Path) -> None:
         assert "starting" not in "\n".join(t.screen())
 
 
+@pytest.mark.full
 def test_what_went_wrong_while_loading_is_told_on_a_clean_screen_and_what_was_typed_stays(tmp_path: Path) -> None:
     with loading(tmp_path, "broken=yes") as t:
         t.until("> ")

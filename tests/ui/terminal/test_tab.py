@@ -51,6 +51,7 @@ def test_only_terminals_that_know_the_mark_get_it(environment: Mapping[str, str]
     assert shows_progress(environment) is shown
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("notify", ["auto", "off"])
 def test_the_tab_of_a_session_has_the_name_of_its_folder(tmp_path: Path, notify: str) -> None:
     program = Program(tmp_path)
