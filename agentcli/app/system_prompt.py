@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _ENTRIES, _CHANGED, _NAME = 220, 110, 60
 """Characters of the entries of the folder and of the changed files that are named, and of one name."""
+_COMMITS = 3
+"""Newest commits that are named."""
 _SCANNED = 2_000
 """Entries of the folder that are looked at."""
 _PROGRAMS = ("python3", "python", "node", "gcc", "make", "rg", "uv", "curl")
@@ -118,13 +120,25 @@ def _top_level(folder: Path) -> str:
 
 
 def _git(here: Surroundings) -> str:
-    """Branch and changed files. Git is asked only if nothing in the repository's config can start a program."""
+    """Branch, changed files and newest commits. Git is asked only if nothing in the repository's config can start a program."""
     if not any(probe.exists(folder / ".git") for folder in (here.cwd, *here.cwd.parents)):
         return "no repository"
     program = find_program("git", here.roots)
     if not program or git_facts(here.cwd).danger:
         return "a repository"
-    options = ["status", "--porcelain=v1", "--branch", "-z", "--ignore-submodules=all"]
+    status = _git_says(program, here, "status", "--porcelain=v1", "--branch", "-z", "--ignore-submodules=all")
+    if status is None:
+        return "a repository"
+    branch, *rows = status.split("\0")
+    name = branch.removeprefix("## ").removeprefix("No commits yet on ").partition("...")[0]
+    changed = [_short(row) for row in _changed(rows)]
+    newest = (_git_says(program, here, "log", f"-{_COMMITS}", "--format=%h %s") or "").splitlines()
+    commits = f"; newest commits: {'; '.join(map(_short, newest))}" if newest else ""
+    return f"{_short(name)}; {f'changed: {_listed(changed, _CHANGED)}' if changed else 'nothing changed'}{commits}"
+
+
+def _git_says(program: str, here: Surroundings, *options: str) -> str | None:
+    """Return what a command of git prints; None if it fails or takes too long."""
     try:
         done = subprocess.run(
             [program, *options],
@@ -136,13 +150,8 @@ def _git(here: Surroundings) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return "a repository"
-    if done.returncode:
-        return "a repository"
-    branch, *rows = done.stdout.decode("utf-8", "replace").split("\0")
-    name = branch.removeprefix("## ").removeprefix("No commits yet on ").partition("...")[0]
-    changed = [_short(row) for row in _changed(rows)]
-    return f"{_short(name)}; {f'changed: {_listed(changed, _CHANGED)}' if changed else 'nothing changed'}"
+        return None
+    return None if done.returncode else done.stdout.decode("utf-8", "replace")
 
 
 def _changed(rows: Sequence[str]) -> Iterator[str]:
