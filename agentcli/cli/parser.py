@@ -68,7 +68,7 @@ def invoke(arguments: list[str]) -> Options | int:
 
     Raises UsageError for invalid arguments.
     """
-    arguments = _with_default(prepared(arguments, COMMANDS))
+    arguments = with_default(prepared(arguments, COMMANDS))
     group = _group(arguments)
     try:
         if _HELP.intersection(arguments):
@@ -93,7 +93,7 @@ _DEFAULTS: Mapping[str, str] = {"bench": "run", "serve": "run", "stats": "show"}
 """Groups whose most used command may be left out, with its name."""
 
 
-def _with_default(arguments: list[str]) -> list[str]:
+def with_default(arguments: list[str]) -> list[str]:
     """Return the arguments with the default command of their group, if they name none of its commands."""
     first, *rest = arguments or [""]
     if first not in _DEFAULTS or (rest and rest[0] in _HELP):
