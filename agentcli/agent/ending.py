@@ -11,6 +11,7 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature, Unfinished
 from agentcli.agent.intent import announces, orders_change
 from agentcli.agent.reply import ReplyBuilder
+from agentcli.agent.written_calls import opens_call
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Message, Text, ToolResult
@@ -36,15 +37,7 @@ UNDONE = "The task is not done: {why}, also after a reminder. `agentcli resume` 
 MOST_REMINDERS = 3
 """Reminders of one kind in a turn in which the model makes progress between them."""
 
-# Patterns compiled when first used: all of them together would add milliseconds to each start.
-_FENCED = r"(?ms)^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1|`[^`\n]+`"
-_WRITTEN = r"(?m)^\s*<(?:\w+:)?(?:function_calls|tool_calls?|tool_use|invoke name=|function=)"
 _LONE_COMMAND = r"(?s)\s*```(?:bash|sh|shell|console)\n(?:(?!```).)*```\s*"
-
-
-def holds_written_call(text: str) -> bool:
-    """Return True if a reply makes a call as text that could not be read as one."""
-    return re.search(_WRITTEN, re.sub(_FENCED, "", text)) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +72,18 @@ class Deeds:
     """True if a call succeeded since the last reminder."""
 
 
-def undone(text: str, deeds: Deeds, task: str) -> Iterator[Reason]:
-    """Yield the reasons why a turn with these deeds leaves its task undone if it ends with this text."""
-    if holds_written_call(text):
+def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True) -> Iterator[Reason]:
+    """Yield the reasons why a turn with these deeds leaves its task undone if it ends with this text.
+
+    `idle` if nothing but the model explains why nothing was changed.
+    """
+    if opens_call(text, task):
         yield _WRITTEN_CALL
     elif re.fullmatch(_LONE_COMMAND, text):
         yield _LONE
     elif announces(text, anywhere=not deeds.acted):
         yield _ANNOUNCED
-    if not deeds.acted and orders_change(task):
+    if idle and not deeds.acted and orders_change(task):
         yield _NOTHING_DONE
 
 
@@ -139,7 +135,7 @@ class Ending:
 
     def _reasons(self, text: str) -> Iterator[Reason]:
         idle = self._able() and not self._denied()
-        yield from undone(text, self.deeds, self._task() if idle else "")
+        yield from undone(text, self.deeds, self._task(), idle=idle)
         if self._alone and (items := self._open_todos()):
             yield Reason(OPEN_TODOS.format(items=items))
         if self._alone and self._confirms and self.deeds.acted:

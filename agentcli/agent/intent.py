@@ -92,7 +92,7 @@ LANGUAGES = {
 """How texts order and announce changes, by language."""
 
 _CLAUSE = r"[.!?:;。！？；：]+(?=\s|$|[^\x00-\x7f])|\n+|,?\s+(?:and|und|et|y|e|en)\s+(?=\w)"
-_MARKER = r"\W*(?:\d+[.)]\s*)?"
+_MARKER = r"[\s*_#>\"'(¿¡]*(?:[-+•]\s+)?(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_\"'(]*"
 _LOOK_ONLY = r"(?i)\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
 _SENTENCE_END = r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\n+"
 _TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"

@@ -147,7 +147,7 @@ FORMS = (
         rf"\[TOOL_CALLS\]\s*{_NAME}(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(?={{)",
     ),
     Form("Llama 3: custom tools", r"<\|python_tag\|>\s*\{", r"<\|python_tag\|>", "whole", r";"),
-    Form("ReAct", r"(?m)^Action: ", rf"Action: {_NAME}[ \t]*\n\s*Action Input: "),
+    Form("ReAct", r"Action: [\w.:/-]+[ \t]*\n\s*Action Input: ", rf"Action: {_NAME}[ \t]*\n\s*Action Input: "),
 )
 """Forms with marks of their own, the more special ones first."""
 
@@ -180,17 +180,32 @@ def written_calls(text: str, is_tool: Callable[[str], bool], task: str = "") -> 
 
     `is_tool` knows the names of tools. A form whose opening the `task` or the rest of the reply mentions is quoted.
     """
-    fences = [match.span() for match in re.finditer(_FENCE, text)]
     for form, at in _openings(text, is_tool):
-        opened = re.match(r"\S[^\s>\]|]*", text[at:])
-        mark = opened.group() if opened else ""
-        quoted = any(start < at < end for start, end in fences) or mark in task or mark in text[:at]
-        if not quoted and (calls := _read(form, text[at:])) and all(is_tool(name) for name, _ in calls):
+        if (
+            not _quoted(text, at, task)
+            and (calls := _read(form, text[at:]))
+            and all(is_tool(name) for name, _ in calls)
+        ):
             return text[:at].rstrip(), calls
     for before, calls in _unmarked(text):
         if calls and all(is_tool(name) for name, _ in calls):
             return before, calls
     return text, ()
+
+
+def opens_call(text: str, task: str = "") -> bool:
+    """Return True if a reply ends with a call written as text that may be none: of no tool, without arguments, or cut."""
+    if text.rstrip()[-1:] not in tuple(">]}`|"):
+        return False
+    found = (re.search(rf"(?m)^\s*(?:{form.opening})", text) for form in FORMS)
+    return any(not _quoted(text, opening.end() - len(opening.group().lstrip()), task) for opening in found if opening)
+
+
+def _quoted(text: str, at: int, task: str) -> bool:
+    """Return True if the mark at a place is in a fence, or the reply or the task mentions it elsewhere."""
+    mark = re.match(r"\s*(\W*\w+[=:]?)", text[at:])
+    mentioned = mark is not None and (mark[1] in task or mark[1] in text[:at])
+    return mentioned or any(match.start() < at < match.end() for match in re.finditer(_FENCE, text))
 
 
 def _openings(text: str, is_tool: Callable[[str], bool]) -> Iterator[tuple[Form, int]]:

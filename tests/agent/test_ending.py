@@ -43,6 +43,14 @@ UNDONE = {
     "Korean": "이제 할인을 수정하겠습니다.",
     "a language without an entry": "Jag rättar till rabatten nu.",
 }
+BROKEN = {
+    "JSON that ends early": '<tool_call>\n{"name": "read", "arguments": {"file_pa\n</tool_call>',
+    "no such tool": '<|tool_calls_section_begin|><|tool_call_begin|>functions.launch:0<|tool_call_argument_begin|>{}<|tool_call_end|>',
+    "Harmony": "<|channel|>commentary to=functions.launch <|constrain|>json<|message|>{}<|call|>",
+    "DeepSeek": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>launch<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+    "Mistral": "[TOOL_CALLS]launch[ARGS]{}",
+    "invoke": '<function_calls>\n<invoke name="launch">\n</invoke>\n</function_calls>',
+}  # fmt: skip
 TASKS = {
     "German": "Behebe den Rabatt in cart.py.",
     "French": "Corrige la remise dans cart.py.",
@@ -78,6 +86,12 @@ def test_a_run_without_a_person_never_succeeds_with_an_undone_task(text: str, tm
     how = conclusion(last, None, 0)
     result = ResultBuilder().result(how.error, how.subtype, how.exit_code)
     assert (last.ending, result.exit_code, result.subtype, last.text) == ("incomplete", 1, "incomplete", text)
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_a_written_call_that_cannot_be_run_is_no_end_of_any_task(text: str, tmp_path: Path) -> None:
+    last, _ = run(tmp_path, [say("", WRITE), say(text)], "go")
+    assert (last.ending, "wrote a call as text" in str(last.error)) == ("incomplete", True)
 
 
 @pytest.mark.parametrize("text", UNDONE.values(), ids=UNDONE)

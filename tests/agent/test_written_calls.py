@@ -113,6 +113,11 @@ def test_a_call_that_a_reply_only_quotes_is_text(text: str, tmp_path: Path) -> N
     assert (calls, outputs) == ([], [])
 
 
+def test_other_tags_in_the_task_do_not_make_a_call_a_quotation(tmp_path: Path) -> None:
+    calls, _, _ = called(tmp_path, FORMS["Kimi K2"], "The <div> in page.html is to=wide <|now|>")
+    assert [call.name for call in calls] == ["read"]
+
+
 def test_an_answer_about_the_form_that_the_person_named_is_text(tmp_path: Path) -> None:
     assert called(tmp_path, FORMS["Hermes"], "What does <tool_call> look like for read?")[0] == []
 
