@@ -42,6 +42,8 @@ class Decision:
     """Exact rule that "for this session" would add; empty if the question is asked each time."""
     edits: bool = False
     """True for an edit in the workspace, which mode auto-edit allows: "for this session" then switches to that mode."""
+    reads: bool = False
+    """True if a rule of the user allows a command that only reads."""
     paths: tuple[Path, ...] = ()
     """Resolved paths that the decision is about, for a tool that takes any: only these are allowed."""
     records: bool = False
@@ -142,7 +144,8 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if nature.line is not None and _everything(nature, mode) and (why := nature.line.reaches):
         return replace(_asked(mode, why, nature), rule="past the workspace")
     if nature.allowed:
-        return Decision("allow", f"allow {nature.allowed}", f"a rule from {nature.allowed.origin} allows it")
+        why = f"a rule from {nature.allowed.origin} allows it"
+        return Decision("allow", f"allow {nature.allowed}", why, reads=bool(nature.harmless))
     if nature.harmless:
         return Decision("allow", "read-only", nature.harmless)
     return _by_mode(nature, mode, workspace)

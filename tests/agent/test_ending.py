@@ -9,6 +9,7 @@ import pytest
 
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.message import Text
+from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.ui.run_results import ResultBuilder, conclusion
 from tests.agent.open_session import ended, messages, open_session, results, say_to
@@ -145,6 +146,12 @@ def test_a_denial_explains_why_nothing_changed(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("", WRITE), say("I may not write here.")], mode="ask", attended=False)
     assert ended(say_to(session, TASK)).ending == "done"
     assert [result.status for result in results(session)] == ["denied"]
+
+
+def test_a_reading_command_is_no_deed_even_if_a_rule_allows_all_commands(tmp_path: Path) -> None:
+    script = [say("", LOOK), say("Done. The discount is fixed.")]
+    session = open_session(tmp_path, script, mode="ask", attended=False, rules=parse_rules(allow=["bash"]))
+    assert ended(say_to(session, TASK)).ending == "incomplete"
 
 
 def test_in_plan_mode_a_plan_is_the_result(tmp_path: Path) -> None:
