@@ -25,7 +25,7 @@ class Language:
 _VERBS = (
     "fix|repair|correct|change|modify|update|upgrade|bump|add|implement|remove|delete|drop|rename|move|replace|refactor|rewrite|"
     "convert|migrate|port|extract|split|extend|improve|optimi[sz]e|clean up|introduce|apply|resolve|solve|enable|disable|wire|"
-    "integrate|adjust|handle|support|edit|revert|undo|commit|insert|append|simplify|install|set up|finish|complete|debug|make (?:it|sure|the|all|this|that|these|those|them|both|every)|get .+ to pass"
+    "integrate|adjust|handle|support|edit|revert|undo|commit|insert|append|simplify|install|set up|finish|complete|debug|make (?:it|the|all|this|that|these|those|them|both|every)|get .+ to pass"
 )
 _ARTEFACT = r"(?:[^.!?\n]*?(?:`|\w/\w|\w\.\w{1,4}\b|\b(?:tests?|files?|scripts?|functions?|class|modules?|endpoints?|methods?|commands?|components?)\b))"
 LANGUAGES = {
