@@ -61,7 +61,7 @@ CLEAN, ALSO = (
     call("bash", command=f"npm test && rm -rf {folder}", description="Test and clean") for folder in ("dist", "build")
 )
 APPROVAL = Act(
-    "approval", ("clean up", "--mode", "auto"), (say("", CLEAN), say("", ALSO), say("Done.")),
+    "approval", ("test it", "--mode", "auto"), (say("", CLEAN), say("", ALSO), say("Done.")),
     "execute", "ApprovalStage.judge", "permissions/shell/command_line.py", 35, "-1",
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ from agentcli.agent.hooks import Source, TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.spending import RUNNING_LOW, tier_unpriced
+from agentcli.agent.written_calls import BEGINS
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Emit, Event, Noticed, Recorded, UsageReported, Waiting, Warned, emit_all
@@ -275,7 +276,11 @@ class Conversation:
         """Return a reply whose calls have the names of our tools; calls that it writes as text are calls."""
         if reply.has_calls:
             return replace(reply, parts=self.stages.prepare.named(reply.parts))
-        if reply.stop not in ("end_turn", "stop_sequence", "tool_use"):
+        if not any(mark in reply.text for mark in BEGINS) or reply.stop not in (
+            "end_turn",
+            "stop_sequence",
+            "tool_use",
+        ):
             return reply
         parts = self.stages.prepare.with_written(reply.so_far(), self._task())
         return replace(reply, parts=parts, tail=None, stop="tool_use") if parts is not None else reply

@@ -11,7 +11,7 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature, Unfinished
 from agentcli.agent.intent import announces, orders_change
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.written_calls import opens_call
+from agentcli.agent.written_calls import ENDS, opens_call
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Message, Text, ToolResult
@@ -77,7 +77,7 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True) -> Iterator
 
     `idle` if nothing but the model explains why nothing was changed.
     """
-    if opens_call(text, task):
+    if text.rstrip().endswith(ENDS) and opens_call(text, task):
         yield _WRITTEN_CALL
     elif re.fullmatch(_LONE_COMMAND, text):
         yield _LONE

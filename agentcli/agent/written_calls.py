@@ -175,6 +175,12 @@ _ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input", "params"
 _NAMES = ("name", "tool_name", "tool", "function", "recipient_name", "action")
 
 
+BEGINS = ("<", "‹", "[", "{", "*** Begin Patch", "```tool_code", "Action:", "to=")
+"""Texts of which a reply that writes a call has one: most replies are looked at no further."""
+ENDS = (">", "]", "}", "`", "|")
+"""Characters with which a reply ends that ends with a call."""
+
+
 def written_calls(text: str, is_tool: Callable[[str], bool], task: str = "") -> tuple[str, Sequence[Written]]:
     """Return the text before the calls that end a reply, and these calls; without calls, the whole text.
 
@@ -194,9 +200,7 @@ def written_calls(text: str, is_tool: Callable[[str], bool], task: str = "") -> 
 
 
 def opens_call(text: str, task: str = "") -> bool:
-    """Return True if a reply ends with a call written as text that may be none: of no tool, without arguments, or cut."""
-    if text.rstrip()[-1:] not in tuple(">]}`|"):
-        return False
+    """Return True if a reply that ends with one of `ENDS` writes a call that may be none: of no tool, without arguments, or cut."""
     found = (re.search(rf"(?m)^\s*(?:{form.opening})", text) for form in FORMS)
     return any(not _quoted(text, opening.end() - len(opening.group().lstrip()), task) for opening in found if opening)
 

@@ -116,13 +116,13 @@ def test_pipes_that_do_not_block_lose_nothing(program: Program) -> None:
 
 def test_a_pipe_is_read_for_as_long_as_a_program_holds_it_which_is_said_after_three_seconds(program: Program) -> None:
     reading, writing = os.pipe()
-    process = program.start("-p", "and fix it", "-m", "script:echo", "--mode", "yolo", stdin=reading)
+    process = program.start("-p", "what is wrong?", "-m", "script:echo", "--mode", "yolo", stdin=reading)
     os.close(reading)
     assert process.stderr is not None
     assert process.stderr.readline() == "agentcli: waiting for piped input. To run without it, add </dev/null.\n"
     os.write(writing, b"error: 3 tests failed\n")
     os.close(writing)
-    assert process.communicate(timeout=60) == ("error: 3 tests failed\n\nand fix it\n", "")
+    assert process.communicate(timeout=60) == ("error: 3 tests failed\n\nwhat is wrong?\n", "")
     assert process.returncode == 0
 
 
