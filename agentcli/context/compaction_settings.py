@@ -49,11 +49,13 @@ class SnapshotSettings:
     """Characters to which outputs are cut, step by step, before more than one call is spent."""
     hard_clips: tuple[int, ...] = (800, 300, 100, 40)
     """The same once all calls together do not hold the rest; any other text is cut to five times as much."""
+    kept_tokens: int = 1_500
+    """Tokens of the steps that stay which the summariser sees, the newest first."""
     cleared_characters: int = 1_000
     """Characters of a cleared output or input that the summariser sees: its two ends."""
     struck_items: int = 50
     """Maximum struck sentences in the record."""
-    struck_characters: int = 160
+    struck_characters: int = 400
     """Maximum characters of each of these sentences, and of its reason."""
 
 

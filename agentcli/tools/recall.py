@@ -18,7 +18,7 @@ from agentcli.core.text.passage import Mark, Needles, OutOfTime, Passage, Passag
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.bounded_regex import BATCH, BoundedRegex
-from agentcli.tools.lib.hits import Hit, at_lines, different, lead, shown
+from agentcli.tools.lib.hits import Hit, at_lines, definition, different, lead, shown
 from agentcli.tools.lib.literals import literals
 from agentcli.tools.lib.truncate import fitting
 from agentcli.tools.lib.word_search import Term, Weights, hits, likeliest, terms
@@ -44,6 +44,8 @@ _EQUAL = 20
 """Steps of a score from none to the best; hits on one step count as equal, and the newer comes first."""
 _PAUSE = 20
 """Records between two moments at which other work continues."""
+_DEFINITION = re.compile(r"^\W*(?:def|class|fn|func|function|interface|struct|enum|trait|impl|type)(?:\s|\\s)")
+"""A query for a definition, of which all is shown."""
 _SHORT = 200
 """Characters of a call's input below which the output alone is enough."""
 
@@ -334,17 +336,30 @@ class _Search:
             for passage in _text(self.ctx).passages_of(mark):
                 if passage.name != _NAME and self.role in ("", passage.role):
                     found += hits(_without_names(passage), beside, weights, phrase)
+        exact = [
+            hit
+            for hit in found
+            if len(wanted) > 1 and phrase.search(hit.passage.text, hit.start, hit.end + len(self.pattern))
+        ]
+        if exact:
+            return sorted(exact, key=lambda hit: (-hit.passage.seq, hit.start))
         best = max((hit.score for hit in found), default=0.0) or 1.0
         return sorted(found, key=lambda hit: (-round(hit.score / best * _EQUAL), -hit.passage.seq, -hit.score))
 
     def _page(self, found: Sequence[Hit], *, ranked: bool) -> ToolOutput:
         after = [f"[Older records were not searched; go on with to={self._stopped}]"] if self._stopped else []
-        apart = different(found) if ranked else found
+        apart = different(found)
         records: dict[tuple[int, PassageRole], list[str]] = {}
         count, size = self.first - 1, 0
         for hit in apart[count : count + self.most]:
             place = (hit.passage.seq, hit.passage.role)
-            line, text = shown(hit, _SHOWN[count - self.first + 1 >= _LONG_HITS])
+            end = definition(hit) if _DEFINITION.search(self.pattern) else 0
+            room = (
+                end - hit.passage.text.rfind("\n", 0, hit.start)
+                if end
+                else _SHOWN[count - self.first + 1 >= _LONG_HITS]
+            )
+            line, text = shown(hit, room)
             row = f"{line}: {text}" if "\n" in hit.passage.text else text
             row = (
                 row if place in records else f"[{_place(hit.passage, with_call=False)}]{lead(hit.passage, line)}\n{row}"

@@ -260,3 +260,25 @@ def test_a_search_without_hits_says_where_to_go_on_and_the_making_of_an_index_ho
     assert searched(to=600).endswith(on.format(300))
     assert searched(to=300) == "Nothing in this session matches."
     assert searched(**{"from": 700}) == "Nothing in this session matches."
+
+
+def test_a_search_for_a_definition_shows_all_of_it(call: Call, ctx: Bench) -> None:
+    body = "\n".join(
+        f"        step_{n} = work(step_{n - 1}, line)  # a long remark about the step" for n in range(1, 20)
+    )
+    code = f"import os\n\nclass Tree:\n    def fold(self):\n{body}\n        return step_19\n\n    def other(self):\n        pass\n"
+    output(ctx, "c1", code)
+    output(ctx, "c2", "\n".join(f"{n:>5}\t{line}" for n, line in enumerate(code.split("\n"), 1)))
+    for pattern in ("def fold", r"def fold\(self"):
+        page = call("recall", pattern=pattern).output
+        assert "return step_19" in page
+        assert "def other" not in page
+
+
+def test_places_with_the_exact_words_come_alone_and_the_newest_first(call: Call, ctx: Bench) -> None:
+    said(ctx, "assistant", "The lock of the store is held for 30 s.")
+    said(ctx, "assistant", "A store has a lock, and the time for which it is held is long.")
+    said(ctx, "user", "Why is the lock of the store held?")
+    page = call("recall", pattern="lock of the store").output
+    assert page.index("Why is the lock") < page.index("held for 30 s")
+    assert "A store has a lock" not in page

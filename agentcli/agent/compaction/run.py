@@ -42,6 +42,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.model import Model
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
 from agentcli.core.tasks import start_task
+from agentcli.core.text.passage import LEFT, NOTES, STRUCK
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import redact
 
@@ -218,7 +219,7 @@ class CompactionRun:
             usage=self._summariser.usage,
             cost=self._summariser.cost,
             model=self._summariser.spec.name if self._summariser.usage.total else "",
-            note="; ".join(filter(None, (record.note, _log(result, self._brief.form)))),
+            note=NOTES.join(filter(None, (record.note, _log(result, self._brief.form)))),
             carry=replace(self._journal.history.carry, calibration=self._brief.window.counter.calibration.to_json()),
         )
 
@@ -310,13 +311,14 @@ def _share(shrunk: float) -> str:
 
 
 def _log(result: SummaryResult, form: SnapshotSettings) -> str:
-    """List the sentences struck from the summary with their reasons, for the note of the record."""
+    """List the sentences struck from the summary with their reasons, and the left-out ones, for the note of the record: `recall` searches it."""
     longest = form.struck_characters
     struck = [
-        f"struck {item.sentence[:longest]!r}: {item.why[:longest]}" for item in result.struck[: form.struck_items]
+        f"{STRUCK}{item.sentence[:longest]!r}: {item.why[:longest]}" for item in result.struck[: form.struck_items]
     ]
     more = len(result.struck) - len(struck)
-    return "; ".join((*struck, f"struck {more} more") if more else struck)
+    left = [f"{LEFT}{item[:longest]!r}" for item in result.left_out[: form.struck_items]]
+    return NOTES.join((*struck, *((f"{STRUCK}{more} more",) if more else ()), *left))
 
 
 def _report(task: SummaryTask, result: SummaryResult, record: Compaction, trouble: str) -> str:
@@ -330,5 +332,5 @@ def _report(task: SummaryTask, result: SummaryResult, record: Compaction, troubl
     elif record.note:
         lines.append(f"Note: {record.note}.")
     if result.struck:
-        lines.append(f"Removed {plural(len(result.struck), 'sentence')} that nothing in the conversation supports.")
+        lines.append(f"Removed {plural(len(result.struck), 'sentence')} that no record shows; `recall` finds them.")
     return " ".join(lines)

@@ -11,10 +11,11 @@ from agentcli.context.assemble import assemble
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.inject import wrap
-from agentcli.context.snapshot.form import Snapshot, fitting_rules, flaws, parse, render, trimmed
+from agentcli.context.policies.plans import compactable
+from agentcli.context.snapshot.form import Snapshot, fitting_rules, flaws, parse, render, trimmed, uncited
 from agentcli.context.snapshot.items import Delta, Sources, apply, numbered, parse_items
 from agentcli.context.snapshot.reconcile import merged
-from agentcli.context.snapshot.transcript import TAG, dialogue, material
+from agentcli.context.snapshot.transcript import TAG, dialogue, material, recite
 from agentcli.context.snapshot.verify import Struck, speaks_another_language, verified
 from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
@@ -30,6 +31,10 @@ ORDER = "First, reason in your scratchpad. Then, generate the <state_snapshot>."
 """The last words that the summariser reads."""
 ITEMS = "compact-items.md"
 """The summariser's instructions for a reply in items."""
+KEPT = "kept"
+"""Tag of the steps that stay."""
+_KEPT_STEP = 300
+"""Characters of each text of such a step that the summariser reads."""
 ORDER_ITEMS = "First, reason in your scratchpad. Then, generate the <state_snapshot> as <snapshot_items>."
 
 
@@ -74,14 +79,25 @@ class SummaryResult:
 
     summary: Summary
     struck: tuple[Struck, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Items for which the snapshot has no room."""
 
 
 def chunks(task: SummaryTask, brief: Brief, summariser: Summariser) -> tuple[str, ...]:
     """Cut the part that goes into one piece for each call. One call is kept for a second try if the rest needs only one."""
     counter = brief.window.counter
-    frame = counter.text(prompt(task.policy.prompt)) + counter.text(brief.focus) + len(ORDER)
+    frame = (
+        counter.text(prompt(task.policy.prompt))
+        + counter.text(brief.focus)
+        + len(ORDER)
+        + _kept_tokens(brief, summariser)
+    )
     room = max(200, summariser.room - frame - brief.known(summariser) // 2)
     return material(task.gone, counter, room, max(1, summariser.calls), brief.form)
+
+
+def _kept_tokens(brief: Brief, summariser: Summariser) -> int:
+    return min(brief.form.kept_tokens, summariser.room // 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +132,7 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
     so_far, evidence, note = task.former_snapshot, task.evidence(), ""
     sources = Sources(task.gone, evidence)
     struck: list[Struck] = []
+    crowded: list[str] = []
     pieces = chunks(task, brief, summariser)
     for number, piece in enumerate(pieces, 1):
         ask = _Asking(task, brief, summariser, so_far, piece, whole=len(pieces) == 1)
@@ -128,13 +145,16 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
             break
         checked, gone = apply(reply.delta, so_far, sources) if reply.delta else verified(reply.whole, evidence)
         struck += gone
-        so_far = merged(
-            _moderate(checked, int(brief.longest * brief.form.knowledge_share)), so_far, task.ledger, brief.form
-        )
+        short = _moderate(checked, int(brief.longest * brief.form.knowledge_share))
+        crowded += checked.knowledge[len(short.knowledge) :]
+        so_far = merged(short, so_far, task.ledger, brief.form)
     if so_far is None:
         raise Unusable("there was nothing to summarise")
     combined = replace(so_far, goal=so_far.goal or redact(task.goal), covers=task.covers)
-    return SummaryResult(Summary(finished(task.priced(combined), brief, task), note=note), tuple(struck))
+    whole = task.priced(combined)
+    text = finished(whole, brief, task)
+    left = (*crowded, *(item for item in (*whole.knowledge, *whole.plan, *whole.actions) if uncited(item) not in text))
+    return SummaryResult(Summary(text, note=note), tuple(struck), tuple(map(redact, map(uncited, left))))
 
 
 def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
@@ -210,11 +230,25 @@ class _Asking:
         closing = _closing(self.brief.focus, ORDER_ITEMS if items else ORDER)
         known = self._known(items)
         # The session's own request already has the former snapshot, but without the ids of its items.
-        behind = "\n\n".join(filter(None, (known if items else "", closing)))
+        stays = self._stays() if items else ""
+        behind = "\n\n".join(filter(None, (known if items else "", stays, closing)))
         if self.whole and (shared := _shared_prefix(self.task, self.brief, self.summariser, f"{system}\n\n{behind}")):
             return shared
-        text = "\n\n".join(filter(None, (known, wrap(TAG, self.chunk), closing)))
+        text = "\n\n".join(filter(None, (known, wrap(TAG, self.chunk), stays, closing)))
         return self.summariser.request((system,), text)
+
+    def _stays(self) -> str:
+        """Return the steps after the split, cut short: what they show is neither repeated nor open."""
+        going = {message.seq for message in self.task.gone}
+        steps = [message for message in compactable(self.task.view) if message.seq not in going]
+        left, shown = self.brief.characters(_kept_tokens(self.brief, self.summariser)), list[str]()
+        for message in reversed(steps):
+            text = recite(message, _KEPT_STEP, _KEPT_STEP)
+            left -= len(text)
+            if left < 0:
+                break
+            shown.append(text)
+        return wrap(KEPT, "\n\n".join(reversed(shown))) if shown else ""
 
     def _known(self, items: bool) -> str:
         if self.former is None:

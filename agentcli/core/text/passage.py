@@ -15,6 +15,9 @@ from agentcli.core.text.terminal import shown
 PassageRole = Literal["user", "assistant", "input", "output", "summary"]
 """The speaker, the input or output of a call, or the summary of a compaction."""
 
+STRUCK, LEFT, NOTES = "struck ", "left out ", "; "
+"""Beginnings of the notes of a compaction about sentences that its summary lacks, and what is between two notes."""
+
 Needles = Sequence[Sequence[str]]
 """Alternatives, each a list of pieces of text that must all occur; none at all: anything may match."""
 
@@ -83,8 +86,10 @@ def passages(entry: Entry, whole: Callable[[str], str]) -> Iterator[Passage]:
             text = (shown(whole(result.output_file)) if result.output_file else "") or result.output
             numbers = "lines" in result.metadata and _NUMBERED.match(text) is not None
             yield Passage(seq, turn, "output", text, result.call_id, result.name, result.title, result.status, numbers)
-        case Compaction(status="compressed", snapshot=snapshot) if snapshot:
+        case Compaction(status="compressed", snapshot=snapshot, note=note) if snapshot:
             yield Passage(seq, turn, "summary", snapshot)
+            if lines := [each for each in note.split(NOTES) if each.startswith((STRUCK, LEFT))]:
+                yield Passage(seq, turn, "summary", "\n".join(("Not in the summary:", *lines)))
         case _:
             return
 

@@ -38,13 +38,13 @@ def at_lines(passage: Passage, numbers: Sequence[int]) -> Iterator[Hit]:
 
 
 def different(found: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the hits without near duplicates of better ones; of many, only the best are compared."""
+    """Return the hits without near duplicates of better ones; of many, only the first are compared."""
     kept: list[tuple[Hit, frozenset[str]]] = []
     for hit in found[:_COMPARED]:
         words = frozenset(_WORDS.findall(hit.passage.text[hit.start : hit.end + _AROUND]))
         if not any(len(words & others) >= _ALIKE * len(words | others) for _, others in kept):
             kept.append((hit, words))
-    return [hit for hit, _ in kept]
+    return [*(hit for hit, _ in kept), *found[_COMPARED:]]
 
 
 _COMPARED = 60
@@ -88,6 +88,42 @@ def shown(hit: Hit, room: int) -> tuple[int, str]:
     whole_end = end >= len(text) or text[end] == "\n"
     part = text[start:end].strip("\n")
     return text.count("\n", 0, start) + 1, f"{'' if whole_start else '…'}{part}{'' if whole_end else '…'}"
+
+
+def definition(hit: Hit) -> int:
+    """Return the place where the function or class ends that is defined in the line of a hit; 0 if none is.
+
+    It ends before the first line that is indented no deeper and does not close it; numbers of lines do not count.
+    """
+    text = hit.passage.text
+    start = text.rfind("\n", 0, hit.start) + 1
+    lines = text[start : start + _LONGEST_DEFINITION].split("\n")
+    opening = _DEFINES.match(lines[0])
+    if opening is None:
+        return 0
+    depth, end = len(opening["indent"]), start + len(lines[0])
+    at = end
+    for line in lines[1:]:
+        bare = _NUMBER.sub("", line)
+        at += 1 + len(line)
+        if (
+            bare.strip()
+            and len(bare) - len(bare.lstrip()) <= depth
+            and not bare.lstrip().startswith(("}", ")", "]", "end"))
+        ):
+            break
+        if bare.strip():
+            end = at
+    return end
+
+
+_NUMBER = re.compile(r"^ *\d+\t")
+_DEFINES = re.compile(
+    r"(?: *\d+\t)?(?P<indent>[ \t]*)(?:(?:export|default|public|private|protected|static|async|pub(?:\(\w+\))?|abstract|final)\s+)*"
+    r"(?:def|class|fn|func|function|interface|struct|enum|trait|impl|type|module)\s+[\w(]"
+)
+_LONGEST_DEFINITION = 2_400
+"""Characters shown of a definition."""
 
 
 def _blank(text: str, at: int) -> int:
