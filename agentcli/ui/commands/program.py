@@ -35,7 +35,7 @@ async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
     if not rule:
         saved = terminal.host.saved_rules()
         if not saved:
-            yield Said(["No saved rules. See `agentcli help permissions`."])
+            yield Said(["No saved rules. See `agentcli help rules`."])
             return
         chosen = await terminal.pick("Remove which rule?", [Choice(one) for one in saved])
         if chosen is None:

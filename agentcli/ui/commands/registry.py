@@ -10,7 +10,6 @@ from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import NEAREST, did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
-from agentcli.manual.searching import Section, search
 from agentcli.ui.commands import extensions
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
@@ -23,6 +22,7 @@ from agentcli.ui.render.markdown import document
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
+    from agentcli.manual.searching import Section
 
 
 class SlashCommands:
@@ -115,7 +115,7 @@ def _explained(commands: SlashCommands, ctx: Context, name: str) -> Iterator[Out
     if commands.known_as(bare) not in commands.all and (lines := extensions.explained(ctx.session, name)):
         yield Said(lines)
         return
-    if commands.known_as(bare) not in commands.all and not name.startswith("/") and (found := search(name)):
+    if commands.known_as(bare) not in commands.all and not name.startswith("/") and (found := _searched(name)):
         yield _found(found)
         return
     one = commands.find(bare)
@@ -151,6 +151,12 @@ _SECTIONS = 5
 _INPUT = (
     "@path attaches a file, folder or image. !cmd runs a command and shows the model its output, !!cmd only shows you.",
 )
+
+
+def _searched(text: str) -> Sequence[Section]:
+    from agentcli.manual.searching import search  # imported late: the first paint does not need it
+
+    return search(text)
 
 
 def _found(sections: Sequence[Section]) -> Said:
