@@ -181,3 +181,6 @@ def test_what_a_page_shows_without_a_model_runs(tmp_path: Path) -> None:
     for line in RUN:
         ran = program.run(*shlex.split(line))
         assert ran.code == 0, (line, ran.err)
+    found = program.run("-c", "-p", "/help how do I stop it asking")
+    assert "**troubleshooting** · It asks too often" in found.out
+    assert "Unknown command /sotp" in program.run("-c", "-p", "/help /sotp").err
