@@ -198,6 +198,8 @@ class Conversation:
     def unfinished(self, reply: ReplyBuilder) -> Unfinished:
         """Return the objection of a feature to the end of the turn: if no step is left, only one that the limit shall stop."""
         objection = self._features.before_end(reply)
+        if objection.undone and self._features.decides(self.journal.history.features):
+            return Unfinished()
         return objection if objection.undone or self.may_step() else Unfinished()
 
     def finish(self) -> Iterator[Event]:

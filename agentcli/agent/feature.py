@@ -84,6 +84,8 @@ class WithState:
     """Called after each turn."""
     notes: Callable[[], Sequence[str]] = tuple
     """Notes for the person when the session is opened."""
+    decides: Callable[[], bool] = bool
+    """True if `follow` decides whether the work is done, so that the end of a turn says nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,10 @@ class FeatureList:
     def following(self, recorded: Container[str]) -> Sequence[Follow]:
         """Return the ways to continue after a turn, of the features that have a state on record."""
         return [state.follow for state in self._with_state(recorded)]
+
+    def decides(self, recorded: Container[str]) -> bool:
+        """Return True if a feature decides after a turn whether the work is done."""
+        return any(state.decides() for state in self._with_state(recorded))
 
     def notes(self, recorded: Container[str]) -> Sequence[str]:
         """Return notes for the person on an opened session, of the features that have a state on record."""

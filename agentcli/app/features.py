@@ -28,8 +28,10 @@ USUAL_FROM = 4
 
 
 def _goal(_: CheckedProgram, core: SessionCore) -> SessionFeature:
-    follow, notes = later("goal.session:follow"), later("goal.session:notes")
-    return SessionFeature("goal", with_state=WithState(partial(follow, core), partial(notes, core)))
+    follow, notes, is_running = (later(f"goal.session:{name}") for name in ("follow", "notes", "is_running"))
+    return SessionFeature(
+        "goal", with_state=WithState(partial(follow, core), partial(notes, core), partial(is_running, core))
+    )
 
 
 def _timers(_: CheckedProgram, core: SessionCore) -> SessionFeature:

@@ -35,6 +35,12 @@ NEXT = "The goal is not reached yet: {text}\n\n{why}\n\n{idle}Continue to work o
 NO_NEWS = "Your last turn brought no new result. Try another way, or say what is missing; one more such turn pauses the goal. "
 
 
+def is_running(core: SessionCore) -> bool:
+    """Return True while a goal is active, whose check decides whether the work is done."""
+    goal = goal_of(core)
+    return goal is not None and goal.runs(core)
+
+
 async def follow(
     core: SessionCore, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit
 ) -> Prompt | TurnEnded | None:
