@@ -45,7 +45,7 @@ async def no_hooks(_: ApprovalRequest) -> Outcome:
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
 QUESTIONS = 3
 """Questions about commands in a session after which the person is told how to be asked less."""
-TIRED = "Asked too often? Shift-Tab: auto-edit · /mode auto runs ordinary commands in the sandbox."
+TIRED = "Too many questions? Shift-Tab: edits · /mode auto: also sandboxed commands"
 _REFUSED = f"{DECLINED} to this call."
 _NO_OTHER_WAY = "Do not try another way to the same end."
 """Text for the model, added to a refusal without a reason."""

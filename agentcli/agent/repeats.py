@@ -25,7 +25,7 @@ _POLLS = 3
 _WAITED = 1.0
 """Seconds after which a call that asks for a state counts as a wait, which is no loop."""
 
-LOOPED = "The model repeated itself: {count} replies in a row brought nothing new. Say more exactly what is wanted, or try another model."
+LOOPED = "Stopped: {count} replies in a row did nothing new. Rephrase, or try another model."
 SAME_RESULT = (
     "You made this call {times} with the same result; it was not run again. Its result stands above. "
     "Step back: what do you want to learn, and what else can show it?"

@@ -292,6 +292,6 @@ def _lines(model: str, spent: CostSum) -> Iterator[str]:
     cached = 100 * usage.cache_read / usage.prompt if usage.prompt else 0.0
     yield f"  {model}: {plural(spent.count, 'request')}, {money(spent.cost)}"
     yield (
-        f"    in {usage.prompt:,} ({usage.input:,} fresh, {usage.cache_write:,} written to the cache, "
-        f"{usage.cache_read:,} read from it: {cached:.1f}%), out {usage.output:,} ({usage.reasoning:,} thinking)"
+        f"    new {usage.input:,} · cache write {usage.cache_write:,} · cache read {usage.cache_read:,} ({cached:.0f} %) · "
+        f"out {usage.output:,} ({usage.reasoning:,} thinking)"
     )

@@ -175,13 +175,13 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
         set_by = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
         address = f"{reachability.bare(url)}{f' ({set_by})' if own else ''}"
         if settings.platform and not own:
-            ok, result = True, "not asked; its SDK knows the address"
+            ok, result = True, "not contacted; its SDK knows the address"
         elif not own and needs_key(settings, program.env) and not credentials(settings, program.env):
             ok, result = True, "not asked: no key is set"
         elif live:
             ok, result = reachability.answers(url, vendor.models_path, ANSWER_SECONDS)
         elif not own or reachability.proxied(url):
-            ok, result = True, "not asked; `agentcli doctor --live` asks it"
+            ok, result = True, "not contacted (--live does)"
         else:
             why = reachability.connects(url, CONNECT_SECONDS)
             ok, result = not why, why or "a server listens there; `agentcli doctor --live` asks it"

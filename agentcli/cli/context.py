@@ -130,7 +130,7 @@ def _print_plan(planned: Mapping[str, Any]) -> None:
     trigger = planned["trigger"]
     facts = [
         ("Policy", planned["policy"]),
-        ("Trigger", trigger or "none: nothing would be done"),
+        ("Trigger", trigger or "nothing to do"),
         ("Tokens", f"{planned['tokens_before']:,} now, about {planned['tokens_after_estimate']:,} after"),
         ("Summarised", _ranges(planned["summarised"])),
         ("Kept", _ranges(planned["kept"])),

@@ -25,7 +25,7 @@ MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "auto", "yolo")
 MODE_SUMMARIES: Mapping[Mode, str] = {
     "ask": "asks before it changes or runs anything",
     "auto-edit": "edits files in this folder without asking, asks for the rest",
-    "plan": "reads only, and presents a plan",
+    "plan": "read-only until you approve a plan",
     "auto": "runs low-risk commands without asking",
     "yolo": "asks only before destructive commands and those that need root; deny rules still apply",
 }

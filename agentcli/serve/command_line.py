@@ -57,7 +57,7 @@ def ps(json: Json = False) -> None:
         )
 
 
-_STATES = {"works": "works", "waits": "waits for an answer", "idle": "idle", "ended": "ended"}
+_STATES = {"works": "works", "waits": "needs your answer", "idle": "idle", "ended": "ended"}
 
 
 def attach(

@@ -22,7 +22,7 @@ STEP_BACK = (
     "Step back: what do you want to learn, and what else can show it?"
 )
 OTHER_WAY = "You made this call 3 times with the same error; it was not run again. The error stands above."
-REPEATED = "The model repeated itself"
+REPEATED = "Stopped: "
 TAKE_IT = "You announced a step and did not take it. Take it now, or say that the task is finished."
 
 

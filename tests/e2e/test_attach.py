@@ -31,7 +31,7 @@ def test_another_terminal_answers_a_question_and_goes_on_with_the_session(progra
         t.until("1. Yes, once" if not form else "1 yes once")
         (row,) = json.loads(program.run("ps", "--json").out)
         assert (row["state"], row["shared"], row["folder"]) == ("waits", True, str(program.work))
-        assert "waits for an answer" in program.run("ps").out
+        assert "needs your answer" in program.run("ps").out
         with program.terminal("attach", row["session"]) as a:
             a.until("> make it")
             a.until("6. No, tell it what to do instead")

@@ -321,7 +321,7 @@ def test_a_model_that_repeats_itself_fails_the_run(program: Program) -> None:
     script.write_text(json.dumps({"replies": [{"calls": [{"name": "list", "input": {}}]}], "then": "repeat"}))
     ran = program.ask("-p", "look", "-m", f"script:{script}")
     assert (ran.code, ran.result["subtype"], ran.result["turns"]) == (1, "failed", 11)
-    assert ran.result["error"].startswith("The model repeated itself")
+    assert ran.result["error"].startswith("Stopped")
 
 
 def test_a_resumed_session_has_its_model_mode_and_todo_list_back(program: Program) -> None:

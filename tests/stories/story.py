@@ -37,14 +37,14 @@ _VOLATILE = (
     (re.compile(r"(\$\d+\.\d+ · )?cache \d+%|\$\d+\.\d+"), "COST"),
 )
 """What differs from run to run."""
-_SUMMARISED = re.compile(r"Summarised \d+ messages\..*?(?=\n\n|$)", re.DOTALL)
+_SUMMARISED = re.compile(r"Summarised \d+ messages.*?(?=\n\n|$)", re.DOTALL)
 _BLANKS = re.compile(r"(?<=\S) {3,}")
 
 
 def normalised(rows: Sequence[str], base: Path) -> str:
     """The screen as text without what differs from run to run, and without empty rows at its ends."""
     text = "\n".join(rows).replace(str(base), "~").strip("\n")
-    text = _SUMMARISED.sub("Summarised N messages.", text)
+    text = _SUMMARISED.sub("Summarised N messages", text)
     return "\n".join(_row(row).rstrip() for row in text.split("\n"))
 
 

@@ -224,4 +224,4 @@ def test_help_lists_commands_by_group_and_the_menu_begins_with_the_most_used() -
 def test_clear_says_what_it_did() -> None:
     ctx = ScriptedContext()
     asyncio.run(COMMANDS.run(cast(Any, ctx), "/clear"))
-    assert ctx.output[-1].startswith("The model starts without the conversation so far")
+    assert ctx.output[-1].startswith("New session.")

@@ -149,7 +149,7 @@ def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_pa
 
 def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
     context = talked(tmp_path, "hello")
-    assert type_(context, "/mode plan") == ["Mode plan: reads only, and presents a plan."]
+    assert type_(context, "/mode plan") == ["Plan mode: read-only until you approve a plan."]
     assert "Model: demo/demo" in type_(context, "/model demo/demo")[0]
     assert type_(context, "/rename my own") == ["Session renamed to my own. To resume it: agentcli resume 'my own'"]
     assert "Make it permanent" in type_(context, "/theme dark")[0]

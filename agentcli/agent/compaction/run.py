@@ -328,7 +328,7 @@ def _report(task: SummaryTask, result: SummaryResult, record: Compaction, troubl
         f"Summarised {plural(count, 'message')}." if count else f"Cut {plural(cut, 'large output')} to their ends."
     ]
     if trouble:
-        lines.append(f"The model's summary was unusable ({trouble}), so one was built from the session log.")
+        lines.append(f"Summary built from the session log (the model's was unusable: {trouble}).")
     elif record.note:
         lines.append(f"Note: {record.note}.")
     if result.struck:

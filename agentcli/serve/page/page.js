@@ -4,7 +4,7 @@
 const TAGS = new Set("a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr img li ol p pre s section span strong summary table tbody td th thead tr ul".split(" "));
 const RETRY = [500, 1000, 2000, 5000];
 const KEPT = "agentcli-token";
-const STATES = { works: "works", waits: "waits for an answer", idle: "idle", ended: "ended" };
+const STATES = { works: "works", waits: "needs your answer", idle: "idle", ended: "ended" };
 const $ = (id) => document.getElementById(id);
 
 let token = sessionStorage.getItem(KEPT) || "";
@@ -425,7 +425,7 @@ function askCall(session, question, place, note) {
   for (const each of question.choices) {
     choices.append(element("button", { type: "button", click: () => give(session, question, place, note, { choice: each.choice, reason: reason.value }) }, each.label));
   }
-  place.append(choices, element("label", { for: reason.id }, "Reason, sent with a no"), reason);
+  place.append(choices, element("label", { for: reason.id }, "What should it do instead? (optional)"), reason);
 }
 
 function askModel(session, question, place, note) {

@@ -76,7 +76,7 @@ async def mode(context: CommandContext, name: str) -> None:
             return
         name = MODES[chosen]
     context.show_events(context.session.switch(mode=name))
-    context.say(f"Mode {name}: {MODE_SUMMARIES[context.session.mode]}.")
+    context.say(f"{name.capitalize()} mode: {MODE_SUMMARIES[context.session.mode]}.")
 
 
 @command("Terminal", at_once=True, arguments=themes)

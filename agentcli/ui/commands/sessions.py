@@ -158,8 +158,8 @@ async def clear(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /clear"""
     former = context.session
     await context.move_to(context.host.new())
-    kept = f" The former one is kept: /resume {former.journal.id}" if former.history.turn else ""
-    context.say(f"The model starts without the conversation so far, in a new session.{kept}")
+    kept = f" Previous one: /resume {former.journal.id}" if former.history.turn else ""
+    context.say(f"New session.{kept}")
 
 
 @command("Sessions")

@@ -139,9 +139,7 @@ class Approving:
         return ApprovalResponse("all") if over == Picked(0) else ""
 
     async def _refusal(self) -> ApprovalResponse | str:
-        line = Dialog(
-            "No. What should it do instead?", entry="> ", hint="Enter to send, also when empty · Esc to go back"
-        )
+        line = Dialog("No. What should it do instead?", entry="> ", hint="Enter send (may be empty) · Esc back")
         match await self._asking.show(line):
             case Picked():
                 return ApprovalResponse("no", self._editor.line.text.strip())

@@ -114,7 +114,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
             else Choice("Yes, for this session")
         ),
         "always": Choice(always(ask)),
-        "prefix": Choice(f"Always allow {wider(ask.prefixes)} in this project", keys="w"),
+        "prefix": Choice(f"Always allow {wider(ask.prefixes)}", keys="w"),
         "everywhere": Choice("Always in every project…"),
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
@@ -147,11 +147,11 @@ def _named_path(pattern: str) -> str:
 
 
 def wider(rules: Sequence[str]) -> str:
-    """Return the calls that the wider rules allow, such as `npm run …`."""
+    """Return the calls that the wider rules allow, and where: `npm run …` in this project, or seq, echo here (sandboxed)."""
     boxed = [rule for rule in rules if parse_rule(rule).tool == SANDBOX]
-    named = ", ".join(covered(rule.replace(SANDBOX, "bash", 1)) for rule in boxed)
-    others = [covered(rule) for rule in rules if rule not in boxed]
-    return ", ".join([*others, *([f"{named} in the sandbox"] if boxed else [])])
+    named = ", ".join(safe_line(parse_rule(rule).pattern.removesuffix(" *")) for rule in boxed)
+    others = ", ".join(covered(rule) for rule in rules if rule not in boxed)
+    return ", ".join(filter(None, (others and f"{others} in this project", named and f"{named} here (sandboxed)")))
 
 
 def covered(rule: str) -> str:

@@ -161,7 +161,7 @@ class PlainAsking:
         offers += [session] if (ask.session or ask.always) and not changed else []
         offers += [f"3 a{proposal.always(ask)[1:]}"] if always else []
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
-        wider = f"6 always allow {proposal.wider(ask.prefixes)} in this project"
+        wider = f"6 always allow {proposal.wider(ask.prefixes)}"
         offers += [wider] if ask.prefixes and not changed else []
         offers += (
             [f"7 always allow {proposal.covered(always)} in every project"] if always and ask.kind != "diff" else []

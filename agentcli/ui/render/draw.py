@@ -104,9 +104,12 @@ def _end(source: str, head: int, rows: int, columns: int) -> str:
 
 def _around(state: State, size: Size, theme: Theme) -> list[str]:
     lines: list[str] = []
-    waiting = [*(("next", text) for text in state.steering), *(("queued", text) for text in state.queue)]
+    waiting = [
+        *(("After this step", text) for text in state.steering),
+        *(("After this turn", text) for text in state.queue),
+    ]
     for n, (when, text) in enumerate(waiting, 1):
-        hint = " (Up to edit)" if n == len(waiting) and size.columns >= BAR_FROM else ""
+        hint = " · ↑ edit" if n == len(waiting) and size.columns >= BAR_FROM else ""
         line = clip(f"  {when}: {_one_line(text)}", size.columns - 1 - len(hint))
         lines.append(theme.paint("dim", line + hint))
     if state.notice:
@@ -133,11 +136,14 @@ def _activity(state: State, work: Work) -> str:
     if state.writing:
         from agentcli.core.aliases import like_tool  # imported late: the first paint does not need it
 
-        return f"Preparing {_PREPARED.get(like_tool(state.writing), state.writing)}"
+        return f"Preparing {_PREPARED.get(like_tool(state.writing), 'a call')}"
     return "Thinking" if state.thought else work.doing
 
 
-_PREPARED = {"bash": "command", "edit": "edit", "write": "file"}
+_PREPARED = {
+    "bash": "a command", "edit": "an edit", "multi_edit": "edits", "apply_patch": "edits", "write": "a file", "ask_user": "a question",
+    "todo": "the todo list", "task": "a task", "exit_plan": "the plan",
+}  # fmt: skip
 """Nouns for a call that is being written, by the tool's name."""
 
 

@@ -12,6 +12,7 @@ from agentcli.core.event import Event
 from agentcli.core.message import Message, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.text.plural import plural
 from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.findings import findings, is_review
 from agentcli.ui.render.attached import attached, user_message
@@ -29,6 +30,7 @@ from agentcli.ui.render.pieces import (
     Thought,
     TodoList,
 )
+from agentcli.ui.style import count
 
 MAX_ACTS = 200
 
@@ -170,13 +172,13 @@ def _automatic(
         case happened.CompactionStarted():
             return _doing(state, "Compressing")
         case happened.CompactionEnded(trigger, status, _, before, after, why):
-            sizes = f"{before:,} → {after:,} tokens" if status == "compressed" else status.replace("_", " ")
-            text = why if status == "noop" else f"Compaction: {sizes}. {why}"
+            text = compacted(before, after, why) if status == "compressed" else why if status == "noop" else ""
+            text = text or f"Compaction: {status.replace('_', ' ')}. {why}"
             # A manual compaction is reported, too, but is no automatic action.
             state = state.add(Note("act", safe(text))) if trigger == "manual" else state.act(text)
             return _doing(state, "Working")
         case happened.Pruned(calls, tokens, why):
-            return state.act(f"Pruned {len(calls)} old calls, {tokens:,} tokens. {why}")
+            return state.act(cleared(len(calls), tokens, why))
         case happened.Waiting(delay, reason):
             return state.act(f"Waiting {delay:.0f} s: {reason}")
         case happened.Warned(message):
@@ -196,6 +198,18 @@ def _retrying(state: State, event: happened.Retrying, now: float) -> State:
     return replace(state, work=work, acts=acts)
 
 
+def cleared(calls: int, tokens: int, why: str) -> str:
+    """Return the line about cleared outputs; that the window needs room goes without a number."""
+    reason = " to make room" if why.startswith("the window demands") else f". {why}" if why else ""
+    return f"Cleared {plural(calls, 'old tool output')} ({tokens:,} tokens){reason}"
+
+
+def compacted(before: int, after: int, why: str) -> str:
+    """Return the line about a compaction and how to take it back."""
+    reason = f" · {why.removesuffix('.')}" if why else ""
+    return f"Compacted {count(before)} → {count(after)} tokens{reason} · /uncompress"
+
+
 def _ended(state: State, event: happened.TurnEnded, now: float) -> State:
     """Add the end of a turn: why it ended, the todo list if it changed, then duration, tokens and cost."""
     work, state = state.work, _with_reason(state.end(), event)
@@ -213,7 +227,8 @@ def _with_reason(state: State, event: happened.TurnEnded) -> State:
         case "done":
             return state
         case "interrupted":
-            return state.add(Note("warn", "Interrupted. Tell it what to do instead.", gap=True))
+            following = "Sending your message…" if state.queue or state.steering else "Tell it what to do instead."
+            return state.add(Note("warn", f"Interrupted. {following}", gap=True))
         case "failed" | "limit" | "refused" | "incomplete" | "blocked":
             again = can_be_sent_again(event)
             message = told(event.error, again) if event.error else f"The turn ended: {event.ending}."

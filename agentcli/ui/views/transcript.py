@@ -20,7 +20,7 @@ from agentcli.ui.render.cells import expand, wrap
 from agentcli.ui.render.markdown_blocks import Blocks
 from agentcli.ui.render.pieces import Called, Note, Piece, Printed, Reply, Thought, UserMessage
 from agentcli.ui.render.scrollback import render
-from agentcli.ui.render.state import call_title
+from agentcli.ui.render.state import call_title, cleared
 from agentcli.ui.style import Look, Markdown
 
 _SHOWN_INPUTS = ("command", "prompt")
@@ -57,7 +57,7 @@ class Transcript:
             case Compaction(status="compressed") as body:
                 return _compaction(body)
             case Prune(cleared=calls, tokens=tokens) if calls:
-                return [Note("act", f"Pruned {len(calls)} old calls, {tokens:,} tokens.", gap=True)]
+                return [Note("act", cleared(len(calls), tokens, ""), gap=True)]
             case Settings(model=model, mode=mode) if model or mode:
                 changed = " · ".join(filter(None, [model and f"Model: {model}", mode and f"Mode: {mode}"]))
                 return [Note("act", safe_line(changed), gap=True)]

@@ -158,7 +158,7 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
     server = replace(OTHER, always="mcp__time__now", prefixes=("mcp__time__*",))
     assert "Always allow every tool of the server time in this project" in labels(server)
     boxed = replace(COMMAND, session="bash(x)", prefixes=("sandbox(python3 *)", "sandbox(git stash *)"))
-    assert "Always allow `python3 …`, `git stash …` in the sandbox in this project" in labels(boxed)
+    assert "Always allow python3, git stash here (sandboxed)" in labels(boxed)
     assert len(labels(ruled)) == len(answers(ruled, None))
     assert labels(ruled, {"command": "make -j"}) == labels(COMMAND)
     assert labels(replace(COMMAND, others=(WRITE,)))[-1] == "Yes to both (shows the other first)"

@@ -126,7 +126,7 @@ def test_every_automatic_act_is_told_once_and_kept() -> None:
         Pruned(("c1",), 30, "Cold."), CompactionEnded("auto", "compressed", "auto", 1000, 200, "Too full."), Noticed("Fell back.")
     )  # fmt: skip
     assert [piece.text for piece in state.finished if isinstance(piece, Note)] == list(state.acts)
-    assert "1,000 → 200 tokens" in state.acts[1]
+    assert "1k → 200 tokens" in state.acts[1]
 
 
 def test_tokens_are_counted_as_reported_and_guessed_meanwhile() -> None:
@@ -216,4 +216,4 @@ def test_a_compaction_that_was_asked_for_is_told_and_none_of_what_was_done_unask
     assert state.finished == (Note("act", "Not enough to compact yet (9 tokens)."),)
     assert state.acts == ()
     state = update(State(), CompactionEnded("auto", "compressed", "auto", 9_000, 2_000, "Why."), 0.0)
-    assert state.acts == ("Compaction: 9,000 → 2,000 tokens. Why.",)
+    assert state.acts == ("Compacted 9k → 2k tokens · Why · /uncompress",)

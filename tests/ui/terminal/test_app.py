@@ -203,12 +203,12 @@ def test_a_message_sent_while_it_works_waits_for_its_turn_and_can_be_taken_back(
         t.send("slow\r")
         t.until("Waiting for something")
         t.send("first queued\t")
-        t.until("queued: first queued")
+        t.until("After this turn: first queued")
         t.send("second queued\t")
-        t.until("queued: second queued")
+        t.until("After this turn: second queued")
         t.send("\x1b[A")
         t.until("> second queued")
-        t.gone("queued: second queued")
+        t.gone("After this turn: second queued")
         t.send("\x1b")
         t.until("You said: first queued")
 
@@ -382,7 +382,7 @@ def test_slash_commands_complete_with_tab_and_run(tmp_path: Path) -> None:
         t.send("/comp")
         t.until("Replace the older part of the conversation")
         t.send("\tthe tests\r")
-        t.until("Compaction: 12,000 → 3,000 tokens. Focus: the tests.")
+        t.until("Compacted 12k → 3k tokens · Focus: the tests · /uncompress")
         t.until("3k/168k")
 
 
@@ -558,10 +558,10 @@ def test_enter_steers_while_it_works_and_alt_enter_is_always_a_new_line(tmp_path
         t.send("slow\r")
         t.until("Waiting for something")
         t.send("mind the cart\x1b\rand the total\r")
-        t.until("next: mind the cart ⏎ and the total (Up to edit)")
+        t.until("After this step: mind the cart ⏎ and the total · ↑ edit")
         t.send("\x1b[A")
         t.until("> mind the cart")
-        t.gone("next: mind")
+        t.gone("After this step: mind")
 
 
 def test_a_message_that_came_too_late_for_the_turn_is_the_next_prompt(tmp_path: Path) -> None:
@@ -570,9 +570,9 @@ def test_a_message_that_came_too_late_for_the_turn_is_the_next_prompt(tmp_path: 
         t.send("slow\r")
         t.until("Waiting for something")
         t.send("for later\t")
-        t.until("queued: for later")
+        t.until("After this turn: for later")
         t.send("for now\r")
-        t.until("next: for now")
+        t.until("After this step: for now")
         t.send("\x1b")
         t.until("You said: for later")
         rows = "\n".join(t.history())
@@ -904,14 +904,14 @@ def test_a_command_typed_while_it_works_acts_at_once_or_waits_and_is_never_said_
         t.send("/nosuch\r")
         t.until("Unknown command /nosuch")
         t.send("/pin\r")
-        t.until("queued: /pin")
+        t.until("After this turn: /pin")
         t.until("/pin will run after this turn")
         t.send("!echo from-$((40 + 2))\r")
-        t.until("queued: !echo")
+        t.until("After this turn: !echo")
         assert "steering:" not in "\n".join(t.screen())
         t.send("\x1b")
         t.until("from-42")
-        t.gone("queued: /pin")
+        t.gone("After this turn: /pin")
 
 
 def test_that_a_command_waits_is_told_until_it_runs(tmp_path: Path) -> None:
