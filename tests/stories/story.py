@@ -24,7 +24,7 @@ _VOLATILE = (
     (re.compile(r"\b\d{8}-\d{6}-[0-9a-z]+"), "SESSION"),
     (re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?"), "DATE"),
     (re.compile(r"[\d,.]+k?/[\d,.]+[kM]( ▕.*▏)?"), "USED/WINDOW"),
-    (re.compile(r"[\d,]+ → [\d,]+ tokens"), "BEFORE → AFTER tokens"),
+    (re.compile(r"[\d,.]+[kM]? → [\d,.]+[kM]? tokens"), "BEFORE → AFTER tokens"),
     (re.compile(r"\b[\d,.]+k? in, [\d,.]+k? out( · \$[\d.]+)?"), "IN in, OUT out"),
     (re.compile(r"(↑|↓) [\d,.]+k?( tokens)?"), r"\1 TOKENS"),
     (re.compile(r"[\d,]+ tokens"), "N tokens"),
