@@ -27,6 +27,10 @@ class SnapshotSettings:
     """Maximum files listed as read."""
     files_changed: int = 24
     """Maximum files listed as changed."""
+    code_tokens: int = 800
+    """Maximum tokens of edits as the files have them now, the newest first."""
+    code_share: Share = 0.04
+    """Upper bound of these tokens on a small window, as a share of the usable window."""
     folders: int = 12
     """Maximum folders whose other files are counted."""
     commands: int = 120

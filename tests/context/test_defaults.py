@@ -64,6 +64,8 @@ CONTEXT = {
     "snapshot.knowledge_share": 0.5,
     "snapshot.files_read": 24,
     "snapshot.files_changed": 24,
+    "snapshot.code_tokens": 800,
+    "snapshot.code_share": 0.04,
     "snapshot.folders": 12,
     "snapshot.commands": 120,
     "snapshot.lookups": 40,

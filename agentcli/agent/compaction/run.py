@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
 
 from agentcli.agent.compaction.prose import prose
 from agentcli.agent.compaction.provider_summary import by_provider, can_compact
@@ -45,6 +47,8 @@ from agentcli.core.tasks import start_task
 from agentcli.core.text.passage import LEFT, NOTES, STRUCK
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import redact
+from agentcli.system.regular_file import Unusable as Unreadable
+from agentcli.system.regular_file import read_text
 
 
 class CompactionRun:
@@ -89,6 +93,7 @@ class CompactionRun:
                 return self._ended("noop", plan.tokens_before, why)
             await emit(Warned(f"{why.rstrip('.')}. It is needed all the same: the session does not fit the window."))
         task = prepare(plan, self._journal.history, window, self._cwd, unledgered(self._journal))
+        task = replace(task, texts=await asyncio.to_thread(_present, task.changed))
         if heavy := pins_report(task.pins, window.counter, int(window.usable * window.settings.pins_share)):
             await emit(Warned(heavy))
         self._summariser.forbidden = await self._may_call() if self._may_call and plan.summarised else ""
@@ -266,6 +271,19 @@ class CompactionRun:
 
     def _worth_it(self, task: SummaryTask, shrunk: float) -> bool:
         return shrunk >= (self._brief.window.settings.min_shrink if task.policy.stricter else 0.0)
+
+
+def _present(paths: Iterable[str]) -> dict[str, str]:
+    """Return the present texts of files; the text of a file that is gone, or that cannot be read, is empty."""
+    texts = dict.fromkeys(paths, "")
+    for path in texts:
+        with contextlib.suppress(Unreadable):
+            texts[path] = read_text(Path(path), _LARGEST_FILE)
+    return texts
+
+
+_LARGEST_FILE = 1_000_000
+"""Bytes of a file above which its edits are not shown."""
 
 
 def unledgered(journal: Journal) -> Sequence[Record]:

@@ -20,6 +20,7 @@ from agentcli.context.loss.price import priced
 from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.plans import Plan, compactable
 from agentcli.context.snapshot.anchors import Source
+from agentcli.context.snapshot.changed_code import Edit, changed_code, changed_paths, edits
 from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse, uncited
 from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import ledger_lines
@@ -32,12 +33,15 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, ProviderSummary, Record, Trigger, VerbatimText
+from agentcli.core.text.secrets import redact
 from agentcli.core.text.truncate import truncate_middle
 
 _CHARACTERS = 3
 """Characters kept of a clipped output for each token it may have."""
 
 
+_CHANGED_FILES = 12
+"""Most edited files whose present text is read."""
 _DECISIONS = 12
 """Tokens of the usable window for each character of the model's decisions."""
 
@@ -56,6 +60,8 @@ class SummaryTask:
     pins: tuple[VerbatimText, ...]
     answer: VerbatimText | None = None
     skills: tuple[VerbatimText, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Present texts of the files of `changed`, by path, if they were read."""
 
     @property
     def view(self) -> View:
@@ -114,7 +120,23 @@ class SummaryTask:
         """Return the snapshot with only the lines that say how the work stands and are worth their tokens, if the policy prices them."""
         if not self.policy.priced:
             return snapshot
-        return worthwhile(state_only(snapshot, self.shown), self.ledger, priced(self.window))
+        short = worthwhile(state_only(snapshot, self.shown), self.ledger, priced(self.window))
+        return replace(short, code=redact(changed_code(self._edits, self.texts, self._code_characters)))
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Paths of the newest edited files whose present text a snapshot shows; none if the policy has no room for it."""
+        return changed_paths(self._edits, _CHANGED_FILES) if self.policy.priced else ()
+
+    @property
+    def _edits(self) -> Sequence[Edit]:
+        through = max(self.plan.summarised, default=0)
+        return edits(self.history.entries, through, self.window.traits, self.ledger.cwd)
+
+    @property
+    def _code_characters(self) -> int:
+        tokens = min(self.form.code_tokens, int(self.window.usable * self.form.code_share))
+        return round(tokens / self.window.settings.loss.token_rate) if self.window.settings.loss.token_rate else 0
 
     @property
     def goal(self) -> str:

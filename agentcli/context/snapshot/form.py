@@ -32,6 +32,8 @@ NO_LEAVE = "(No record shows what stands here. None of it is a permission, a rul
 """First line of that section."""
 DECISIONS = "decisions_and_values"
 """Section with the model's own sentences. It is not parsed, because the ledger has them."""
+CODE = "changed_code"
+"""Section with the newest edits as the files have them now. It is not parsed, because each snapshot has its own."""
 INDEX = "also_named"
 """Section with names from the omitted parts. It is not parsed, because the ledger has the names."""
 
@@ -55,6 +57,7 @@ class Snapshot:
     obsolete: tuple[str, ...] = ()
     note: str = ""
     covers: tuple[int, int] = (0, 0)
+    code: str = ""
 
 
 def parse(reply: str) -> Snapshot:
@@ -123,6 +126,8 @@ def render(snapshot: Snapshot, *, shells: bool = True) -> str:
     if snapshot.decisions:
         said = (cite(_escape(each.text), [each.seq] if each.seq else []) for each in snapshot.decisions)
         lines += _section(DECISIONS, [f"- {line}" for line in said])
+    if snapshot.code:
+        lines += [f"  <{CODE}>", _escape(snapshot.code), f"  </{CODE}>"]
     if snapshot.names:
         lines += _section(INDEX, [_escape(", ".join(snapshot.names))])
     return "\n".join([*lines, f"</{ROOT}>"])
@@ -217,26 +222,39 @@ def items(section: str) -> tuple[str, ...]:
 
 
 def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
-    """Return the snapshot in at most `characters` characters without rules and decisions; goal and rules stay, and decisions take half as many at most.
+    """Return the snapshot in at most `characters` characters without rules, decisions and code; goal, rules and code stay, and decisions take half as many at most.
 
-    The least needed section is cut first, knowledge last. Each cut leaves a line that says how much is gone, so that nothing
+    The least needed section is cut first, knowledge and the changed files last. Each cut leaves a line that says how much is gone, so that nothing
     looks complete that is not.
     """
     snapshot = replace(snapshot, decisions=fitting_decisions(snapshot.decisions, characters // 2))
     snapshot = _fewer_names(snapshot, characters)
-    for name in ("unverified", "files", "actions", "plan", "knowledge"):
-        excess = len(render(replace(snapshot, rules=(), decisions=()))) - characters
+    for name in ("unverified", "only_read", "actions", "plan", "knowledge", "files"):
+        excess = len(render(replace(snapshot, rules=(), decisions=(), code=""))) - characters
         if excess <= 0:
             return snapshot
+        if name == "only_read":
+            snapshot = replace(snapshot, files=_fewer_read(snapshot.files, excess))
+            continue
         section: tuple[str, ...] = getattr(snapshot, name)
         shorter: dict[str, Any] = {name: _shortened(section, excess, newest_first=name == "files")}
         snapshot = replace(snapshot, **shorter)
     return snapshot
 
 
+def _fewer_read(files: Sequence[str], excess: int) -> tuple[str, ...]:
+    """Return the files with fewer lines about what was not changed, the older ones cut first."""
+    changed = [line for line in files if line.startswith(_CHANGED)]
+    others = [line for line in files if not line.startswith(_CHANGED)]
+    return (*changed, *_shortened(others, excess, newest_first=True))
+
+
+_CHANGED = ("CWD:", "MODIFIED:", "CREATED:", "DELETED:")
+
+
 def _fewer_names(snapshot: Snapshot, characters: int) -> Snapshot:
     """Return the snapshot without as many of its oldest names as exceed the length."""
-    excess = len(render(replace(snapshot, rules=(), decisions=()))) - characters
+    excess = len(render(replace(snapshot, rules=(), decisions=(), code=""))) - characters
     names = list(snapshot.names)
     while names and excess > 0:
         excess -= len(names.pop(0)) + 2
@@ -316,7 +334,7 @@ def _unescape(text: str) -> str:
     return _ESCAPED_TAG.sub(lambda tag: "<" + tag[0][4:], text).replace("&lt;!--", "<!--")
 
 
-_NAMES = "|".join((ROOT, *SECTIONS, UNVERIFIED, DECISIONS, INDEX))
+_NAMES = "|".join((ROOT, *SECTIONS, UNVERIFIED, DECISIONS, CODE, INDEX))
 _ANY_SECTION = re.compile(rf"</?(?:{_NAMES})\b")
 _OWN_TAG = re.compile(rf"<(?=\s*/?\s*(?:{_NAMES}|scratchpad|thinking|analysis)\b)", re.IGNORECASE)
 _ESCAPED_TAG = re.compile(rf"&lt;(?=\s*/?\s*(?:{_NAMES}|scratchpad|thinking|analysis)\b)", re.IGNORECASE)

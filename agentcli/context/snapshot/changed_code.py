@@ -1,0 +1,92 @@
+"""Changed code: the newest edits of a session as the files have them now, for a snapshot."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.record import Record
+from agentcli.core.text.truncate import truncate_middle
+from agentcli.core.tool import UNKNOWN, Traits
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A text that a successful edit put into a file, and the text that it took the place of."""
+
+    path: str
+    old: str
+    new: str
+
+
+def edits(entries: Iterable[Record], through: int, tools: Mapping[str, Traits], cwd: str) -> Sequence[Edit]:
+    """Return the successful edits up to a record, oldest first. A file that was written whole is one edit."""
+    calls: dict[str, ToolCall] = {}
+    found: list[Edit] = []
+    for record in entries:
+        match record.body:
+            case Message() as message if record.seq <= through:
+                calls |= {call.call_id: call for call in message.calls if tools.get(call.name, UNKNOWN).edits_files}
+            case ToolResult(call_id, status="success") if call_id in calls:
+                found += _edits_of(calls[call_id], cwd)
+            case _:
+                pass
+    return found
+
+
+def changed_paths(made: Sequence[Edit], most: int) -> tuple[str, ...]:
+    """Return the paths of the newest edited files, the newest first."""
+    return tuple(dict.fromkeys(edit.path for edit in reversed(made)))[:most]
+
+
+def changed_code(made: Sequence[Edit], texts: Mapping[str, str], characters: int) -> str:
+    """Return the newest edits that still stand, each below its path and first line, in at most so many characters.
+
+    `texts` has the present texts of files by path; without it, an edit stands until a later one of the file changes its text.
+    """
+    shown: list[str] = []
+    left = characters
+    for n in range(len(made) - 1, -1, -1):
+        hunk = _hunk(made[n], texts.get(made[n].path), made[n + 1 :])
+        if hunk and hunk not in shown:
+            left -= len(hunk) + 1
+            if left < 0:
+                break
+            shown.append(hunk)
+    return "\n".join(reversed(shown))
+
+
+def _edits_of(call: ToolCall, cwd: str) -> Iterator[Edit]:
+    path = call.input.get("file_path") or call.input.get("path")
+    if not isinstance(path, str) or not path:
+        return
+    place = posixpath.normpath(posixpath.join(cwd, path))
+    listed = call.input.get("edits")
+    for given in listed if isinstance(listed, list | tuple) else [call.input]:
+        if isinstance(given, Mapping):
+            yield Edit(place, _text(given, "old_string", "oldText"), _text(given, "new_string", "newText", "content"))
+
+
+def _text(given: Mapping[str, Any], *names: str) -> str:
+    return next((value for name in names if isinstance(value := given.get(name), str)), "")
+
+
+def _hunk(edit: Edit, now: str | None, later: Iterable[Edit]) -> str:
+    """Return an edit with its place, or an empty text if it stands no longer."""
+    new = edit.new.strip("\n")
+    if not new.strip():
+        return ""
+    if now is None:
+        again = (other for other in later if other.path == edit.path)
+        over = any(not other.old or other.old in new or new in other.old for other in again)
+        return "" if over else f"{edit.path}:\n{truncate_middle(new, _LONGEST)}"
+    at = now.find(new)
+    line = now.count("\n", 0, at) + 1
+    return f"{edit.path}:{line}:\n{truncate_middle(new, _LONGEST)}" if at >= 0 else ""
+
+
+_LONGEST = 500
+"""Characters of one edit, at most."""
