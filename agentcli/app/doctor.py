@@ -177,7 +177,7 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
         if settings.platform and not own:
             ok, result = True, "not contacted; its SDK knows the address"
         elif not own and needs_key(settings, program.env) and not credentials(settings, program.env):
-            ok, result = True, "not asked: no key is set"
+            ok, result = True, "not contacted: no key is set"
         elif live:
             ok, result = reachability.answers(url, vendor.models_path, ANSWER_SECONDS)
         elif not own or reachability.proxied(url):
