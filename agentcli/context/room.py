@@ -54,8 +54,8 @@ def forecast(history: History, window: Window, now: datetime) -> Plan:
 def due_prune(window: Window, now: datetime, made: int = 0) -> tuple[Prune | None, str]:
     """Return the prune that the policy would make, if any, and the reason for or against it; `made` were made in this turn.
 
-    Beyond the hard mark it must bring the prompt below the mark at once, and no turn has more than `MOST_PRUNES` of these: each rewrites the
-    prefix, so that a compaction takes the place of the next.
+    Beyond the hard mark one that frees little is not made, and no turn has more than `MOST_PRUNES`: each rewrites the prefix, so that
+    a compaction takes the place of the next.
     """
     need = max(0, window.tokens - window.limits.hard)
     pressure = Pressure(free=free_because(window, now), need=need)
@@ -64,7 +64,8 @@ def due_prune(window: Window, now: datetime, made: int = 0) -> tuple[Prune | Non
     if made >= MOST_PRUNES:
         return None, f"{made} prunes of this turn were not enough: a compaction is due."
     prune, why = plan_prune(window, pressure)
-    if prune is not None and prune.tokens < max(need, worthwhile(window.settings.prune, window.usable)):
+    # One that is not enough is made before the compaction, which rewrites the prefix in any case: more of the conversation stays so.
+    if prune is not None and need <= prune.tokens < worthwhile(window.settings.prune, window.usable):
         return None, f"All that may be cleared is {prune.tokens:,} tokens: a compaction is due."
     return prune, why
 

@@ -78,14 +78,24 @@ def test_a_third_prune_beyond_the_hard_mark_gives_way_to_a_compaction() -> None:
     assert due_prune(alone, NOW, 2)[0] is not None, "nothing else makes room"
 
 
-def test_a_prune_that_leaves_the_prompt_beyond_the_hard_mark_is_not_made_before_a_compaction() -> None:
-    little = long_talk(2)
-    over = of(LIMITS.hard + 30_000, story=little)
-    prune, why = due_prune(over, NOW)
+def test_a_prune_beyond_the_hard_mark_that_frees_little_gives_way_to_a_compaction() -> None:
+    story = long_talk(2)
+    more = of(LIMITS.hard + 1_000, story=story)
+    assert due_prune(more, NOW)[0] is not None
+    least = replace(more.settings, prune=replace(more.settings.prune, least=30_000))
+    little = replace(more, settings=least)
+    prune, why = due_prune(little, NOW)
     assert (prune, "a compaction is due" in why) == (None, True)
-    last, _ = last_prune(over)
+    last, _ = last_prune(little)
     assert last is not None
     assert 0 < last.tokens < 30_000
+
+
+def test_a_prune_that_is_not_enough_is_made_before_the_compaction_that_follows() -> None:
+    over = of(LIMITS.hard + 30_000, story=long_talk(2))
+    prune, _ = due_prune(over, NOW)
+    assert prune is not None
+    assert prune.tokens < 30_000
 
 
 def test_prunes_of_the_turn_are_counted_from_its_prompt() -> None:
