@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Acted, Context, Output, Said
-from agentcli.ui.render.frame import Item
+from agentcli.program.commands import Acted, Context, Item, Output, Said, Terminal, command
 
 
-def _stored(context: CommandContext) -> Sequence[Item]:
+def _stored(context: Terminal) -> Sequence[Item]:
     accounts = context.session.core.setup.models.accounts()
     return [Item(name) for name in accounts.stored(context.session.model.provider)]
 
 
-@command("Model and permissions", where="everywhere", at_once=("",), arguments=_stored)
+@command("Model and permissions", at_once=("",), arguments=_stored)
 async def account(context: Context, names: str) -> AsyncIterator[Output]:
     """Show or switch the account whose key is used: /account [NAME|default]
 

@@ -10,11 +10,11 @@ from acp.schema import AvailableCommand, AvailableCommandInput, UnstructuredComm
 from agentcli.agent.session import AgentSession
 from agentcli.core.event import Emit, TurnEnded
 from agentcli.core.sanitise import safe
-from agentcli.ui.commands.definition import Command
+from agentcli.program.commands import Command, Context
+from agentcli.program.host import Reports
 from agentcli.ui.commands.extensions import items
-from agentcli.ui.commands.outputs import Answer, Context, as_turn
+from agentcli.ui.commands.outputs import Answer, as_turn
 from agentcli.ui.commands.registry import SlashCommands
-from agentcli.ui.host import Reports
 
 _LINE = re.compile(r"\s*/([a-z][a-z-]*)(?:\s+(.*\S))?\s*", re.DOTALL)
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from agentcli.agent.settings import AgentSettings
     from agentcli.core.event import Emit, TurnEnded
     from agentcli.mcp.run_servers import RunServers
+    from agentcli.program.commands import Command
     from agentcli.project.definition import Definition
     from agentcli.project.instructions import InstructionSet
-    from agentcli.ui.commands.definition import Command
     from agentcli.ui.commands.registry import SlashCommands
     from agentcli.ui.terminal.console import Console
 

@@ -14,11 +14,11 @@ from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import known_secrets
+from agentcli.program.host import Setting
 from agentcli.program.project import TRUSTED
 from agentcli.project.trust import trust, what_it_would_load
 from agentcli.sessions.session import Session
 from agentcli.system.paths import replace_file
-from agentcli.ui.host import Setting
 from agentcli.ui.sharing import Sharing
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from agentcli.agent.session import AgentSession
 from agentcli.app.feature import slash_commands
 from agentcli.app.program import Program
+from agentcli.program.host import Topic
 from agentcli.sessions.info import info_to_json
-from agentcli.ui.host import Topic
 
 if TYPE_CHECKING:
     from agentcli.ui.commands.registry import SlashCommands

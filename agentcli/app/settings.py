@@ -10,7 +10,7 @@ from agentcli.config import parsed
 from agentcli.config.edit import set_key
 from agentcli.config.toml_text import toml_value
 from agentcli.manual import page
-from agentcli.ui.host import Setting
+from agentcli.program.host import Setting
 
 BUILT_IN = "built-in"
 _SWITCH = ("true", "false")

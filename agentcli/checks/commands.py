@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from agentcli.core.errors import UsageError
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said
+from agentcli.program.commands import Context, Output, Said, command
 
 
-@command("Extensions", where="everywhere", at_once=True)
+@command("Extensions", at_once=True)
 async def checks(context: Context, argument: str) -> AsyncIterator[Output]:
     """List the checks after edits, and suggested ones: /checks
 

@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator, Sequence
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import UsageError
 from agentcli.costs.turns import turn_costs
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said
+from agentcli.program.commands import Context, Output, Said, command
 
 LISTED = 3
 """Number of turns listed besides the newest: the costliest ones."""
 
 
-@command("Cost and state", where="everywhere", at_once=True)
+@command("Cost and state", at_once=True)
 async def cost(context: Context, argument: str) -> AsyncIterator[Output]:
     """Show the cost of this session and why: /cost [TURN]
 

@@ -13,10 +13,7 @@ from agentcli.core.event import seconds_left
 from agentcli.core.text.options import Parsed, count, dollars, duration, parse
 from agentcli.goal.session import beginning, continuing
 from agentcli.goal.state import Goal, goal_of, save
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said, Sent
-from agentcli.ui.render.frame import Item
+from agentcli.program.commands import Context, Item, Output, Said, Sent, Terminal, command
 
 USAGE = "Use /goal [--check COMMAND] TEXT, or /goal pause, resume or clear."
 LONGEST = 4_000
@@ -25,7 +22,7 @@ _BOUNDS = {"turns": "N", "time": "30m", "cost": "USD"}
 _ENDS = ("clear", "stop", "off", "cancel", "none", "reset")
 
 
-def _words(_: CommandContext) -> Sequence[Item]:
+def _words(_: Terminal) -> Sequence[Item]:
     return [
         Item("pause", "do not continue after this turn"),
         Item("resume", "continue a paused goal; --turns, --time, --cost raise its limits"),
@@ -34,7 +31,7 @@ def _words(_: CommandContext) -> Sequence[Item]:
     ]
 
 
-@command("Work", where="everywhere", at_once=("", "pause", *_ENDS), arguments=_words)
+@command("Work", at_once=("", "pause", *_ENDS), arguments=_words)
 async def goal(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Work over turns until a check shows that a goal is reached: /goal [OPTIONS] [TEXT]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentcli.app.feature import WrapTurn
     from agentcli.app.program import Program
     from agentcli.core.event import Emit, TurnEnded
-    from agentcli.ui.commands.definition import Command, Yields
+    from agentcli.program.commands import Command, Yields
     from agentcli.ui.commands.outputs import Answer
 
 
@@ -51,7 +51,8 @@ async def _carried_out(
     yields: Yields, argument: str, project: Program, session: AgentSession, interrupt: asyncio.Event, emit: Emit
 ) -> TurnEnded:
     from agentcli.app.reports import ProgramReports
-    from agentcli.ui.commands.outputs import Context, as_turn
+    from agentcli.program.commands import Context
+    from agentcli.ui.commands.outputs import as_turn
 
     outputs = yields(Context(session, ProgramReports(project)), argument)
     return await as_turn(outputs, session, interrupt, emit, _text)

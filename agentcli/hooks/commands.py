@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from agentcli.core.errors import UsageError
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said
-from agentcli.ui.start_questions import answers
+from agentcli.program.commands import Context, Output, Said, command
+from agentcli.project.approvals import answers
 
 
-@command("Extensions", where="everywhere", at_once=True)
+@command("Extensions", at_once=True)
 async def hooks(context: Context, argument: str) -> AsyncIterator[Output]:
     """List the hooks with their files and last results: /hooks [approve]
 

@@ -10,10 +10,7 @@ from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.mcp.schema import mends
 from agentcli.mcp.session import MENTION
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said
-from agentcli.ui.render.frame import Item
+from agentcli.program.commands import Context, Item, Output, Said, Terminal, command
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -30,12 +27,12 @@ _ACTIONS = {
 LOG_LINES = 40
 
 
-def _arguments(context: CommandContext) -> Sequence[Item]:
+def _arguments(context: Terminal) -> Sequence[Item]:
     names = [state.name for state in context.session.servers]
     return [Item(f"{action} {name}", text) for action, text in _ACTIONS.items() for name in names]
 
 
-@command("Extensions", where="everywhere", at_once=True, arguments=_arguments)
+@command("Extensions", at_once=True, arguments=_arguments)
 async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
     """List MCP servers with their state, or act on one: /mcp [reconnect|disable|enable|login|log|tools NAME]
 
@@ -84,7 +81,7 @@ def _listed(states: Sequence[ServerState]) -> Sequence[str]:
     return [f"{state.name.ljust(wide)}{state}  ({display_path(Path(state.origin))})" for state in states]
 
 
-async def _pasted(context: CommandContext, name: str) -> str | None:
+async def _pasted(context: Terminal, name: str) -> str | None:
     """Wait for the address that the person pastes; None if the person gives the login up."""
     hint = "If the browser is on another machine, paste the address that it ends at."
     return await context.enter(f"Waiting for your login to {name} in the browser", "", hint)

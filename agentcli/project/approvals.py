@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from agentcli.core.errors import ConfigError
+from agentcli.core.sanitise import safe_line
 from agentcli.project.definition import Definition
 from agentcli.project.trust import read_own, repository
 from agentcli.system.locked_file import update
 
 APPROVED = "approved.json"
 """The file in the state folder that stores the user's answers."""
+
+Confirm = Callable[[str, Sequence[str]], Awaitable[bool]]
+"""Asks a yes-or-no question, given its title and lines."""
 
 _Answers = Mapping[str, Mapping[str, Any]]
 """Root of a repository to the answers there: kind and hash of a definition to the answer."""
@@ -86,3 +90,12 @@ def _read(file: Path) -> _Answers:
         return {str(root): {**given} for root, given in projects.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ConfigError(f"{file} is damaged, so no project is approved. Fix or remove it.") from error
+
+
+async def answers(found: Sequence[Definition], confirm: Confirm) -> list[tuple[Definition, bool]]:
+    """Ask about each definition by its exact command line, and return the definitions with the answers."""
+    given = []
+    for number, one in enumerate(found, 1):
+        place = f" ({number} of {len(found)})" if len(found) > 1 else ""
+        given.append((one, await confirm(f"Let this project start {one}?{place}", [safe_line(one.starts)])))
+    return given

@@ -15,12 +15,9 @@ from agentcli.core.event import Emit, Noticed, seconds_left
 from agentcli.core.streams import closing
 from agentcli.core.tasks import until_interrupted
 from agentcli.core.text.options import Parsed, count, dollars, duration, parse
+from agentcli.program.commands import Context, Item, Output, Said, Sent, Terminal, Work, command
 from agentcli.timers.session import due
 from agentcli.timers.state import MOST, RUNS, Timer, lines, save, timers_of
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said, Sent, Work
-from agentcli.ui.render.frame import Item
 
 _REPEATED = {"times": "N", "until": "'test -e done'", "cost": "USD"}
 _ONCE = {"until": "'test -e done'", "cost": "USD"}
@@ -28,7 +25,7 @@ SHORTEST = 1.0
 """Seconds of the shortest interval."""
 
 
-def _words(_: CommandContext) -> Sequence[Item]:
+def _words(_: Terminal) -> Sequence[Item]:
     return [
         Item("5m", "the interval: 90s, 5m, 2h"),
         Item("cancel", "end all timers, or the one with a number"),
@@ -37,7 +34,7 @@ def _words(_: CommandContext) -> Sequence[Item]:
     ]
 
 
-@command("Work", where="everywhere", at_once=True, arguments=_words)
+@command("Work", at_once=True, arguments=_words)
 async def loop(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Send a prompt now and at intervals: /loop [5m TEXT]
 
@@ -49,7 +46,7 @@ async def loop(ctx: Context, argument: str) -> AsyncIterator[Output]:
             yield output
 
 
-@command("Work", where="everywhere", at_once=True)
+@command("Work", at_once=True)
 async def every(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Send a prompt at intervals, the first time after one: /every [5m TEXT]
 
@@ -60,7 +57,7 @@ async def every(ctx: Context, argument: str) -> AsyncIterator[Output]:
             yield output
 
 
-@command("Work", where="everywhere", at_once=True)
+@command("Work", at_once=True)
 async def after(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Send a prompt once, after a time: /after [20m TEXT]
 

@@ -11,12 +11,12 @@ from agentcli.core.text.plural import plural
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
+    from agentcli.program.host import Host
+    from agentcli.project.approvals import Confirm
     from agentcli.project.definition import Definition
-    from agentcli.ui.host import Host
 
 Choose = Callable[[str, Sequence[str], Sequence[str]], Awaitable[int]]
 """Asks a question about lines of text; returns the index of the answer, the last of which is the default."""
-Confirm = Callable[[str, Sequence[str]], Awaitable[bool]]
 Select = Callable[[str, Sequence[tuple[str, str]]], Awaitable[frozenset[int]]]
 """Asks which of these items, each a name and its details, are meant; returns their indices."""
 TRUST = "Trust this folder? It contains settings that change how agentcli works:"
@@ -101,15 +101,8 @@ async def _together(
     found: Sequence[Definition], confirm: Confirm, select: Select | None
 ) -> list[tuple[Definition, bool]]:
     if select is None or len(found) < 2:
+        from agentcli.project.approvals import answers
+
         return await answers(found, confirm)
     meant = await select(START, [(str(one), safe_line(one.starts)) for one in found])
     return [(one, number in meant) for number, one in enumerate(found)]
-
-
-async def answers(found: Sequence[Definition], confirm: Confirm) -> list[tuple[Definition, bool]]:
-    """Ask about each definition by its exact command line, and return the definitions with the answers."""
-    given = []
-    for number, one in enumerate(found, 1):
-        place = f" ({number} of {len(found)})" if len(found) > 1 else ""
-        given.append((one, await confirm(f"Let this project start {one}?{place}", [safe_line(one.starts)])))
-    return given

@@ -15,7 +15,7 @@ from agentcli.ui.input.missing_files import with_warnings
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.ui.host import Host
+    from agentcli.program.host import Host
 
 
 def typed(session: AgentSession, prompt: Prompt, text: str, give_back: Callable[[], None] | None = None) -> RunTurn:

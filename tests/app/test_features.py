@@ -28,11 +28,10 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.headless.print_mode import print_mode
 from agentcli.permissions.started import Started
+from agentcli.program.commands import Command, Context, Output, Said, command
 from agentcli.program.options import Options
 from agentcli.project.definition import Definition
 from agentcli.tools.registry import TRAITS, Entry, tools
-from agentcli.ui.commands.definition import Command, command
-from agentcli.ui.commands.outputs import Context, Output, Said
 
 
 class Tide:
@@ -51,7 +50,7 @@ def title(_: Mapping[str, Any]) -> str:
     return "Tide"
 
 
-@command("Work", where="everywhere")
+@command("Work")
 async def tide_(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the tide: /tide"""
     yield Said(["Low tide."])

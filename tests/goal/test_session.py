@@ -17,8 +17,8 @@ from agentcli.core.record import FeatureState
 from agentcli.goal.commands import goal
 from agentcli.goal.session import notes
 from agentcli.goal.state import Goal, goal_of, save
+from agentcli.program.commands import Context
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
-from agentcli.ui.commands.outputs import Context
 from tests.agent.open_session import DEMO, ended, messages, open_session, part_of_session, say_to
 from tests.tables import each_row
 from tests.ui.commands.as_turn import events_of

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentcli.hooks.commands import hooks
 from agentcli.project.definition import Definition
+from agentcli.ui.commands.outputs import perform
 from tests.ui.contexts import ScriptedContext
 
 FOUND = [Definition("hook", "a", "x.json", "sh a", {}), Definition("server", "b", "x.json", "sh b", {})]
@@ -30,7 +31,7 @@ def test_it_says_what_was_approved() -> None:
     for answers, said in (((0, 1), "Approved: server b of x.json."), ((), "Nothing was approved.")):
         context = ScriptedContext(*answers)
         context.host = Host()
-        asyncio.run(hooks.run(context, "approve"))
+        asyncio.run(perform(hooks, context, "approve"))
         assert context.output == [said]
         assert [yes for _, yes in context.host.decided] == [False, bool(answers)]
         assert context.asked[1] == "Let this project start server b of x.json? (2 of 2)"

@@ -16,11 +16,10 @@ from agentcli.core.event import Event, Noticed, Recorded, UsageReported
 from agentcli.core.model import Request
 from agentcli.core.tasks import emitted
 from agentcli.hooks.files import Hook
+from agentcli.program.commands import Context
 from agentcli.providers.scripted.model import Fault, Reply, call, say
-from agentcli.side_question.commands import btw, panel
+from agentcli.side_question.commands import btw
 from agentcli.side_question.question import SideQuestion
-from agentcli.ui.commands.outputs import Context
-from agentcli.ui.style import MUTE, Look
 from tests.agent.open_session import ended, messages, open_session, say_to
 from tests.ui.commands.as_turn import events_of
 
@@ -151,9 +150,3 @@ def test_a_budget_that_is_used_up_forbids_it(tmp_path: Path) -> None:
 def test_it_needs_a_question(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="What is the question"):
         ask(open_session(tmp_path, [say("x")]), "")
-
-
-def test_the_panel_shows_nothing_that_a_terminal_would_obey(tmp_path: Path) -> None:
-    question = SideQuestion(open_session(tmp_path, [say("x")]), "what?")
-    question.answer, question.notes, question.spent = "\x1b]0;owned\a\x1b[2Jred", ("\x1b[31m",), "$0"
-    assert "\x1b" not in "".join(panel(question, 40, Look(MUTE)))

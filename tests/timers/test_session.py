@@ -15,12 +15,11 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.errors import AgentError, InputError, LimitReached, UsageError
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.record import FeatureState
+from agentcli.program.commands import Command, Context
 from agentcli.providers.scripted.model import Fault, Reply, call, say
 from agentcli.timers.commands import after, every, loop
 from agentcli.timers.session import _judged
 from agentcli.timers.state import Timer, Timers, save, timers_of
-from agentcli.ui.commands.definition import Command
-from agentcli.ui.commands.outputs import Context
 from tests.agent.open_session import ended, messages, open_session, part_of_session
 from tests.ui.commands.as_turn import events_of
 

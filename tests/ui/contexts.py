@@ -9,8 +9,9 @@ from typing import Any
 
 from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event
+from agentcli.program.commands import Choice
 from agentcli.ui.commands.base import Queued
-from agentcli.ui.dialogs.dialogs import UNFILTERED, Choice, Filter
+from agentcli.ui.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.ui.input.keys import KEYS, help_lines
 from agentcli.ui.render.state import State, update
 from agentcli.ui.style import PLAIN, Look
@@ -38,6 +39,14 @@ class ScriptedContext:
         self.answers = list(answers)
         self.entered: str | None = None
         self.queued: list[Queued] = []
+
+    @property
+    def acts(self) -> Sequence[str]:
+        return self.state.acts
+
+    @property
+    def sharing(self) -> Any:
+        return self.host.sharing
 
     @property
     def waiting(self) -> Sequence[Queued]:

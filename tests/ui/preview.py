@@ -42,11 +42,11 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem, Trigger
 from agentcli.core.streams import closing
 from agentcli.core.tool import Boxed, Choice, Question, Tool
+from agentcli.program.host import Setting
 from agentcli.project.definition import Definition
 from agentcli.project.extensions import Extensions
 from agentcli.status_command.run import StatusCommand
 from agentcli.tools.registry import TRAITS
-from agentcli.ui.host import Setting
 from agentcli.ui.sharing import Sharing
 from tests.ui.slash import COMMANDS
 

@@ -24,10 +24,11 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Record, Todo, TodoItem
+from agentcli.program.commands import Item
 from agentcli.ui.dialogs import proposal
 from agentcli.ui.render.draw import draw, tail
 from agentcli.ui.render.facts import Status
-from agentcli.ui.render.frame import Edit, Item, Size
+from agentcli.ui.render.frame import Edit, Size
 from agentcli.ui.render.input_box import fitted
 from agentcli.ui.render.markdown import lines as markdown
 from agentcli.ui.render.scrollback import render

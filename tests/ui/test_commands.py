@@ -6,8 +6,8 @@ from typing import Any, cast, get_args
 import pytest
 
 from agentcli.core.errors import ConfigError, UsageError
+from agentcli.program.commands import Group
 from agentcli.ui.commands.base import Queued
-from agentcli.ui.commands.definition import Group
 from agentcli.ui.commands.order import by_use, grouped
 from agentcli.ui.input.keys import KEYS, chosen, help_lines, help_rows
 from agentcli.ui.style import MUTE

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from agentcli.agent.ports import Interruptible
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Part
-from agentcli.ui.dialogs.dialogs import UNFILTERED, Choice, Filter
+from agentcli.program.commands import Arguments, Choice, Command, Group, Terminal, help_of
+from agentcli.ui.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.ui.render.state import State
 from agentcli.ui.style import Look
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentcli.agent.session import AgentSession
-    from agentcli.ui.host import Host
+    from agentcli.ui.sharing import Sharing
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,14 @@ class Queued:
     steers: bool = False
 
 
-class CommandContext(Protocol):
-    """Port to the terminal for slash commands: session, state, output, dialogs, input."""
+class CommandContext(Terminal, Protocol):
+    """Port to the terminal for its own slash commands: in addition the state, output, dialogs, input."""
 
     @property
-    def host(self) -> Host: ...
-    @property
-    def session(self) -> AgentSession: ...
+    def sharing(self) -> Sharing:
+        """The sharing of the open session with other programs of the user."""
+        ...
+
     @property
     def state(self) -> State: ...
     @property
@@ -55,10 +56,6 @@ class CommandContext(Protocol):
         """Replace the messages that have not been sent yet."""
         ...
 
-    def say(self, *lines: str) -> None:
-        """Print lines of text, sanitised and wrapped."""
-        ...
-
     def show(self, *lines: str) -> None:
         """Print styled, safe lines as they are."""
         ...
@@ -75,24 +72,12 @@ class CommandContext(Protocol):
         """Show the events of work as they arrive; interruptible."""
         ...
 
-    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
-        ...
-
     async def choose(
         self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
         """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does. `by`
         looks into the contents of the choices as well.
         """
-        ...
-
-    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """Ask a yes-or-no question; no is the default."""
-        ...
-
-    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
-        """Ask for one line, `text` to begin with; None if cancelled."""
         ...
 
     def list_keys(self) -> None:
@@ -105,10 +90,6 @@ class CommandContext(Protocol):
 
     async def open_file(self, file: Path, line: int) -> None:
         """Open a file at a line in the user's editor."""
-        ...
-
-    async def move_to(self, session: AgentSession) -> None:
-        """Switch to another session and end the open one."""
         ...
 
     def draft(self, text: str) -> None:
@@ -130,3 +111,30 @@ class CommandContext(Protocol):
     def leave(self, code: int = 0) -> None:
         """End the program with this exit code."""
         ...
+
+
+Run = Callable[[CommandContext, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalCommand(Command):
+    """A slash command that works only at a terminal, which it calls directly."""
+
+    run: Run | None = None
+
+
+def terminal_command(
+    group: Group,
+    *,
+    at_once: bool | tuple[str, ...] = False,
+    arguments: Arguments | None = None,
+    aliases: Sequence[str] = (),
+    values: Sequence[str] | None = None,
+) -> Callable[[Run], Command]:
+    """Make a command of the terminal of a function whose docstring is its help."""
+
+    def decorate(function: Run) -> Command:
+        taken = None if values is None else tuple(values)
+        return TerminalCommand(help_of(function), group, at_once, arguments, tuple(aliases), taken, run=function)
+
+    return decorate

@@ -13,16 +13,14 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, reminder
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
+from agentcli.program.commands import Choice, Context, Item, Output, Said, Sent, Terminal, command
 from agentcli.resources import prompt
 from agentcli.system.git_changes import Changes, changes, choices
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said, Sent
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.commands.base import CommandContext, terminal_command
+from agentcli.ui.commands.outputs import Drawn
 from agentcli.ui.findings import CHANGES, Finding, is_review
 from agentcli.ui.findings import findings as findings_in
 from agentcli.ui.render import diff, findings
-from agentcli.ui.render.frame import Item
 
 PRINTED = 2_000
 """Lines of git's changes that are printed at most."""
@@ -32,14 +30,13 @@ TREE = "git"
 """Argument of /diff for the changes of the working tree."""
 
 
-def revisions(context: CommandContext) -> Sequence[Item]:
+def revisions(context: Terminal) -> Sequence[Item]:
     """Return the branches and commits as completions."""
     return [Item(name, about) for name, about in choices(context.session.cwd)]
 
 
 @command(
     "Work",
-    where="everywhere",
     at_once=True,
     arguments=lambda context: [Item(TREE, "the working tree"), *revisions(context)],
 )
@@ -67,7 +64,7 @@ async def diff_(context: Context, what: str) -> AsyncIterator[Output]:
         yield Said([f"… {len(lines) - PRINTED:,} more lines; `git diff` shows all."])
 
 
-@command("Work", where="everywhere", arguments=revisions)
+@command("Work", arguments=revisions)
 async def review(context: Context, what: str) -> AsyncIterator[Output]:
     """Review changes: /review [BRANCH|COMMIT] [WISHES]
 
@@ -83,7 +80,7 @@ async def review(context: Context, what: str) -> AsyncIterator[Output]:
     yield _asked(found, wishes)
 
 
-@command("Work", at_once=True)
+@terminal_command("Work", at_once=True)
 async def findings_(context: CommandContext, number: str) -> None:
     """List the findings of the newest review, or open one: /findings [NUMBER]
 
@@ -123,7 +120,7 @@ def newest_findings(journal: Journal) -> Sequence[Finding]:
 
 
 def _diff(text: str) -> Said:
-    return Said(text.rstrip("\n").split("\n"), lambda columns, look: diff.lines(text, columns, look.theme))
+    return Drawn(text.rstrip("\n").split("\n"), draw=lambda columns, look: diff.lines(text, columns, look.theme))
 
 
 def _asked(found: Changes, wishes: str) -> Sent:

@@ -13,14 +13,13 @@ from agentcli.core.event import Event, Recorded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
 from agentcli.core.text.plural import plural
+from agentcli.program.commands import Acted, Choice, Context, Item, Output, Said, Terminal, Work, command
 from agentcli.sessions.info import ago
 from agentcli.sessions.search import passages_after
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Acted, Context, Output, Said, Work
-from agentcli.ui.dialogs.dialogs import Choice, Filter
+from agentcli.ui.commands.base import CommandContext, terminal_command
+from agentcli.ui.commands.outputs import Drawn
+from agentcli.ui.dialogs.dialogs import Filter
 from agentcli.ui.render import past_messages
-from agentcli.ui.render.frame import Item
 from agentcli.ui.render.past_messages import RewindPoint
 from agentcli.ui.render.status_line import short_model
 from agentcli.ui.render.window_chart import chart, listing
@@ -33,19 +32,18 @@ LONGEST = 10
 """Characters of the number of a message."""
 
 
-def prompt_numbers(ctx: CommandContext) -> Sequence[Item]:
+def prompt_numbers(ctx: Terminal) -> Sequence[Item]:
     """Return the numbers of the prompts as completions, newest first."""
     return [Item(str(seq), _line(words)) for seq, words in reversed(past_messages.prompts(ctx.session.journal))]
 
 
-def pinned_numbers(ctx: CommandContext) -> Sequence[Item]:
+def pinned_numbers(ctx: Terminal) -> Sequence[Item]:
     """Return the numbers of pinned messages as completions, newest first."""
     return [Item(str(seq), _beginning(ctx.session, seq)) for seq in sorted(ctx.session.history.pins, reverse=True)]
 
 
 @command(
     "Context",
-    where="everywhere",
     arguments=lambda ctx: [Item("--preview", "show the plan, change nothing")],
     aliases=("compact",),
 )
@@ -62,7 +60,7 @@ async def compress(ctx: Context, focus: str) -> AsyncIterator[Output]:
     yield Work("Compressing", partial(ctx.session.compactor.compact, trigger="manual", focus=focus))
 
 
-@command("Context", where="everywhere")
+@command("Context")
 async def uncompress(ctx: Context, _: str) -> AsyncIterator[Output]:
     """Undo the newest compaction: /uncompress"""
     yield Acted(ctx.session.compactor.undo(), "Compaction undone")
@@ -70,7 +68,6 @@ async def uncompress(ctx: Context, _: str) -> AsyncIterator[Output]:
 
 @command(
     "Context",
-    where="everywhere",
     arguments=lambda ctx: [Item("undo", "take back the newest prune")],
     values=("", "undo"),
 )
@@ -85,7 +82,6 @@ async def prune(ctx: Context, argument: str) -> AsyncIterator[Output]:
 
 @command(
     "Context",
-    where="everywhere",
     at_once=True,
     arguments=lambda ctx: [Item("all", "list every message")],
     values=("", "all"),
@@ -96,15 +92,15 @@ async def context(ctx: Context, argument: str) -> AsyncIterator[Output]:
     With `all` every message is listed, otherwise the largest ones.
     """
     report, name, every = ctx.session.report.context(), ctx.session.model.name, bool(argument)
-    yield Said(
+    yield Drawn(
         listing(report, name, every),
-        lambda columns, look: chart(report, short_model(name), columns - 1, look.theme, every=every),
+        draw=lambda columns, look: chart(report, short_model(name), columns - 1, look.theme, every=every),
     )
     ahead = ctx.session.report.outlook()
     yield Said(["", *ahead, *([""] if ahead else []), *ctx.session.report.counting()])
 
 
-@command("Context", where="everywhere", arguments=prompt_numbers)
+@command("Context", arguments=prompt_numbers)
 async def pin(ctx: Context, number: str) -> AsyncIterator[Output]:
     """Keep a message out of every summary: /pin [NUMBER]
 
@@ -117,7 +113,7 @@ async def pin(ctx: Context, number: str) -> AsyncIterator[Output]:
     yield Said([f"#{one} is pinned: {_beginning(ctx.session, one)}" for one in _pinned(events)])
 
 
-@command("Context", where="everywhere", arguments=pinned_numbers)
+@command("Context", arguments=pinned_numbers)
 async def unpin(ctx: Context, number: str) -> AsyncIterator[Output]:
     """Unpin a message: /unpin [NUMBER]
 
@@ -133,7 +129,7 @@ async def unpin(ctx: Context, number: str) -> AsyncIterator[Output]:
     yield Said([f"#{seq} is no longer pinned: {_beginning(ctx.session, seq)}"])
 
 
-@command("Work", arguments=prompt_numbers)
+@terminal_command("Work", arguments=prompt_numbers)
 async def rewind(ctx: CommandContext, number: str) -> None:
     """Go back to just before one of your prompts: /rewind [NUMBER or WORDS]
 

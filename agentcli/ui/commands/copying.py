@@ -7,8 +7,7 @@ import re
 from itertools import islice
 
 from agentcli.core.errors import UsageError
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.base import CommandContext, terminal_command
 from agentcli.ui.render.past_messages import newest_answers
 
 CLIPBOARD = 74_000
@@ -16,7 +15,7 @@ CLIPBOARD = 74_000
 _ARGUMENT = re.compile(r"(?P<answer>[1-9][0-9]{0,3})?(?:(?:^|\s+)(?P<code>code)(?:\s+(?P<block>[1-9][0-9]{0,3}))?)?")
 
 
-@command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True)
 async def copy(context: CommandContext, argument: str) -> None:
     """Copy an answer, or its code: /copy [N] [code [M]]"""
     chosen = _ARGUMENT.fullmatch(argument.strip().lower())

@@ -6,10 +6,8 @@ from collections.abc import AsyncIterator, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.program.commands import Context, Item, Output, Said, command
 from agentcli.project.extensions import AgentKind, Skill, Template
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said
-from agentcli.ui.render.frame import Item
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 _SUMMARY = 80
 
 
-@command("Extensions", where="everywhere", at_once=True)
+@command("Extensions", at_once=True)
 async def skills(context: Context, _: str) -> AsyncIterator[Output]:
     """List the skills, with their errors: /skills
 
@@ -32,7 +30,7 @@ async def skills(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said([*(lines or ["No skills found. See `agentcli help skills`."]), *hidden, *found.notes])
 
 
-@command("Extensions", where="everywhere", at_once=True)
+@command("Extensions", at_once=True)
 async def agents(context: Context, _: str) -> AsyncIterator[Output]:
     """List the agents defined in files, with their errors: /agents
 
@@ -45,7 +43,7 @@ async def agents(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said([*(lines or ["No agents but general and explore. See `agentcli help agents`."]), *hidden, *found.notes])
 
 
-@command("Extensions", where="everywhere", at_once=True)
+@command("Extensions", at_once=True)
 async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
     """List the plugins with their skills, commands and agents: /plugins
 

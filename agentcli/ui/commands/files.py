@@ -8,17 +8,16 @@ from pathlib import Path
 
 from agentcli.core.errors import InputError
 from agentcli.core.message import reminder
+from agentcli.program.commands import Acted, Context, Output, Sent, command
 from agentcli.resources import prompt
 from agentcli.system import probe
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Acted, Context, Output, Sent
+from agentcli.ui.commands.base import CommandContext, terminal_command
 
 INIT = "Write an AGENTS.md for this project, or mend the one that is there."
 """Prompt of /init, sent as the user's; the instructions go with it and are not shown."""
 
 
-@command("Work", where="everywhere")
+@command("Work")
 async def undo(context: Context, _: str) -> AsyncIterator[Output]:
     """Undo the newest edits of one reply, or the newest command: /undo
 
@@ -29,13 +28,13 @@ async def undo(context: Context, _: str) -> AsyncIterator[Output]:
     yield Acted(context.session.undo_stack.undo())
 
 
-@command("Work", where="everywhere")
+@command("Work")
 async def redo(context: Context, _: str) -> AsyncIterator[Output]:
     """Reverse the newest /undo or /rewind: /redo"""
     yield Acted(context.session.undo_stack.redo())
 
 
-@command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True)
 async def export(context: CommandContext, name: str) -> None:
     """Export this session to a file: /export [FILE]
 
@@ -62,7 +61,7 @@ async def export(context: CommandContext, name: str) -> None:
     context.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
 
 
-@command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True)
 async def view(context: CommandContext, _: str) -> None:
     """Open this session as a page in your browser: /view
 
@@ -71,7 +70,7 @@ async def view(context: CommandContext, _: str) -> None:
     context.say(await asyncio.to_thread(context.host.view, context.session))
 
 
-@command("Context", where="everywhere")
+@command("Context")
 async def init(_: Context, wishes: str) -> AsyncIterator[Output]:
     """Generate AGENTS.md: /init [WISHES]"""
     yield Sent(f"{INIT}\n\n{wishes}".strip(), (reminder(prompt("init.md")),))

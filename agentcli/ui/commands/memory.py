@@ -11,21 +11,17 @@ from typing import TYPE_CHECKING
 from agentcli.core.errors import InputError, StoreError, UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
+from agentcli.program.commands import Choice, Context, Item, Output, Said, Terminal, command
 from agentcli.project.instructions import NAMES
 from agentcli.project.notes import LOCAL, keep_out_of_git, present_text, with_line
 from agentcli.system import probe
 from agentcli.system.locked_file import update
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said
-from agentcli.ui.dialogs.dialogs import Choice
-from agentcli.ui.render.frame import Item
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
 
 
-def _arguments(context: CommandContext) -> Sequence[Item]:
+def _arguments(context: Terminal) -> Sequence[Item]:
     return [
         Item("add", "add a line"),
         Item("propose", "ask the model which lines to add"),
@@ -33,7 +29,7 @@ def _arguments(context: CommandContext) -> Sequence[Item]:
     ]
 
 
-@command("Context", where="everywhere", arguments=_arguments)
+@command("Context", arguments=_arguments)
 async def memory(context: Context, argument: str) -> AsyncIterator[Output]:
     """Show, reload or extend the instruction files: /memory [add TEXT, propose or reload]
 
@@ -87,7 +83,7 @@ def _reload(session: AgentSession) -> Sequence[str]:
     return [*(lines or ["Changed."]), "The model learns it with your next prompt; the next session begins with it."]
 
 
-async def _add(context: CommandContext, text: str) -> None:
+async def _add(context: Terminal, text: str) -> None:
     """Add a line to the file that the person chooses, once the change was shown."""
     cwd = context.session.cwd
     places = (in_force(cwd), cwd / LOCAL, context.host.own_instructions())

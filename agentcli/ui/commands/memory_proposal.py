@@ -13,13 +13,12 @@ from agentcli.core.errors import InputError, StoreError, UsageError
 from agentcli.core.event import Noticed
 from agentcli.core.sanitise import is_safe, safe_line
 from agentcli.core.text.plural import plural
+from agentcli.program.commands import Acted, Context, Output, Said, Terminal, Work
 from agentcli.project.instruction_imports import imported_names
 from agentcli.project.notes import LOCAL, keep_out_of_git, present_text, with_line
 from agentcli.side_question.question import SideQuestion
 from agentcli.system import probe
 from agentcli.system.locked_file import update
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.outputs import Acted, Context, Output, Said, Work
 
 LINES = 5
 """Most lines of a proposal."""
@@ -118,7 +117,7 @@ def _why_empty(found: Proposal) -> str:
     return "Nothing to propose: the model found nothing worth keeping."
 
 
-async def _settled(terminal: CommandContext, file: Path, before: str, lines: Sequence[str]) -> str:
+async def _settled(terminal: Terminal, file: Path, before: str, lines: Sequence[str]) -> str:
     """Show the change, write it if the person agrees, and return what came of it."""
     after = reduce(with_line, lines, before)
     diff = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))[2:]

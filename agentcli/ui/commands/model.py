@@ -9,16 +9,15 @@ from dataclasses import replace
 from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODE_SUMMARIES, MODES
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.dialogs.dialogs import Choice, start_of
-from agentcli.ui.render.frame import Item
+from agentcli.program.commands import Choice, Item, Terminal
+from agentcli.ui.commands.base import CommandContext, terminal_command
+from agentcli.ui.dialogs.dialogs import start_of
 from agentcli.ui.style import THEMES, choose_theme, count
 
 IN_USE, NO_KEY = " · in use", " · no key"
 
 
-def models(context: CommandContext) -> Sequence[Item]:
+def models(context: Terminal) -> Sequence[Item]:
     """Return the models as completions."""
     own = context.host.model_aliases()
     return [
@@ -27,17 +26,17 @@ def models(context: CommandContext) -> Sequence[Item]:
     ]
 
 
-def modes(context: CommandContext) -> Sequence[Item]:
+def modes(context: Terminal) -> Sequence[Item]:
     """Return the modes as completions."""
     return [Item(one, MODE_SUMMARIES[one]) for one in MODES]
 
 
-def themes(context: CommandContext) -> Sequence[Item]:
+def themes(context: Terminal) -> Sequence[Item]:
     """Return the themes as completions."""
     return [Item(one) for one in THEMES]
 
 
-@command("Model and permissions", arguments=models)
+@terminal_command("Model and permissions", arguments=models)
 async def model(context: CommandContext, name: str) -> None:
     """Switch the model: /model [NAME]
 
@@ -65,7 +64,7 @@ async def model(context: CommandContext, name: str) -> None:
     context.say(f"Model: {spec.name}, with a window of {spec.window:,} tokens.")
 
 
-@command("Model and permissions", at_once=True, arguments=modes)
+@terminal_command("Model and permissions", at_once=True, arguments=modes)
 async def mode(context: CommandContext, name: str) -> None:
     """Switch the permission mode: /mode [ask|auto-edit|plan|yolo|auto]"""
     if not name:
@@ -79,7 +78,7 @@ async def mode(context: CommandContext, name: str) -> None:
     context.say(f"{name.capitalize()} mode: {MODE_SUMMARIES[context.session.mode]}.")
 
 
-@command("Terminal", at_once=True, arguments=themes)
+@terminal_command("Terminal", at_once=True, arguments=themes)
 async def theme(context: CommandContext, name: str) -> None:
     """Switch the colours: /theme [auto|dark|light|none]
 
@@ -96,14 +95,14 @@ async def theme(context: CommandContext, name: str) -> None:
     context.say(f"Theme {name} for this session. Make it permanent: `agentcli config set ui.theme {name}`.")
 
 
-@command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True)
 async def raw(context: CommandContext, _: str) -> None:
     """Switch between Markdown source and rendered answers: /raw"""
     context.look = replace(context.look, raw=not context.look.raw)
     context.say(f"Raw Markdown: {'on' if context.look.raw else 'off'}.")
 
 
-@command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True)
 async def vim(context: CommandContext, _: str) -> None:
     """Switch vi keys on or off: /vim
 
@@ -116,7 +115,7 @@ async def vim(context: CommandContext, _: str) -> None:
     )
 
 
-@command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True)
 async def editor(context: CommandContext, _: str) -> None:
     """Write the next prompt in your editor: /editor"""
     context.draft(await context.compose(""))

@@ -1,4 +1,4 @@
-"""Values that a slash command yields in every front end, and their conversion to lines at a terminal or to a turn."""
+"""Outputs of slash commands: shown at a terminal, or converted to a turn."""
 
 from __future__ import annotations
 
@@ -6,69 +6,27 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import Interruptible, Prompt
+from agentcli.agent.ports import Prompt
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.core.errors import InputError
 from agentcli.core.event import CompactionEnded, Emit, Event, Noticed, Pruned, TurnEnded
-from agentcli.core.message import Part, Text
+from agentcli.core.message import Text
+from agentcli.core.sanitise import safe
 from agentcli.core.streams import closing
+from agentcli.program.commands import Acted, Command, Context, Framed, Output, Said, Sent, Work
+from agentcli.ui.commands.base import CommandContext, TerminalCommand
+from agentcli.ui.render.cells import hanging
+from agentcli.ui.render.markdown import document
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.ui.commands.base import CommandContext
-    from agentcli.ui.host import Reports
     from agentcli.ui.style import Look
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """Context of a command in any front end: the open session, the program's reports, and the terminal if there is one."""
+class Drawn(Said):
+    """Lines that a terminal draws itself: `draw` returns them as styled, safe lines for that many columns."""
 
-    session: AgentSession
-    host: Reports
-    terminal: CommandContext | None = None
-
-    def only_in_terminal(self, usage: str) -> CommandContext:
-        """Return the terminal. Raises InputError, naming the usage that needs it, in other front ends."""
-        if self.terminal is None:
-            raise InputError(f"{usage} works only in the terminal.")
-        return self.terminal
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """Lines of an answer. `drawn` returns them as styled, safe lines for a terminal of that many columns; `markdown`: they are Markdown, no report."""
-
-    lines: Sequence[str]
-    drawn: Callable[[int, Look], Sequence[str]] | None = None
-    markdown: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Acted:
-    """Events of a finished action. `done` is its message at a terminal, given the tokens now in the context."""
-
-    events: Sequence[Event]
-    done: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Long work that can be interrupted; `doing` names it."""
-
-    doing: str
-    run: Interruptible
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A prompt for the model, always the last output of a command; the parts in `along` are sent with it and not shown."""
-
-    text: str
-    along: tuple[Part, ...] = ()
-
-
-Output = Said | Acted | Work | Sent
+    draw: Callable[[int, Look], Sequence[str]] = lambda columns, look: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +40,25 @@ class Answer:
     markdown: bool = False
 
 
+async def perform(command: Command, terminal: CommandContext, argument: str) -> None:
+    """Run a command at a terminal."""
+    if isinstance(command, TerminalCommand) and command.run is not None:
+        await command.run(terminal, argument)
+    elif command.yields is not None:
+        await show(command.yields(Context(terminal.session, terminal.host, terminal), argument), terminal)
+
+
 async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None:
     """Show the outputs of a command at a terminal."""
     async with closing(outputs) as stream:
         async for output in stream:
             match output:
-                case Said(lines, drawn):
-                    if drawn is None:
-                        terminal.say(*lines)
-                    else:
-                        terminal.show(*drawn(terminal.columns, terminal.look))
+                case Drawn(draw=draw):
+                    terminal.show(*draw(terminal.columns, terminal.look))
+                case Framed():
+                    terminal.show(*framed(output, terminal.columns, terminal.look))
+                case Said(lines):
+                    terminal.say(*lines)
                 case Acted(events, done):
                     terminal.show_events(events)
                     if done:
@@ -100,6 +67,23 @@ async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None
                     await terminal.play(doing, run)
                 case Sent(text, along):
                     terminal.send(text, *along)
+
+
+def framed(output: Framed, columns: int, look: Look) -> Sequence[str]:
+    """Return the lines of text in a frame."""
+    paint, wide = look.theme.paint, max(1, columns - 3)
+    body = document(safe(output.body), wide, look) if output.body else []
+    if body and not body[0].strip():
+        del body[0]
+    notes = [row for note in output.notes for row in hanging(safe(note), wide)]
+    foot = hanging(output.foot, wide)
+    edge = paint("accent", "│")
+    return [
+        paint("accent", f"╭ {output.title}"),
+        *(f"{edge} {row}".rstrip() for row in body),
+        *(f"{edge} {paint('warn', row)}" for row in notes),
+        *(f"{paint('accent', '╰' if row is foot[-1] else '│')} {paint('dim', row)}" for row in foot),
+    ]
 
 
 async def as_turn(
@@ -126,7 +110,7 @@ async def as_turn(
     async with closing(outputs) as stream:
         async for output in stream:
             match output:
-                case Said(lines, _, markdown):
+                case Said(lines, markdown):
                     answer = replace(answer, lines=(*answer.lines, *lines), markdown=markdown)
                 case Acted(events):
                     for event in events:

@@ -6,13 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from agentcli.core.errors import UsageError
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said
-from agentcli.ui.dialogs.dialogs import Choice
-from agentcli.ui.host import Topic
+from agentcli.program.commands import Choice, Context, Output, Said, command
+from agentcli.program.host import Topic
 
 
-@command("Model and permissions", where="everywhere", at_once=True)
+@command("Model and permissions", at_once=True)
 async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
     """Show the permission rules in force: /permissions [allow RULE for 30m]
 
@@ -56,19 +54,19 @@ def _allowed(context: Context, rule: str) -> Said:
     return Said([f"Allowed {term}: {known}. /permissions shows what is left."])
 
 
-@command("Cost and state", where="everywhere", at_once=True)
+@command("Cost and state", at_once=True)
 async def doctor(context: Context, _: str) -> AsyncIterator[Output]:
     """Check keys, folders, helpers and sessions: /doctor"""
     yield await _report(context, "doctor")
 
 
-@command("Cost and state", where="everywhere", at_once=True)
+@command("Cost and state", at_once=True)
 async def stats(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the usage of all sessions, per model and per day: /stats"""
     yield await _report(context, "stats")
 
 
-@command("Cost and state", where="everywhere", at_once=True)
+@command("Cost and state", at_once=True)
 async def budget(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the remaining budget of this session: /budget"""
     yield await _report(context, "budget")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from agentcli.ui.commands.base import CommandContext, Queued
-from agentcli.ui.commands.definition import command
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.program.commands import Choice
+from agentcli.ui.commands.base import CommandContext, Queued, terminal_command
 
 _WHEN = {True: "with the next result", False: "at the end of the turn"}
 _ACTS = ("Edit", "Move up", "Move down", "Delete")
 
 
-@command("Work", at_once=True, values=("clear",))
+@terminal_command("Work", at_once=True, values=("clear",))
 async def queue(context: CommandContext, argument: str) -> None:
     """List the messages that wait; edit, reorder or delete them: /queue [clear]
 

@@ -10,19 +10,20 @@ from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import NEAREST, did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
+from agentcli.manual.searching import Section, search
+from agentcli.program.commands import Command, Context, Item, Output, Said, Terminal, command
+from agentcli.program.host import Host
 from agentcli.ui.commands import extensions
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import Command, command
+from agentcli.ui.commands.base import CommandContext, TerminalCommand
 from agentcli.ui.commands.order import by_group, grouped
-from agentcli.ui.commands.outputs import Context, Output, Said
-from agentcli.ui.host import Host
+from agentcli.ui.commands.outputs import Drawn, show
 from agentcli.ui.input.completion import CommandCompletion
-from agentcli.ui.render.frame import Item
 from agentcli.ui.render.markdown import document
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.manual.searching import Section
+    from agentcli.ui.sharing import Sharing
 
 
 class SlashCommands:
@@ -44,7 +45,10 @@ class SlashCommands:
         name, rest = name_and_argument(line)
         found = self.find(name)
         found.check(rest, name)
-        await found.run(ctx, rest)
+        if isinstance(found, TerminalCommand) and found.run is not None:
+            await found.run(ctx, rest)
+        elif found.yields is not None:
+            await show(found.yields(Context(ctx.session, ctx.host, ctx), rest), ctx)
 
     def is_command(self, text: str, session: AgentSession) -> bool:
         """Return whether the text is a slash and a word. `/usr/bin is empty` is no command; the name of a command that a file defines begins a prompt."""
@@ -85,11 +89,16 @@ class CommandHost(Host, Protocol):
         """The slash commands of the program."""
         ...
 
+    @property
+    def sharing(self) -> Sharing:
+        """The sharing of the open session with other programs of the user."""
+        ...
+
 
 def _help_on(commands: SlashCommands) -> Command:
     """Return the slash command that explains these and opens the manual."""
 
-    def names(ctx: CommandContext) -> Sequence[Item]:
+    def names(ctx: Terminal) -> Sequence[Item]:
         topics = [Item(topic, "manual") for topic in manual.TOPICS if topic not in commands.all]
         return [
             *(Item(name, one.summary) for name, one in commands.all.items()),
@@ -97,7 +106,7 @@ def _help_on(commands: SlashCommands) -> Command:
             *topics,
         ]
 
-    @command("Terminal", where="everywhere", at_once=True, arguments=names)
+    @command("Terminal", at_once=True, arguments=names)
     async def help_(ctx: Context, name: str) -> AsyncIterator[Output]:
         """List the commands, explain one, or open or search the manual: /help [COMMAND or TOPIC or WORDS]"""
         for output in _explained(commands, ctx, name) if name else [_overview(commands, ctx)]:
@@ -154,7 +163,6 @@ _INPUT = (
 
 
 def _searched(text: str) -> Sequence[Section]:
-    from agentcli.manual.searching import search  # imported late: the first paint does not need it
 
     return search(text)
 
@@ -163,9 +171,9 @@ def _found(sections: Sequence[Section]) -> Said:
     """Return the best sections of a search, each with its first match."""
     parts = [f"**{one.topic}** · {one.heading}\n\n{one.lines[0]}" for one in sections[:_SECTIONS] if one.lines]
     text = "\n\n".join([*parts, "`/help TOPIC` opens one."])
-    return Said(text.split("\n"), lambda columns, look: document(text, columns - 1, look))
+    return Drawn(text.split("\n"), draw=lambda columns, look: document(text, columns - 1, look))
 
 
 def _page(topic: str) -> Said:
     page = manual.page(topic)
-    return Said(page.rstrip("\n").split("\n"), lambda columns, look: document(page, columns - 1, look))
+    return Drawn(page.rstrip("\n").split("\n"), draw=lambda columns, look: document(page, columns - 1, look))

@@ -4,47 +4,47 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said
+from agentcli.program.commands import Context, Output, Said, command
+from agentcli.ui.commands.outputs import Drawn
 from agentcli.ui.render.scrollback import todo_lines
 
 _MARKS = {"completed": "✔", "in_progress": "◐", "pending": "☐"}
 
 
-@command("Work", where="everywhere", at_once=True)
+@command("Work", at_once=True)
 async def todo(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the model's todo list: /todo"""
     items = context.session.history.todo
     if not items:
         yield Said(["The todo list is empty."])
         return
-    yield Said(
+    yield Drawn(
         [f"{_MARKS[item.status]} {item.content}" for item in items],
-        lambda columns, look: todo_lines(items, columns - 1, look.theme),
+        draw=lambda columns, look: todo_lines(items, columns - 1, look.theme),
     )
 
 
-@command("Model and permissions", where="everywhere", at_once=True)
+@command("Model and permissions", at_once=True)
 async def tools(context: Context, _: str) -> AsyncIterator[Output]:
     """List the tools that the model has: /tools"""
     wide = max((len(tool.name) for tool in context.session.tools), default=0) + 2
     yield Said([tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in context.session.tools])
 
 
-@command("Cost and state", where="everywhere", at_once=True)
+@command("Cost and state", at_once=True)
 async def why(context: Context, _: str) -> AsyncIterator[Output]:
     """List automatic actions of this session, and why: /why"""
-    here = context.terminal.state.acts if context.terminal is not None else ()
+    here = context.terminal.acts if context.terminal is not None else ()
     yield Said((*context.session.report.automatic_actions(), *here) or ("No automatic actions yet.",))
 
 
-@command("Cost and state", where="everywhere", at_once=True)
+@command("Cost and state", at_once=True)
 async def cache(context: Context, _: str) -> AsyncIterator[Output]:
     """Show cache savings and the causes of cache misses: /cache"""
     yield Said(context.session.report.cache())
 
 
-@command("Work", where="everywhere", at_once=True)
+@command("Work", at_once=True)
 async def tasks(context: Context, _: str) -> AsyncIterator[Output]:
     """List the background jobs and their latest output: /tasks"""
     yield Said(context.session.report.tasks())

@@ -10,21 +10,19 @@ from typing import Any
 
 from agentcli.core.errors import INTERRUPTED, AgentError, InputError, UsageError
 from agentcli.core.text.plural import plural
+from agentcli.program.commands import Acted, Choice, Context, Item, Output, Said, Terminal, command
 from agentcli.sessions.info import ago, local_minute
 from agentcli.sessions.tree import nested, stem
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Acted, Context, Output, Said
-from agentcli.ui.dialogs.dialogs import Choice, Filter, matching
-from agentcli.ui.render.frame import Item
+from agentcli.ui.commands.base import CommandContext, terminal_command
+from agentcli.ui.dialogs.dialogs import Filter, matching
 
 
-def known(context: CommandContext) -> Sequence[Item]:
+def known(context: Terminal) -> Sequence[Item]:
     """Return the sessions as completions."""
     return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _resumable(context)]
 
 
-@command("Sessions", arguments=known)
+@terminal_command("Sessions", arguments=known)
 async def resume(context: CommandContext, selector: str) -> None:
     """Resume another session: /resume [SESSION or WORDS]
 
@@ -123,7 +121,7 @@ def _choice(session: Mapping[str, Any]) -> Choice:
     )
 
 
-@command("Sessions", where="everywhere", at_once=True)
+@command("Sessions", at_once=True)
 async def sessions(context: Context, _: str) -> AsyncIterator[Output]:
     """List this project's sessions, newest first, with their forks: /sessions"""
     found = {str(one.get("id", "")): one for one in await asyncio.to_thread(context.host.sessions)}
@@ -136,7 +134,7 @@ async def sessions(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said(lines or ["No sessions yet."])
 
 
-@command("Sessions", where="everywhere", at_once=True)
+@command("Sessions", at_once=True)
 async def rename(context: Context, name: str) -> AsyncIterator[Output]:
     """Give this session a name to resume it by: /rename NAME"""
     if not name:
@@ -147,13 +145,13 @@ async def rename(context: Context, name: str) -> AsyncIterator[Output]:
     yield Said([f"Session renamed to {name}. To resume it: agentcli resume {shlex.quote(name)}"])
 
 
-@command("Sessions")
+@terminal_command("Sessions")
 async def new(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /new"""
     await context.move_to(context.host.new())
 
 
-@command("Sessions")
+@terminal_command("Sessions")
 async def clear(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /clear"""
     former = context.session
@@ -162,7 +160,7 @@ async def clear(context: CommandContext, _: str) -> None:
     context.say(f"New session.{kept}")
 
 
-@command("Sessions")
+@terminal_command("Sessions")
 async def handoff(context: CommandContext, following: str) -> None:
     """Continue in a new session that starts with a summary: /handoff [WHAT COMES NEXT]
 
@@ -190,7 +188,7 @@ async def handoff(context: CommandContext, following: str) -> None:
 _HANDOFF = (Choice("Start it"), Choice("Edit the handoff first"), Choice("Stay here"))
 
 
-@command("Sessions")
+@terminal_command("Sessions")
 async def fork(context: CommandContext, _: str) -> None:
     """Continue in a copy of this session: /fork"""
     if not context.session.history.turn:
@@ -198,13 +196,13 @@ async def fork(context: CommandContext, _: str) -> None:
     await context.move_to(context.host.fork(context.session))
 
 
-@command("Sessions", at_once=True, values=("on", "off"))
+@terminal_command("Sessions", at_once=True, values=("on", "off"))
 async def remote(ctx: CommandContext, argument: str) -> None:
     """Share this session with your other programs here: /remote [on or off]
 
     `agentcli attach` and the page of `agentcli serve` follow it, answer its questions, steer and stop it. Only your own user can reach it. `ui.remote` shares every session. See /help serve.
     """
-    sharing = ctx.host.sharing
+    sharing = ctx.sharing
     match argument:
         case "on":
             await sharing.begin()
@@ -222,17 +220,17 @@ async def remote(ctx: CommandContext, argument: str) -> None:
             raise UsageError("Use /remote on or /remote off.")
 
 
-@command("Sessions", at_once=True, aliases=("exit",))
+@terminal_command("Sessions", at_once=True, aliases=("exit",))
 async def quit_(context: CommandContext, _: str) -> None:
     """Exit; the session is kept: /quit"""
     context.leave()
 
 
-def _others(context: Context | CommandContext) -> list[Mapping[str, Any]]:
+def _others(context: Context | Terminal) -> list[Mapping[str, Any]]:
     return [one for one in context.host.sessions() if one.get("id") != context.session.journal.id]
 
 
-def _resumable(context: CommandContext) -> list[Mapping[str, Any]]:
+def _resumable(context: Terminal) -> list[Mapping[str, Any]]:
     """Return the other sessions to choose from, without subagents' sessions, which are resumed by their ids."""
     return [one for one in _others(context) if (one.get("parent") or {}).get("kind") != "subagent"]
 

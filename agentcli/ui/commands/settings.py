@@ -8,25 +8,24 @@ from collections.abc import AsyncIterator, Sequence
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
-from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.outputs import Context, Output, Said
-from agentcli.ui.dialogs.dialogs import Choice, start_of
-from agentcli.ui.host import Setting
+from agentcli.program.commands import Choice, Context, Item, Output, Terminal, command
+from agentcli.program.host import Setting
+from agentcli.ui.commands.base import CommandContext, terminal_command
+from agentcli.ui.commands.outputs import Drawn
+from agentcli.ui.dialogs.dialogs import start_of
 from agentcli.ui.render.cells import wrap
-from agentcli.ui.render.frame import Item
 from agentcli.ui.style import Look
 
 LISTED = 40
 """Settings that a search lists at most."""
 
 
-def keys_of_settings(context: CommandContext) -> Sequence[Item]:
+def keys_of_settings(context: Terminal) -> Sequence[Item]:
     """Return the settings as completions."""
     return [Item(one.key, _about(one)) for one in context.host.settings()]
 
 
-@command("Cost and state", where="everywhere", at_once=True)
+@command("Cost and state", at_once=True)
 async def status(context: Context, _: str) -> AsyncIterator[Output]:
     """Show version, model, endpoint, key, folder, mode and sandbox: /status"""
     facts = await asyncio.to_thread(context.host.status, context.session)
@@ -39,10 +38,10 @@ async def status(context: Context, _: str) -> AsyncIterator[Output]:
             lines += [look.theme.paint("dim", name.ljust(wide)) + first, *(" " * wide + row for row in more)]
         return lines
 
-    yield Said([f"{name.ljust(wide)}{value}" for name, value in facts], drawn)
+    yield Drawn([f"{name.ljust(wide)}{value}" for name, value in facts], draw=drawn)
 
 
-@command("Terminal", at_once=True, arguments=keys_of_settings)
+@terminal_command("Terminal", at_once=True, arguments=keys_of_settings)
 async def config(context: CommandContext, argument: str) -> None:
     """Search and change settings, and see where they come from: /config [KEY [VALUE]]
 
@@ -68,7 +67,7 @@ async def config(context: CommandContext, argument: str) -> None:
             _list(context, listed)
 
 
-@command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True)
 async def keys(context: CommandContext, _: str) -> None:
     """List the keys: /keys
 

@@ -14,11 +14,11 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe
 from agentcli.core.tasks import run_beside
 from agentcli.core.tool import Question
+from agentcli.program.commands import Choice
 from agentcli.ui.dialogs.dialogs import (
     TYPED_AHEAD,
     UNFILTERED,
     Cancelled,
-    Choice,
     Dialog,
     Filter,
     Outcome,

@@ -6,30 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.sanitise import safe_line
+from agentcli.program.commands import Choice
 
 TYPED_AHEAD = 0.3
 """Seconds without a key before a question on the screen takes an answer: earlier keys were meant for something else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One choice of a dialog; any of the characters in `keys`, and the key named `shortcut`, chooses it at once.
-
-    `about` is shown below a searched list while the cursor is on the choice. The texts are sanitised: names of sessions, models and
-    rules come from outside.
-    """
-
-    label: str
-    detail: str = ""
-    keys: str = ""
-    shortcut: str = ""
-    about: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "label", safe_line(self.label))
-        object.__setattr__(self, "detail", safe_line(self.detail))
-        object.__setattr__(self, "about", safe_line(self.about))
 
 
 @dataclass(frozen=True, slots=True)

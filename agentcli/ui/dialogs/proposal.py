@@ -15,7 +15,8 @@ from agentcli.core.mcp_servers import CALL, PREFIX
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.permissions.rules import SANDBOX, parse_rule
 from agentcli.permissions.shell.consequences import is_cautious
-from agentcli.ui.dialogs.dialogs import Choice, Dialog
+from agentcli.program.commands import Choice
+from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.render import diff, spans
 from agentcli.ui.render.cells import expand, wrap
 from agentcli.ui.render.markdown_blocks import Block

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.text.plural import plural
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.program.commands import Choice
 from agentcli.ui.input import clipboard
 from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.input.history import Memory

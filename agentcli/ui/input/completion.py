@@ -14,10 +14,10 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
+from agentcli.program.commands import Item
 from agentcli.system.programs import find_program, hardened
 from agentcli.ui.input.attachments import mention
 from agentcli.ui.input.fuzzy import Found, Listing
-from agentcli.ui.render.frame import Item
 
 FILES = 200_000
 SHOWN = 50

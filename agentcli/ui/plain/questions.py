@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.core.tool import Question
+from agentcli.program.commands import Choice
 from agentcli.ui.dialogs import proposal
-from agentcli.ui.dialogs.dialogs import UNFILTERED, Choice, Filter, matching
+from agentcli.ui.dialogs.dialogs import UNFILTERED, Filter, matching
 from agentcli.ui.style import Look
 
 _ANSWERS = {

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from agentcli.agent.session import AgentSession
     from agentcli.ui.commands.registry import CommandHost
+    from agentcli.ui.sharing import Sharing
     from agentcli.ui.terminal.startup import Open
 
 
@@ -201,6 +202,16 @@ class PlainTerminal:
         answer = await self._asking.approve(ask)
         self.state = replace(self.state, displayed=self.state.displayed | {ask.call.call_id})
         return answer
+
+    @property
+    def acts(self) -> Sequence[str]:
+        """Automatic actions of the terminal in this session."""
+        return self.state.acts
+
+    @property
+    def sharing(self) -> Sharing:
+        """The sharing of the open session with other programs of the user."""
+        return self.host.sharing
 
     @property
     def waiting(self) -> Sequence[Queued]:

@@ -3,24 +3,7 @@
 from __future__ import annotations
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.sanitise import safe_line
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One completion: `label` is inserted as it is; `name` and `detail` are displayed, both sanitised. Enter sends one that `runs`."""
-
-    label: str
-    detail: str = ""
-    runs: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "detail", safe_line(self.detail))
-
-    @property
-    def name(self) -> str:
-        """The label for a terminal."""
-        return safe_line(self.label)
+from agentcli.program.commands import Item
 
 
 @dataclass(frozen=True, slots=True)

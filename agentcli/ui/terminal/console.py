@@ -14,19 +14,18 @@ from agentcli.core.message import Part
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.mcp.commands import resources
+from agentcli.program.commands import Choice, Command, Item
 from agentcli.ui.commands import extensions
 from agentcli.ui.commands.base import Queued
-from agentcli.ui.commands.definition import Command
 from agentcli.ui.commands.order import by_use
 from agentcli.ui.dialogs.asking import Asking
-from agentcli.ui.dialogs.dialogs import UNFILTERED, Choice, Filter
+from agentcli.ui.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.ui.input.completion import CommandCompletion, Completion, Files
 from agentcli.ui.input.editing import ExternalEditor
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.input.keys import KEYS, help_rows
 from agentcli.ui.render.cells import hanging
-from agentcli.ui.render.frame import Item
 from agentcli.ui.render.past_messages import newest
 from agentcli.ui.render.pieces import Note, Printed, UserMessage
 from agentcli.ui.render.state import State
@@ -39,6 +38,7 @@ from agentcli.ui.turns import ended_jobs
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.ui.commands.registry import CommandHost
+    from agentcli.ui.sharing import Sharing
     from agentcli.ui.terminal.beside import Beside
 
     class ConsoleHost(CommandHost, Protocol):
@@ -81,6 +81,16 @@ class Console:
         from agentcli.ui.terminal.beside import Beside
 
         return Beside(self.screen, self.notice, self.withdraw)
+
+    @property
+    def acts(self) -> Sequence[str]:
+        """Automatic actions of the terminal in this session."""
+        return self.state.acts
+
+    @property
+    def sharing(self) -> Sharing:
+        """The sharing of the open session with other programs of the user."""
+        return self.host.sharing
 
     @property
     def look(self) -> Look:

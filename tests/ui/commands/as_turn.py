@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Callable
 
 from agentcli.agent.session import AgentSession
 from agentcli.core.event import Event
-from agentcli.ui.commands.outputs import Answer, Output, as_turn
+from agentcli.program.commands import Output
+from agentcli.ui.commands.outputs import Answer, as_turn
 
 
 def joined(answer: Answer) -> str:

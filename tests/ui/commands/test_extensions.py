@@ -9,9 +9,9 @@ import pytest
 
 from agentcli.extensions.discover import discover
 from agentcli.extensions.plugins import Plugin
+from agentcli.program.commands import Item
 from agentcli.project.extensions import Extensions
 from agentcli.ui.commands import extensions
-from agentcli.ui.render.frame import Item
 from tests.agent.open_session import open_session
 from tests.ui.contexts import ScriptedContext
 from tests.ui.slash import COMMANDS

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from agentcli.agent.session import AgentSession
 from agentcli.core.event import Event
 from agentcli.core.sanitise import is_safe
+from agentcli.program.commands import Context
 from agentcli.providers.scripted.model import call, say
 from agentcli.ui.commands.memory import memory
 from agentcli.ui.commands.memory_proposal import LENGTH, LINES, Proposal, proposal
-from agentcli.ui.commands.outputs import Context
 from tests.agent.open_session import ended, open_session, say_to
 from tests.tables import each_row
 from tests.ui.commands.as_turn import events_of

@@ -10,29 +10,32 @@ import pytest
 
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Emit, Event, Noticed, TurnEnded
+from agentcli.program.commands import Acted, Command, Context, Framed, Output, Said, Sent, Work, command
 from agentcli.providers.scripted.model import say
-from agentcli.ui.commands import definition
-from agentcli.ui.commands.outputs import Acted, Answer, Context, Output, Said, Sent, Work
+from agentcli.ui.commands.outputs import Answer, Drawn, framed, perform
+from agentcli.ui.style import MUTE, Look
 from tests.agent.open_session import open_session
 from tests.ui.commands.as_turn import events_of
 from tests.ui.contexts import ScriptedContext
 from tests.ui.slash import COMMANDS
 
 
-@definition.command("Work", where="everywhere", values=("", "all"))
+@command("Work", values=("", "all"))
 async def greet(context: Context, whom: str) -> AsyncIterator[Output]:
     """Greet somebody: /greet [all]"""
-    yield Said([f"Hello {whom or 'you'} from {context.session.model.id}"], lambda columns, _: [f"drawn in {columns}"])
+    yield Drawn(
+        [f"Hello {whom or 'you'} from {context.session.model.id}"], draw=lambda columns, _: [f"drawn in {columns}"]
+    )
     yield Said(["Bye."])
 
 
-@definition.command("Work", where="everywhere")
+@command("Work")
 async def mend(context: Context, _: str) -> AsyncIterator[Output]:
     """Mend a file: /mend"""
     yield Acted([Noticed("Mended.")], "Mended")
 
 
-@definition.command("Work", where="everywhere")
+@command("Work")
 async def ask(_: Context, text: str) -> AsyncIterator[Output]:
     """Ask the model: /ask TEXT"""
     yield Work("Thinking", _thinking)
@@ -43,7 +46,7 @@ async def _thinking(_: asyncio.Event, emit: Emit) -> None:
     await emit(Noticed("Thought."))
 
 
-def turn(folder: Path, command: definition.Command, argument: str = "") -> list[Event]:
+def turn(folder: Path, command: Command, argument: str = "") -> list[Event]:
     """The events of a command in a front end without a terminal; the text of the TurnEnded is the answer."""
 
     def text_of(answer: Answer) -> str:
@@ -60,7 +63,7 @@ def turn(folder: Path, command: definition.Command, argument: str = "") -> list[
 
 def test_a_report_is_drawn_at_a_terminal_and_is_the_answer_elsewhere(tmp_path: Path) -> None:
     context = ScriptedContext(session=open_session(tmp_path, [say("ok")]))
-    asyncio.run(greet.run(context, ""))
+    asyncio.run(perform(greet, context, ""))
     assert context.output[-2:] == [f"drawn in {context.columns}", "Bye."]
     assert turn(tmp_path, greet, "all") == [TurnEnded("done", f"Hello all from {context.session.model.id}|Bye.|")]
 
@@ -100,3 +103,8 @@ def test_help_lists_elsewhere_what_works_there(tmp_path: Path) -> None:
     [ended] = turn(tmp_path, COMMANDS.everywhere["help"], "scripting")
     assert isinstance(ended, TurnEnded)
     assert "--max-cost" in ended.text
+
+
+def test_text_in_a_frame_has_nothing_that_a_terminal_would_obey() -> None:
+    output = Framed((), True, "Aside", "\x1b]0;owned\a\x1b[2Jred", ("\x1b[31m",), "$0")
+    assert "\x1b" not in "".join(framed(output, 40, Look(MUTE)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from agentcli.ui.dialogs.dialogs import Cancelled, Choice, Dialog, Edited, Outcome, Picked, matching, press
+from agentcli.program.commands import Choice
+from agentcli.ui.dialogs.dialogs import Cancelled, Dialog, Edited, Outcome, Picked, matching, press
 from tests.tables import each_row
 
 CHOICES = (Choice("Yes", keys="y"), Choice("Always"), Choice("No", keys="n"))

@@ -11,7 +11,8 @@ import pytest
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.errors import ToolError
 from agentcli.core.message import ToolCall
-from agentcli.ui.dialogs.dialogs import Choice, Dialog
+from agentcli.program.commands import Choice
+from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.dialogs.proposal import answers, editable, preview, question, revised, taken, title
 from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.render.frame import Edit, Size

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.program.commands import Item
 from agentcli.ui.input.attachments import mentioned
 from agentcli.ui.input.completion import SHOWN, CommandCompletion, Completion, Files
-from agentcli.ui.render.frame import Item
 from tests.tables import each_row
 
 COMMANDS = [

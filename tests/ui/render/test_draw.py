@@ -10,13 +10,14 @@ from agentcli.core.event import Retrying
 from agentcli.core.message import FOR_MODEL, ToolResult, Usage
 from agentcli.core.record import TodoItem
 from agentcli.core.subagent_result import spending
-from agentcli.ui.dialogs.dialogs import Choice, Dialog
+from agentcli.program.commands import Choice, Item
+from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.plain.narration import narrate
 from agentcli.ui.render.cells import clip, fit, width, wrap
 from agentcli.ui.render.diff import lines as diff_lines
 from agentcli.ui.render.draw import draw, recent, tail
 from agentcli.ui.render.facts import Running, Status, Work
-from agentcli.ui.render.frame import Edit, Item, Size
+from agentcli.ui.render.frame import Edit, Size
 from agentcli.ui.render.input_box import dialog_lines, input_lines, rows_of
 from agentcli.ui.render.markdown import lines as markdown
 from agentcli.ui.render.markdown_blocks import Block, Blocks

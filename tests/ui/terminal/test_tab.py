@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.ui.dialogs.dialogs import Choice, Dialog
+from agentcli.program.commands import Choice
+from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.render.state import State
 from agentcli.ui.terminal.tab import Tab, shows_progress
 from tests.e2e.program import Program

@@ -1,4 +1,4 @@
-"""Port of the front ends to the program: sessions, models, reports, exports, trust."""
+"""Port of front ends and slash commands to the program: sessions, models, reports, exports, trust."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from agentcli.context.compaction.handoff import Handoff
     from agentcli.core.model import ModelSpec
     from agentcli.project.definition import Definition
-    from agentcli.ui.sharing import Sharing
 
 Topic = Literal["permissions", "doctor", "stats", "budget"] | str
 
@@ -52,11 +51,6 @@ class Reports(Protocol):
 
 class Host(Reports, Protocol):
     """Services of the program around the session that is open in a terminal."""
-
-    @property
-    def sharing(self) -> Sharing:
-        """The sharing of the open session with other programs of the user."""
-        ...
 
     @property
     def choosing(self) -> bool:
