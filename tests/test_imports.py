@@ -58,7 +58,7 @@ def test_the_package_is_imported_without_its_python_api_until_a_name_of_it_is_as
 
 
 def test_the_composition_root_loads_no_sdk_and_no_terminal_library(tmp_path: Path) -> None:
-    assert not loaded("import agentcli.app.program", tmp_path) & set(HEAVY)
+    assert not loaded("import agentcli.program.program", tmp_path) & set(HEAVY)
 
 
 def test_a_run_without_hooks_loads_nothing_to_run_them_with_and_nothing_that_reads_other_programs(
@@ -95,8 +95,8 @@ NEEDED = {"agentcli.hooks", "agentcli.mcp"}
 """Wings that every run needs a part of: it looks for hooks and servers."""
 UNUSED = (
     "agentcli.agent.timed_rules",
-    "agentcli.app.accounts",
-    "agentcli.app.daily",
+    "agentcli.program.accounts",
+    "agentcli.program.daily",
     "agentcli.context.policies.native",
     "agentcli.context.policies.provider",
     "agentcli.context.policies.regions",
@@ -153,7 +153,9 @@ def test_sessions_are_listed_and_searched_without_a_parser_or_an_agent(tmp_path:
     modules = loaded(f"from agentcli.__main__ import main\nmain([{command}])", tmp_path)
     assert not modules & {*HEAVY, "asyncio", "tomllib"}
     assert not {
-        module for module in modules if module.startswith(("agentcli.agent", "agentcli.tools", "agentcli.app.program"))
+        module
+        for module in modules
+        if module.startswith(("agentcli.agent", "agentcli.tools", "agentcli.program.program"))
     }
 
 
@@ -177,11 +179,12 @@ PARSING = (
     "agentcli.annexes",
     "agentcli.cli",
     "agentcli.core",
+    "agentcli.program.command_line",
     "agentcli.program.options",
     "agentcli.manual",
+    "agentcli.system.cells",
     "agentcli.system.paths",
     "agentcli.system.probe",
-    "agentcli.ui.render",
 )
 NAMES = (
     "agentcli.hooks.files",

@@ -16,8 +16,8 @@ from agentcli.config import load
 from agentcli.core.errors import InputError
 from agentcli.manual.searching import search
 from agentcli.providers.catalog import models
+from agentcli.system.cells import width
 from agentcli.ui.input.keys import KEYS, help_lines
-from agentcli.ui.render.cells import width
 from agentcli.ui.render.markdown import document
 from agentcli.ui.style import MUTE, Look
 from tests.manual import INDEX, PAGE, index, text

@@ -12,10 +12,11 @@ from agentcli.acp.elsewhere import SharedElsewhere, machine_of, shared_elsewhere
 from agentcli.agent.buffers import EditorFiles
 from agentcli.agent.ports import Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
-from agentcli.app.front_end import FrontEnd, soon
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.app.reports import ProgramReports
 from agentcli.core.dataclass import dataclass, replace
+from agentcli.mcp.run_servers import RunServers
+from agentcli.program.front_end import FrontEnd, soon
 from agentcli.program.options import Options
 from agentcli.program.project import TRUSTED
 from agentcli.project.trust import is_trusted, what_it_would_load
@@ -53,9 +54,10 @@ class EditorHost:
         directories = (*self._options.add_dirs, *map(str, request.directories))
         options = replace(self._options, cwd=str(request.cwd), add_dirs=directories)
         files = EditorFiles(editor) if editor is not None else None
-        program = Program(options, self._env, FrontEnd(approve, ask, files))
+        program = program_of(options, self._env, FrontEnd(approve, ask, files))
         # Servers sent by the person's editor need no approval.
-        program.servers.add(request.servers or {}, "the editor")
+        if (servers := program.part(RunServers)) is not None:
+            servers.add(request.servers or {}, "the editor")
         return EditorProject(program)
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
@@ -131,5 +133,5 @@ class EditorProject(ProgramReports):
     def _started(self, session: AgentSession) -> AgentSession:
         """Return the session; start its servers and import its provider's SDK in the background, before the first prompt."""
         soon(warm, session.model.kind)
-        self._program.servers.start()
+        self._program.start_parts()
         return session

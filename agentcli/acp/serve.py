@@ -16,7 +16,7 @@ from agentcli.acp.agent import EditorAgent
 from agentcli.acp.elsewhere import machine_of
 from agentcli.acp.host import EditorHost
 from agentcli.acp.stdio import StdioTransport
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.app.retention import sweep_later
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, InputError
 from agentcli.core.tasks import end_within, start_task
@@ -33,7 +33,7 @@ def serve(options: Options, attach: str = "") -> int:
 
     `attach` is the shared session in which the editor works, if any.
     """
-    program = Program(options)
+    program = program_of(options)
     log_to(program.dirs, program.env, enabled=not options.no_session)
     if not options.no_session:
         sweep_later(program)

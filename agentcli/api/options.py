@@ -19,8 +19,8 @@ from agentcli.program.options import LAST, Flag, FlagOptions, Options, Texts, fl
 if TYPE_CHECKING:
     from agentcli.api.asking import OnAsk
     from agentcli.api.tools import FunctionTool
-    from agentcli.app.program import Program
     from agentcli.core.tool import Tool
+    from agentcli.program.program import Program
 
 
 class RunOptions(FlagOptions, total=False):
@@ -53,8 +53,8 @@ class Given:
     def program(self) -> Program:
         """Return the program around a session with these options. Raise AgentError for a wrong folder or configuration."""
         from agentcli.api.asking import answering, approving
-        from agentcli.app.front_end import FrontEnd
-        from agentcli.app.program import Program
+        from agentcli.app.project import program_of
+        from agentcli.program.front_end import FrontEnd
 
         # Without a handler, Python prints warnings to stderr, which belongs to the program around us.
         for name in ("agentcli", "mcp"):
@@ -63,7 +63,7 @@ class Given:
         front_end = FrontEnd(tools=self.tools, one_turn=self.one_turn)
         if self.on_ask is not None:
             front_end = replace(front_end, approve=approving(self.on_ask), ask=answering(self.on_ask))
-        return Program(self.options, self.env, front_end)
+        return program_of(self.options, self.env, front_end)
 
 
 def checked(given: Mapping[str, Any]) -> Given:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from agentcli.agent.session import AgentSession
-    from agentcli.app.program import Program
     from agentcli.core.message import Usage
+    from agentcli.program.program import Program
 
 
 _MOMENTS = 3

@@ -121,8 +121,8 @@ def _check(made: FunctionTool) -> None:
         raise UsageError(
             f"{made.name!r} cannot be the name of a tool: use letters, digits and single `_`. Another one: tool(name=…)."
         )
-    from agentcli.app.feature import traits_of
     from agentcli.app.features import FEATURES
+    from agentcli.program.feature import traits_of
 
     if made.name in traits_of(FEATURES):
         raise UsageError(f"The agent has a tool named {made.name} already. Give yours another name: tool(name=…).")

@@ -6,17 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from agentcli.app.feature import wraps
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.tasks import start_task
 from agentcli.headless.commands import turn_of
+from agentcli.program.feature import wraps
 from agentcli.ui.run_events import AnyEvent, InitEvent, Result, WarningEvent
 from agentcli.ui.run_results import ResultBuilder, conclusion, run_events
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.app.program import Program
+    from agentcli.program.program import Program
 
 AHEAD = 100
 """Largest number of events that a turn may be ahead of its reader; then it waits."""

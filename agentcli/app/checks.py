@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentcli.agent.delegation.kinds import unknown_tools
-from agentcli.app.feature import CheckedProgram, Row, slash_commands, tools_of
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.program.feature import CheckedProgram, Row, tools_of
 
 
 def extension_rows(program: CheckedProgram) -> Iterator[Row]:
@@ -25,6 +25,7 @@ def extension_rows(program: CheckedProgram) -> Iterator[Row]:
     for hidden in found.shadowed:
         yield (f"shadowed {hidden.name}", True, f"{display_path(hidden.file)} has no effect" if hidden.file else "")
     from agentcli.ui.commands.extensions import shadowed
+    from agentcli.ui.commands.registry import slash_commands
 
     known = slash_commands(program.features).all
     for line in (*shadowed(found.skills.values(), known), *shadowed(found.commands.values(), known)):

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli import __version__
-from agentcli.app.program import Program
-from agentcli.app.sessions import Reading, unseen
+from agentcli.app.project import program_of
 from agentcli.config import PREFIX
 from agentcli.context.provider_support import fallen_back, missing
 from agentcli.context.settings import NATIVE, PROVIDER, ContextSettings
@@ -22,6 +21,8 @@ from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.program.options import Options
+from agentcli.program.program import Program
+from agentcli.program.sessions import Reading, unseen
 from agentcli.providers import reachability
 from agentcli.providers.capabilities import limits
 from agentcli.providers.connect import is_installed
@@ -70,14 +71,14 @@ CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
 def diagnose(options: Options, live: bool = False, reading: Reading = unseen) -> list[Finding]:
     """All findings for a run with these options; if the configuration cannot be read, the findings of the built-in one."""
     try:
-        return examine(Program(options), live, reading)
+        return examine(program_of(options), live, reading)
     except ConfigError as error:
         broken = Finding("configuration", False, str(error), needed=True)
     plain = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     with tempfile.TemporaryDirectory() as nowhere:
         # Without these two neither the user's configuration nor any trusted folder's is read.
         rest = examine(
-            Program(options, {**plain, "XDG_CONFIG_HOME": nowhere, "XDG_STATE_HOME": nowhere}), live, reading
+            program_of(options, {**plain, "XDG_CONFIG_HOME": nowhere, "XDG_STATE_HOME": nowhere}), live, reading
         )
     return [broken, *(found for found in rest if found.what not in ("configuration", "config folder", "state folder"))]
 

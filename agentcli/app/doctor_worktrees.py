@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 
 from agentcli.agent.delegation.worktree import folder_of
-from agentcli.app.feature import CheckedProgram
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.program.feature import CheckedProgram
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.project import main_worktree, project_id, read_common
 from agentcli.system import probe

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +10,18 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import Schedule, SessionFeature, WithState, no_background
 from agentcli.agent.tool_context import offer
 from agentcli.annexes import annex
-from agentcli.app.feature import CheckedProgram, Feature, Row, later
 from agentcli.config.general import General
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.tool import ToolLimits
-from agentcli.mcp.settings import McpSettings
+from agentcli.hooks.opening import found_hooks
+from agentcli.mcp.run_servers import RunServers
+from agentcli.program.feature import CheckedProgram, Feature, Row, later
+from agentcli.program.mcp_settings import McpSettings
 from agentcli.tools import registry
 from agentcli.tools.jobs import Wakes
-from agentcli.ui.settings import UiSettings
 
 if TYPE_CHECKING:
-    from agentcli.app.feature import WrapTurn
-    from agentcli.ui.terminal.console import Console
+    from agentcli.program.feature import WrapTurn
 
 USUAL_FROM = 4
 """Turns of a session after which there is a usual cost of a turn."""
@@ -87,12 +87,6 @@ def _output_schema(program: CheckedProgram) -> Iterable[WrapTurn]:
     return [later("output_schema.run:holding_to")(given)] if given else ()
 
 
-def _status_command(program: CheckedProgram, console: Console) -> Iterable[Coroutine[Any, Any, None]]:
-    """Run the status command while the terminal is open, if the configuration names one."""
-    command = program.config[UiSettings].status_command
-    return [later("status_command.run:StatusCommand")(command, console).run()] if command else ()
-
-
 def _if(is_on: Callable[[CheckedProgram], object]) -> Callable[[str], Callable[..., Any]]:
     """Return what makes a function of a feature one that is imported and called only if the feature is on; otherwise nothing comes of it."""
 
@@ -135,6 +129,7 @@ FEATURES: Sequence[Feature] = (
         checks=lambda program: _if_search("web_search.report:rows")(program, program.config[ToolLimits].web_search),
         session=_session_of("web search", _if_search("web_search.session:session_feature")),
         offers=_searches,
+        keyed=later("web_search.engines:keyed"),
     ),
     Feature("subagents", registry.SUBAGENTS, checks=later("app.doctor_worktrees:worktree_rows")),
     Feature(
@@ -142,7 +137,7 @@ FEATURES: Sequence[Feature] = (
         registry.SKILLS,
         commands=later("ui.commands.built_in:EXTENSIONS"),
         checks=later("app.checks:extension_rows"),
-        prompt=later("app.system_prompt:catalogue_of"),
+        prompt=later("program.system_prompt:catalogue_of"),
         session=lambda _, core: later("extensions.session:session_feature")(core),
         refuse=_refuse_unread,
     ),
@@ -150,10 +145,11 @@ FEATURES: Sequence[Feature] = (
         "mcp",
         registry.MCP,
         commands=later("mcp.commands:COMMANDS"),
-        checks=lambda program: later("mcp.checks:server_rows")(program, program.servers),
+        checks=later("mcp.checks:server_rows"),
         session=lambda program, core: later("mcp.session:session_feature")(core, program.config[McpSettings]),
         definitions=later("mcp.run_servers:project_servers"),
-        started=lambda program: program.servers.started(),
+        started=later("mcp.run_servers:started"),
+        part=RunServers,
     ),
     Feature(
         "hooks",
@@ -162,8 +158,9 @@ FEATURES: Sequence[Feature] = (
         report=later("hooks.report:lines"),
         definitions=later("hooks.loaded:definitions"),
         started=later("hooks.loaded:started"),
+        hooks=found_hooks,
     ),
-    Feature("project rules", checks=later("app.project_rules:rows")),
+    Feature("project rules", checks=later("program.project_rules:rows")),
     Feature("checkpoints", commands=later("ui.commands.built_in:CHECKPOINTS")),
     Feature("instructions", commands=later("ui.commands.built_in:INSTRUCTIONS")),
     Feature("changes", commands=later("ui.commands.built_in:CHANGES")),
@@ -193,7 +190,6 @@ FEATURES: Sequence[Feature] = (
         checks=_if_otel("otel.report:rows"),
         session=_session_of("opentelemetry", _if_otel("otel.session:session_feature")),
     ),
-    Feature("status command", terminal=_status_command),
     Feature("output schema", wraps=_output_schema),
     Feature("remote", commands=later("ui.commands.built_in:REMOTE")),
     Feature("importers", checks=lambda program: annex("check of other programs")(program)),

@@ -8,17 +8,18 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence, S
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.program import Program
 from agentcli.app.reports import ProgramReports
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import known_secrets
 from agentcli.program.host import Setting
+from agentcli.program.program import Program
 from agentcli.program.project import TRUSTED
 from agentcli.project.trust import trust, what_it_would_load
 from agentcli.sessions.session import Session
 from agentcli.system.paths import replace_file
+from agentcli.ui.settings import UiSettings
 from agentcli.ui.sharing import Sharing
 
 if TYPE_CHECKING:
@@ -39,8 +40,13 @@ class TerminalHost(ProgramReports):
         self.wanted = ""
 
     def beside(self, console: Console) -> Sequence[Coroutine[Any, Any, None]]:
-        """Return the work of the program's features that runs while the terminal is open."""
-        return [work for feature in self._program.features for work in feature.terminal(self._program, console)]
+        """Return the work that runs while the terminal is open: the status command, if the configuration names one."""
+        command = self._program.config[UiSettings].status_command
+        if not command:
+            return ()
+        from agentcli.status_command.run import StatusCommand
+
+        return [StatusCommand(command, console).run()]
 
     def new(self) -> AgentSession:
         """Start a new session in the current folder."""
@@ -129,9 +135,10 @@ class TerminalHost(ProgramReports):
         self, server: str, say: Callable[[str], None], pasted: Callable[[], Awaitable[str | None]]
     ) -> bool:
         """Log in to a server. Raises InputError if that fails, or the server takes no login."""
+        from agentcli.mcp.run_servers import servers_of
         from agentcli.mcp.server_login import log_in
 
-        return await log_in(self._program, self._program.servers.to_log_in(server), say, pasted)
+        return await log_in(self._program, servers_of(self._program).to_log_in(server), say, pasted)
 
     def settings(self) -> Sequence[Setting]:
         """Every setting with its value in force."""
@@ -172,19 +179,19 @@ class TerminalHost(ProgramReports):
 
     def offered_rules(self) -> Sequence[str]:
         """Return the allow rules of the project's settings for other programs, which apply only if the user takes them over."""
-        from agentcli.app.project_rules import offered_rules
+        from agentcli.program.project_rules import offered_rules
 
         return offered_rules(self._program, self._program.traits)
 
     def restrictions(self) -> Sequence[str]:
         """Return the rules of the project that deny or ask whether or not it is trusted."""
-        from agentcli.app.project_rules import restrictions
+        from agentcli.program.project_rules import restrictions
 
         return restrictions(self._program, self._program.traits)
 
     def without_effect(self) -> str:
         """Return a line about the settings of the project's files for other programs that have no effect here; empty if there are none."""
-        from agentcli.app.project_rules import entries_without_effect
+        from agentcli.program.project_rules import entries_without_effect
 
         if not (count := entries_without_effect(self._program)):
             return ""
@@ -209,7 +216,7 @@ class TerminalHost(ProgramReports):
 
     def undecided(self, session: AgentSession, *, declined: bool = False) -> Sequence[Definition]:
         """Return the trusted folder's hooks, servers and plugins that wait for an answer, or that were `declined`."""
-        from agentcli.app.approvable import definitions
+        from agentcli.program.approvable import definitions
 
         approvals, found = self._program.approvals, definitions(self._program)
         return approvals.refused(found) if declined else approvals.undecided(found)
@@ -228,5 +235,5 @@ class TerminalHost(ProgramReports):
             raise InputError(otherwise)
         reopened = self._program.sessions.session_for(journal)
         reopened.go_on_from(session)
-        self._program.servers.start()
+        self._program.start_parts()
         return reopened

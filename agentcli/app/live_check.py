@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agentcli.app.program import Program
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.message import Image, Text, ToolCall, ToolResult, Usage, reminder
 from agentcli.core.model import Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.streams import closing
+from agentcli.program.program import Program
 from agentcli.providers.capabilities import SCHEMA, reduced
 from agentcli.providers.connect import connect
 from agentcli.providers.context_windows import listed_models

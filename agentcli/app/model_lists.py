@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agentcli.app.models import Models
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
 from agentcli.core.text.plural import plural
+from agentcli.program.models import Models
 from agentcli.providers.endpoint_lists import FRESH, EndpointList
 
 if TYPE_CHECKING:

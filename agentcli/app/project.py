@@ -1,8 +1,8 @@
-"""Opens the project of a run, with the settings of all features."""
+"""Opens the project or the program of a run, with all features and their settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.program.options import Options
@@ -10,11 +10,27 @@ from agentcli.program.project import Project
 
 if TYPE_CHECKING:
     from agentcli.config.schema import Schema
+    from agentcli.program.feature import Feature
+    from agentcli.program.front_end import FrontEnd
+    from agentcli.program.program import Program
 
 
 def project_of(options: Options, env: Mapping[str, str] | None = None) -> Project:
     """Return the project of a run. Raise UsageError if its folder does not exist, InputError if the current one has been removed."""
     return Project(options, all_settings, env)
+
+
+def program_of(
+    options: Options,
+    env: Mapping[str, str] | None = None,
+    front_end: FrontEnd | None = None,
+    features: Sequence[Feature] | None = None,
+) -> Program:
+    """Return the program of a run, with all features. Raise UsageError if its folder does not exist, ConfigError if the configuration is wrong."""
+    from agentcli.app.features import FEATURES
+    from agentcli.program.program import Program
+
+    return Program(options, FEATURES if features is None else features, all_settings, env, front_end)
 
 
 def all_settings() -> Schema:

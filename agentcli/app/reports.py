@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.feature import slash_commands
-from agentcli.app.program import Program
 from agentcli.program.host import Topic
+from agentcli.program.program import Program
 from agentcli.sessions.info import info_to_json
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ class ProgramReports:
     @cached_property
     def commands(self) -> SlashCommands:
         """The slash commands that the program's features bring."""
+        from agentcli.ui.commands.registry import slash_commands
+
         return slash_commands(self._program.features)
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
@@ -58,7 +59,7 @@ class ProgramReports:
 
                 return [finding.line for finding in examine(self._program)]
             case "stats":
-                from agentcli.app.stats import collect, lines
+                from agentcli.costs.stats import collect, lines
 
                 return lines(collect(self._program.store.list(self._program.project)))
             case "budget":

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from threading import Timer
 
-from agentcli.app.program import Program
 from agentcli.core.errors import AgentError
+from agentcli.program.program import Program
 from agentcli.sessions.retention import Retention
 from agentcli.system.paths import folder
 

@@ -5,7 +5,7 @@ from agentcli.config.schema import Schema
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.core.tool import ToolLimits
 from agentcli.hooks.settings import HookSettings
-from agentcli.mcp.settings import McpSettings
+from agentcli.program.mcp_settings import McpSettings
 from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.sessions.checkpoints.file_states import CheckpointLimits
 from agentcli.sessions.retention import Retention

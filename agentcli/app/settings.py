@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from agentcli.app.program import Program
 from agentcli.config import parsed
 from agentcli.config.edit import set_key
 from agentcli.config.toml_text import toml_value
 from agentcli.manual import page
 from agentcli.program.host import Setting
+from agentcli.program.program import Program
 
 BUILT_IN = "built-in"
 _SWITCH = ("true", "false")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from agentcli import __version__
 from agentcli.agent.session import AgentSession
-from agentcli.app.program import Program
 from agentcli.core.model import ModelSpec
+from agentcli.program.program import Program
 from agentcli.project.trust import what_it_would_load
 from agentcli.providers import reachability
 from agentcli.providers.capabilities import limits

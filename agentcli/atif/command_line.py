@@ -7,8 +7,8 @@ from pathlib import Path
 
 from agentcli.atif.document import ImageFolder, subagents_in, to_atif
 from agentcli.atif.steps import data_url
-from agentcli.cli.output import aside
-from agentcli.cli.progress import Progress
+from agentcli.program.command_line.output import aside
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.project import Project
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.session import Session

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.batch import mirrors, trees
 from agentcli.batch.agent_process import Ending, StartAgent, run_agent, start_process
 from agentcli.batch.ledger import Row, State
@@ -191,7 +191,7 @@ async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> Bounded:
     folder = trees.workplace(work.repo, tree, work.plan.isolation)
     if work.plan.boxed:
         settings = (*work.plan.settings, "general.sandbox=require")
-        program = Program(Options(cwd=str(folder), settings=settings, trust="--trust" in work.plan.flags))
+        program = program_of(Options(cwd=str(folder), settings=settings, trust="--trust" in work.plan.flags))
         policy = program.workspace_policy
         workspace = policy.workspace()
         denials = parse_rules((), (), work.task.deny, "flag").deny if work.task.check_input else ()

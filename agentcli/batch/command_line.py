@@ -11,13 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Set, Trust, taking
-from agentcli.cli.output import say, say_json
-from agentcli.cli.progress import Progress
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.plural import plural
+from agentcli.program.command_line.flags import (
+    Allow,
+    Deny,
+    Format,
+    Json,
+    MaxCost,
+    MaxTime,
+    MaxTurns,
+    Set,
+    Trust,
+    taking,
+)
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.progress import Progress
 from agentcli.system import probe
 from agentcli.system.paths import app_dirs, replace_file
 
@@ -204,14 +215,14 @@ def _plan(asked: BatchFlags, folder: Path) -> Plan:
 
 def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
     """Return the wire formats of the models that the tasks use."""
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.batch import mirrors
     from agentcli.program.options import Options
 
     kinds = set()
     for repo, model, own in dict.fromkeys((task.repo, task.model, task.settings) for task in tasks):
         folder = mirrors.local(app_dirs().cache, repo)
-        program = Program(Options(cwd=folder, model=model, settings=(*plan.settings, *own)))
+        program = program_of(Options(cwd=folder, model=model, settings=(*plan.settings, *own)))
         kinds.add(program.models.spec(model or program.selection.model_name()).kind)
     return tuple(kinds)
 

@@ -22,10 +22,10 @@ from agentcli.batch.ledger import FINAL, Row
 from agentcli.batch.plan import Plan, counted
 from agentcli.batch.results import load, result_lines, summary, write_report
 from agentcli.batch.tasks import Task
-from agentcli.cli.output import aside, say
-from agentcli.cli.printing import console, on_terminal
 from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import run_beside
+from agentcli.program.command_line.output import aside, say
+from agentcli.program.command_line.printing import console, on_terminal
 from agentcli.system.paths import app_dirs
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.batch import mirrors, trees
 from agentcli.batch.plan import Plan
 from agentcli.batch.tasks import Task
@@ -33,7 +33,7 @@ def examined(
         elif mirrors.is_url(repo):
             raise InputError(f"{repo} has no files here: --isolate worktree or clone is for a repository with a URL.")
     for repo, model, own in dict.fromkeys((task.repo, task.model, task.settings) for task in tasks):
-        program = Program(Options(cwd=folders[repo], model=model, settings=(*plan.settings, *own)), env)
+        program = program_of(Options(cwd=folders[repo], model=model, settings=(*plan.settings, *own)), env)
         spec = program.models.spec(model or program.selection.model_name())
         if not elsewhere and isinstance(obstacle := program.models.obstacle(spec.name), AgentError):
             raise obstacle

@@ -159,9 +159,9 @@ def _check_rules(given: Mapping[str, Any]) -> None:
     """Raise UsageError for an invalid permission rule, or one about a tool that does not exist."""
     allow, deny = given.get("allow") or (), given.get("deny") or ()
     if allow or deny:
-        from agentcli.app.feature import traits_of
         from agentcli.app.features import FEATURES
         from agentcli.permissions.rules import in_own_names, parse_rules
+        from agentcli.program.feature import traits_of
 
         in_own_names(parse_rules(allow, (), deny, "flag"), traits_of(FEATURES))
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.cli.flags import Json, MaxCost, Trust, taking
-from agentcli.cli.output import aside, page, say, say_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, CredentialsError, InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
+from agentcli.program.command_line.flags import Json, MaxCost, Trust, taking
+from agentcli.program.command_line.output import aside, page, say, say_json
 from agentcli.system import probe
 from agentcli.system.paths import app_dirs
 
@@ -137,7 +137,7 @@ def _accepted(asked: BenchFlags, tasks: tuple[Task, ...], out: Path) -> bool:
     """Say what the runs can cost, and return whether to start them. Raise UsageError if nobody can be asked."""
     from agentcli.batch.results import load
     from agentcli.bench.running import most
-    from agentcli.cli.confirming import confirmed
+    from agentcli.program.command_line.confirming import confirmed
 
     known = load(out).states if probe.exists(out / "batch.json") else {}
     left = tuple(

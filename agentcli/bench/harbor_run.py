@@ -12,10 +12,10 @@ from pathlib import Path
 
 from agentcli import __version__
 from agentcli.batch.intervals import wilson
-from agentcli.cli.output import aside, say
 from agentcli.core.causes import in_words
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe_line
+from agentcli.program.command_line.output import aside, say
 from agentcli.system import probe
 
 _CHECKOUT = Path(__file__).parents[2]

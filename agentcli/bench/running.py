@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.batch.agent_process import EVENTS, Agent, Streams, start_process
 from agentcli.batch.attempt import run_attempt
 from agentcli.batch.ledger import FINAL, Row
@@ -167,7 +167,7 @@ def most(tasks: Sequence[Task], settings: tuple[str, ...]) -> float | None:
     for task in tasks:
         key = task.model, task.settings
         if key not in priced:
-            program = Program(Options(cwd=task.repo, model=task.model, settings=(*settings, *task.settings)))
+            program = program_of(Options(cwd=task.repo, model=task.model, settings=(*settings, *task.settings)))
             spec = program.models.spec(task.model or program.selection.model_name())
             priced[key] = False if spec.provider in ("script", "demo") else (True if spec.prices else None)
         if priced[key] is None:

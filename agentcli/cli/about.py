@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.cli.confirming import confirmed
-from agentcli.cli.flags import InFolder, Json, Set, Trust
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, console, on_terminal, print_table
-from agentcli.cli.progress import Progress
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
+from agentcli.program.command_line.confirming import confirmed
+from agentcli.program.command_line.flags import InFolder, Json, Set, Trust
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, console, on_terminal, print_table
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.app.doctor import Finding
     from agentcli.app.live_check import Answer
-    from agentcli.app.program import Program
+    from agentcli.program.program import Program
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="such as context.policy")]
 
@@ -33,8 +33,8 @@ def list_tools(
     model: Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="list what this model is offered")] = "",
 ) -> None:
     """List the tools the model can use; with a model the ones that it is offered, in which form, and their tokens."""
-    from agentcli.app.feature import tools_of
     from agentcli.app.features import FEATURES
+    from agentcli.program.feature import tools_of
 
     known = tools_of(FEATURES)
     if model:
@@ -55,11 +55,11 @@ def list_tools(
 def _list_offered(name: str, json: bool) -> None:
     """List the tools that a session with a model begins with."""
     from agentcli.agent.setup import fitting
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.context.tokens.estimators import Chars4
     from agentcli.core.codec.encode import dumps
 
-    program = Program(Options())
+    program = program_of(Options())
     model, tokens_of = program.models.spec(name), Chars4().size
     rows: list[tuple[str, str, int]] = []
     for tool in fitting(program.tools_with(servers=False), model, program.agent_settings):
@@ -90,10 +90,10 @@ def show(
     cwd: InFolder = "",
 ) -> None:
     """List all settings with their values, as TOML."""
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.config.toml_text import toml_key, toml_value
 
-    settings = Program(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
+    settings = program_of(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
     for warning in settings.warnings:
         print(f"agentcli: {safe(warning)}", file=sys.stderr)
     values = {key: _plain(value) for key, value in settings.items()}
@@ -125,10 +125,10 @@ def say_toml(lines: Iterable[str]) -> None:
 @config.command("get")
 def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: InFolder = "") -> None:
     """Print one setting."""
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
 
     asked = Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))
-    value = _plain(Program(asked).config.get(key))
+    value = _plain(program_of(asked).config.get(key))
     if isinstance(value, list | dict | bool):
         say_json(value)
     else:
@@ -177,12 +177,12 @@ def doctor(
         _say_differences(coming_from, cwd, json)
         return
     from agentcli.app.doctor import diagnose
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
 
     with Progress("Checking records") as progress:
         findings = diagnose(Options(cwd=cwd), live, progress.of)
     readable = all(finding.ok for finding in findings if finding.what == "configuration" and finding.needed)
-    answers = _asked_live(Program(Options(cwd=cwd)), yes) if live and readable else []
+    answers = _asked_live(program_of(Options(cwd=cwd)), yes) if live and readable else []
     if json:
         entries = [{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings]
         say_json([*entries, *map(_live_json, answers)])
@@ -197,11 +197,11 @@ def doctor(
 def _say_differences(name: str, cwd: str, json: bool) -> None:
     """Print what of another program's files behaves otherwise here. The folder counts as trusted for it; nothing is started."""
     from agentcli.annexes import annex
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
 
     if name != "claude":
         raise UsageError(f"--from takes claude, not {name!r}.")
-    found = annex("differences from claude")(Program(Options(cwd=cwd, trust=True)))
+    found = annex("differences from claude")(program_of(Options(cwd=cwd, trust=True)))
     if json:
         entries = [{"thing": one.thing, "detail": one.detail} for one in found.differences]
         say_json({"differences": entries, "same": found.same, "importable": found.importable})

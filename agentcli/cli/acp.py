@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agentcli.cli.flags import taking_flags
+from agentcli.program.command_line.flags import taking_flags
 from agentcli.program.options import Options
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.cli.output import say
-from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import UsageError
+from agentcli.program.command_line.output import say
+from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
+    from agentcli.program.program import Program
     from agentcli.providers.settings import ProviderSettings
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -39,13 +39,13 @@ def set_key(
 
     The key goes to the system's keyring if the package `keyring` is installed, else to a file that only you can read. With piped input, the key is read from stdin.
     """
-    from agentcli.app.keys import checked, try_key
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
+    from agentcli.program.keys import checked, try_key
     from agentcli.providers.settings import key_variables
     from agentcli.system.key_store import KeyStore, checked_account, entry_of
 
     account = account and checked_account(account)
-    program = Program(Options())
+    program = program_of(Options())
     settings = _settings(program, provider)
     variables = key_variables(settings)
     if not variables:
@@ -64,11 +64,11 @@ def set_key(
 @app.command("list")
 def list_keys() -> None:
     """List providers and where their keys come from."""
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.providers.settings import key_variables
     from agentcli.system.key_store import KeyStore
 
-    program = Program(Options())
+    program = program_of(Options())
     store = KeyStore(program.dirs.config)
     places = store.places()
     rows = []
@@ -84,10 +84,10 @@ def list_keys() -> None:
 @app.command("remove")
 def remove_key(provider: Provider, account: Account = "") -> None:
     """Remove a stored key."""
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.system.key_store import KeyStore, entry_of
 
-    program = Program(Options())
+    program = program_of(Options())
     KeyStore(program.dirs.config).remove(entry_of(provider, account))
     say(f"Removed the key for {provider}{account and f', account {account}'}.")
 
@@ -101,8 +101,12 @@ def _settings(program: Program, provider: str) -> ProviderSettings:
 
 
 def _providers(program: Program) -> dict[str, ProviderSettings]:
-    from agentcli.app.keys import engines
     from agentcli.providers.registry import SERVERS
     from agentcli.providers.settings import BUILT_IN
+    from agentcli.web_search.engines import keyed
 
-    return {**{name: BUILT_IN[name] for name in SERVERS}, **engines(), **program.models.providers}
+    return {
+        **{name: BUILT_IN[name] for name in SERVERS},
+        **{one.name: one for one in keyed()},
+        **program.models.providers,
+    }

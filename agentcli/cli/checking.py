@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.cli.flags import InProject, Json
-from agentcli.cli.output import say, say_json
-from agentcli.cli.progress import Progress
 from agentcli.core.text.plural import plural
+from agentcli.program.command_line.flags import InProject, Json
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:

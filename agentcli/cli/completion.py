@@ -226,7 +226,8 @@ def _stamp() -> float:
     """Return the time of the last change to the source files of this installation's command line; bytecode does not count."""
     own = os.path.dirname(__file__)
     package = os.path.dirname(own)
-    files = (*glob(f"{own}/*.py"), *glob(f"{package}/**/*command_line.py", recursive=True))
+    elsewhere = (f"{package}/**/{names}" for names in ("*command_line.py", "command_line/*.py"))
+    files = (*glob(f"{own}/*.py"), *(file for place in elsewhere for file in glob(place, recursive=True)))
     return max(os.stat(file).st_mtime for file in files)
 
 
@@ -235,10 +236,10 @@ def _built() -> dict[str, Any]:
     from agentcli import manual
     from agentcli.annexes import annex
     from agentcli.app.sections import SCHEMA
-    from agentcli.cli.flags import Format, parameter_name
     from agentcli.cli.parser import whole_group
     from agentcli.context.settings import POLICIES
     from agentcli.core.record import MODES
+    from agentcli.program.command_line.flags import Format, parameter_name
     from agentcli.program.options import flags
     from agentcli.providers import catalog
     from agentcli.providers.registry import SERVERS

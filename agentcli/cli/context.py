@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from agentcli.annexes import annex
-from agentcli.cli.flags import InProject, Json, OfModel, Set
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
-from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.program.command_line.flags import InProject, Json, OfModel, Set
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, console, on_terminal, print_styled, print_table
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import LAST, Options
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
     from agentcli.context import window_report
     from agentcli.context.cache_health import CacheHealth
     from agentcli.context.policies.plans import Plan
     from agentcli.context.window import Window
     from agentcli.core.history import History
+    from agentcli.program.program import Program
     from agentcli.sessions.session import Session as StoredSession
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -156,9 +156,9 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
 
-    return Program(Options(cwd=cwd, model=model, settings=tuple(settings or ())))
+    return program_of(Options(cwd=cwd, model=model, settings=tuple(settings or ())))
 
 
 def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:

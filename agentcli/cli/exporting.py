@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, TextIO, cast
 import typer
 
 from agentcli.annexes import annex
-from agentcli.cli.flags import InProject, taking
-from agentcli.cli.output import aside, say
-from agentcli.cli.progress import Progress
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
+from agentcli.program.command_line.flags import InProject, taking
+from agentcli.program.command_line.output import aside, say
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 from agentcli.system import probe
 from agentcli.system.paths import replacement

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.cli.flags import InFolder, Json, Trust
-from agentcli.cli.output import say_json
-from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.sanitise import display_path, safe, safe_line
+from agentcli.program.command_line.flags import InFolder, Json, Trust
+from agentcli.program.command_line.output import say_json
+from agentcli.program.command_line.printing import Column, print_styled, print_table
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import typer
 from typer.core import TyperGroup
 
 from agentcli import manual
-from agentcli.cli.output import page, say
-from agentcli.cli.printing import Column, on_terminal, print_styled, print_table
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.plural import plural
 from agentcli.manual.searching import Section
 from agentcli.manual.searching import search as search_manual
+from agentcli.program.command_line.output import page, say
+from agentcli.program.command_line.printing import Column, on_terminal, print_styled, print_table
 
 WIDEST = 100
 """Cells of a line of text at most: longer ones are hard to read."""
@@ -95,8 +95,8 @@ def _print_topics() -> None:
 
 def _print_answer(text: str, commands: Sequence[str]) -> None:
     """Print the help of a slash command, settings of this name, and the best sections. Raises InputError, with near names, if there is nothing."""
-    from agentcli.app.feature import slash_commands
     from agentcli.app.features import FEATURES
+    from agentcli.ui.commands.registry import slash_commands
 
     slash, bare = slash_commands(FEATURES), text.removeprefix("/").lower()
     known = slash.all.get(slash.known_as(bare))

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from agentcli.app.front_end import soon
 from agentcli.core.errors import CredentialsError, InputError
+from agentcli.program.front_end import soon
 from agentcli.program.options import LAST, Options
 from agentcli.ui.settings import UiSettings
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.agent.session import AgentSession
     from agentcli.app.host import TerminalHost
-    from agentcli.app.program import Program
+    from agentcli.program.program import Program
     from agentcli.ui.sharing import Front, Share
     from agentcli.ui.terminal.app import Terminal
     from agentcli.ui.terminal.device import Device
@@ -34,7 +34,7 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
     `early` is a terminal that shows the prompt already, and echoes keys while we load.
     """
     if options.demo:
-        from agentcli.app.demo import prepared
+        from agentcli.program.demo import prepared
 
         with prepared(options, alone=options.print or not has_terminal()) as asked:
             return run_options(asked, early)
@@ -46,11 +46,11 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
 def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
     """Run with these options and return the exit code."""
     if options.print:
-        from agentcli.app.program import Program
+        from agentcli.app.project import program_of
         from agentcli.headless.print_mode import print_mode
         from agentcli.system.logs import log_to
 
-        program = Program(options)
+        program = program_of(options)
         log_to(program.dirs, program.env, enabled=not options.no_session)
         return print_mode(program, options)
     if not has_terminal():
@@ -67,9 +67,9 @@ def has_terminal() -> bool:
 
 def _needs_model(options: Options) -> NoReturn:
     """Raise CredentialsError if no model is chosen, which the user has to mend first; else InputError."""
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
 
-    program = Program(options)
+    program = program_of(options)
     with program.preparing():
         program.selection.model_name()
         raise InputError(NO_TERMINAL)
@@ -106,10 +106,10 @@ def _load_session(
     options: Options, approve: Approve, ask: AskUser, report: Callable[[str], object]
 ) -> tuple[TerminalHost, AgentSession, UiSettings, Path | None]:
     """Everything a session needs, loaded and put together while the person types already."""
-    from agentcli.app.front_end import FrontEnd
     from agentcli.app.host import TerminalHost
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.app.retention import sweep_later
+    from agentcli.program.front_end import FrontEnd
     from agentcli.providers.connect import warm
     from agentcli.system.logs import log_to
     from agentcli.ui.reading import reading
@@ -117,7 +117,7 @@ def _load_session(
     from agentcli.ui.sharing import Sharing
 
     sharing = Sharing()
-    program = Program(options, front_end=FrontEnd(sharing.approving(approve), sharing.asking(ask)))
+    program = program_of(options, front_end=FrontEnd(sharing.approving(approve), sharing.asking(ask)))
     sharing.start = partial(_share, program)
     log_to(program.dirs, program.env, enabled=not options.no_session)
     host = TerminalHost(program, sharing)
@@ -132,7 +132,7 @@ def _load_session(
     soon(warm, session.model.kind)
     if not options.no_session:
         sweep_later(program)
-    soon(program.servers.start)
+    soon(program.start_parts)
     settings = program.config[UiSettings]
     check_facts(settings.status)
     return host, session, settings, None if options.no_session else program.dirs.state
@@ -177,8 +177,8 @@ def _ask_for_key(error: CredentialsError, options: Options) -> int:
 
 def _store_key(text: str, options: Options) -> None:
     """Try a pasted key and store it. Raises CredentialsError if it is rejected, InputError if it is no key."""
-    from agentcli.app.keys import checked, provider_of, try_key
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
+    from agentcli.program.keys import checked, provider_of, try_key
     from agentcli.providers.registry import SERVERS
     from agentcli.providers.settings import BUILT_IN
     from agentcli.system.key_store import KeyStore
@@ -187,7 +187,7 @@ def _store_key(text: str, options: Options) -> None:
     provider = provider_of(key) or input(f"Which provider is it for? [{'/'.join(SERVERS)}] ").strip()
     if provider not in SERVERS:
         raise InputError(f"Unknown provider {provider!r}. Use `agentcli auth set PROVIDER`.")
-    program = Program(options)
+    program = program_of(options)
     if reason := try_key(BUILT_IN[provider], key, program.given_env):
         print(f"The key could not be checked: {reason}.", file=sys.stderr)
     store = KeyStore(program.dirs.config)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agentcli.cli.arguments import ENDPOINTS
-from agentcli.cli.flags import Json
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, print_table
 from agentcli.core.text.plural import plural
+from agentcli.program.command_line.flags import Json
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
     from agentcli.core.model import ModelSpec
+    from agentcli.program.program import Program
     from agentcli.providers.endpoint_lists import EndpointList
 
 SHOWN = 100
@@ -48,9 +48,9 @@ def list_models(json: Json = False, local: Local = False, refresh: Refresh = "",
 
     Windows and output limits are in tokens, prices in USD per million tokens.
     """
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
 
-    program = Program(Options())
+    program = program_of(Options())
     if forget:
         _forget(program, forget)
     elif refresh == ENDPOINTS:

@@ -15,7 +15,7 @@ from copy import copy
 from enum import Enum
 from importlib import import_module
 from inspect import getdoc
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -27,7 +27,11 @@ from agentcli.cli.arguments import prepared
 from agentcli.core.annotation import hints_of
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.program.command_line.opening import OPENER
 from agentcli.program.options import Options
+
+if TYPE_CHECKING:
+    from agentcli.program.program import Program
 
 _HELP_NAMES = ["-h", "--help"]
 _HELP = frozenset(_HELP_NAMES)
@@ -68,6 +72,7 @@ def invoke(arguments: list[str]) -> Options | int:
 
     Raises UsageError for invalid arguments.
     """
+    OPENER.set(_program_of)
     arguments = with_default(prepared(arguments, COMMANDS))
     group = _group(arguments)
     try:
@@ -87,6 +92,12 @@ def invoke(arguments: list[str]) -> Options | int:
         raise
     except typer.TyperException as error:
         raise UsageError(_complaint(error)) from error
+
+
+def _program_of(options: Options) -> Program:
+    from agentcli.app.project import program_of
+
+    return program_of(options)
 
 
 _DEFAULTS: Mapping[str, str] = {"bench": "run", "serve": "run", "stats": "show"}
@@ -111,7 +122,7 @@ def _helped(group: TyperGroup, arguments: list[str]) -> Options | int:
     plain = _TYPES.sub(lambda found: " " * len(found[0]), text.getvalue())
     shown = _RANGE.sub("", plain).replace("Show this message and exit.", "show this help")
     if sys.stdout.isatty():
-        from agentcli.cli.printing import print_help
+        from agentcli.program.command_line.printing import print_help
 
         print_help(shown)
     else:

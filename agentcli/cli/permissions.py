@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.cli.flags import InFolder, Json
-from agentcli.cli.output import say_json
-from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
+from agentcli.program.command_line.flags import InFolder, Json
+from agentcli.program.command_line.output import say_json
+from agentcli.program.command_line.printing import Column, print_styled, print_table
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.app.workspace import WorkspacePolicy
     from agentcli.permissions.decide import Decision
     from agentcli.permissions.rules import Rules
+    from agentcli.program.workspace import WorkspacePolicy
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -29,10 +29,10 @@ Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="add this r
 @app.command()
 def show(json: Json = False) -> None:
     """List the mode and the rules."""
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.config.general import General
 
-    program = Program(Options())
+    program = program_of(Options())
     rules = program.workspace_policy.rules()
     rows = [[kind, str(rule), rule.origin] for kind, rule in rules.listed()]
     if json:
@@ -52,7 +52,7 @@ def remove(
 ) -> None:
     """Remove a rule that "always" has saved for this project."""
     from agentcli.app.project import project_of
-    from agentcli.app.saved_rules import SavedRules
+    from agentcli.program.saved_rules import SavedRules
 
     project = project_of(Options(cwd=cwd))
     SavedRules(project.dirs.sessions, project.cwd).remove(rule)
@@ -76,12 +76,12 @@ def explain(
 
     Nothing is run.
     """
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.core.message import ToolCall
     from agentcli.permissions.decide import decide
     from agentcli.permissions.explain import explain_lines
 
-    program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
+    program = program_of(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
     policy, chosen = program.workspace_policy, program.selection.mode()
     rules, workspace = _rules(policy), policy.workspace()
     if json:

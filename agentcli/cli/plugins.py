@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.cli.confirming import confirmed
-from agentcli.cli.flags import Json
-from agentcli.cli.output import say_json
-from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.program.command_line.confirming import confirmed
+from agentcli.program.command_line.flags import Json
+from agentcli.program.command_line.output import say_json
+from agentcli.program.command_line.printing import Column, print_styled, print_table
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:

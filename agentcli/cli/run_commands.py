@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from agentcli.cli.arguments import contradiction
-from agentcli.cli.flags import taking_flags
 from agentcli.core.errors import UsageError
+from agentcli.program.command_line.flags import taking_flags
 from agentcli.program.options import LAST, Options
 
 

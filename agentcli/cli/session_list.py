@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, on_terminal, print_table
-from agentcli.cli.progress import Progress
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, on_terminal, print_table
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:

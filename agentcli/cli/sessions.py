@@ -13,16 +13,16 @@ import typer
 
 from agentcli.annexes import annex
 from agentcli.cli.checking import check
-from agentcli.cli.confirming import confirmed
 from agentcli.cli.exporting import export
-from agentcli.cli.flags import AllProjects, InProject, Json
-from agentcli.cli.output import aside, page, say, say_json
-from agentcli.cli.progress import Progress
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
 from agentcli.cli.view_page import view
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
+from agentcli.program.command_line.confirming import confirmed
+from agentcli.program.command_line.flags import AllProjects, InProject, Json
+from agentcli.program.command_line.output import aside, page, say, say_json
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:

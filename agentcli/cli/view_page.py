@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from agentcli.cli.flags import InProject
-from agentcli.cli.output import say
-from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError
+from agentcli.program.command_line.flags import InProject
+from agentcli.program.command_line.output import say
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 

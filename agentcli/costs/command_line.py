@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.annexes import annex
-from agentcli.cli.flags import AllProjects, InFolder, Json
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, console, on_terminal, print_table
-from agentcli.cli.progress import Progress
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.program.command_line.flags import AllProjects, InFolder, Json
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, console, on_terminal, print_table
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
-    from agentcli.app.stats import Stats
+    from agentcli.costs.stats import Stats
     from agentcli.costs.sums import Sum
+    from agentcli.program.program import Program
 
 app = typer.Typer(no_args_is_help=False, rich_markup_mode=None)
 
@@ -56,12 +56,12 @@ def show(
     cwd: InFolder = "",
 ) -> None:
     """Show sums per model and day, or exact ones with --by."""
-    from agentcli.app.program import Program
-    from agentcli.app.stats import collect, lines
+    from agentcli.costs.stats import collect, lines
+    from agentcli.program.command_line.opening import program_of
 
     if csv and json:
         raise UsageError("Use either --csv or --json.")
-    program = Program(Options(cwd=cwd))
+    program = program_of(Options(cwd=cwd))
     if by is not None or csv or since:
         _show_sums(program, by or By.DAY, _day(since), csv, json, all)
         return
@@ -86,7 +86,7 @@ def _day(since: str) -> str:
 
 
 def _show_sums(program: Program, by: By, since: str, as_csv: bool, json: bool, every: bool) -> None:
-    from agentcli.app.stats import counted
+    from agentcli.costs.stats import counted
     from agentcli.costs.sums import Counted, sums, total
     from agentcli.sessions.info import local_day
 
@@ -155,9 +155,9 @@ def _draw_stats(found: Stats) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from agentcli.app.stats import by_use
     from agentcli.core.costs import money
     from agentcli.core.text.plural import plural
+    from agentcli.costs.stats import by_use
 
     screen = console()
     total = found.total

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from agentcli.cli.progress import Progress
 from agentcli.exporters import claude_code, codex
 from agentcli.exporters.conversation import Conversation, conversation
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.project import Project
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.session import Session

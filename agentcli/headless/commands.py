@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.feature import slash_commands
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
@@ -20,11 +19,12 @@ from agentcli.ui.turns import typed
 
 if TYPE_CHECKING:
     from agentcli.agent.ports import RunTurn
-    from agentcli.app.feature import WrapTurn
-    from agentcli.app.program import Program
     from agentcli.core.event import Emit, TurnEnded
     from agentcli.program.commands import Command, Yields
+    from agentcli.program.feature import WrapTurn
+    from agentcli.program.program import Program
     from agentcli.ui.commands.outputs import Answer
+    from agentcli.ui.commands.registry import SlashCommands
 
 
 def turn_of(
@@ -71,7 +71,7 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
     several lines. `own` is the part of it that was not piped in, None for all.
     """
     name, argument = name_and_argument(text)
-    commands = slash_commands(project.features) if _COMMAND.match(text) else None
+    commands = _commands(project) if _COMMAND.match(text) else None
     command = commands.all.get(commands.known_as(name)) if commands is not None else None
     if command is None or ("\n" in text.strip() and not (command.yields and command.takes_text)):
         for feature in project.features:
@@ -79,7 +79,7 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
         _refuse_unknown(text, project)
         return None
     if command.yields is None:
-        known = ", ".join(f"/{each}" for each in slash_commands(project.features).everywhere)
+        known = ", ".join(f"/{each}" for each in _commands(project).everywhere)
         raise InputError(
             f"/{name} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
             "with the same effect. Put a space before it to send it as text."
@@ -87,6 +87,12 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
     if not command.takes(argument):
         raise UsageError(f"/{command.name} takes {_arguments(command)} with -p, not {argument!r}.")
     return command.yields, argument
+
+
+def _commands(program: Program) -> SlashCommands:
+    from agentcli.ui.commands.registry import slash_commands
+
+    return slash_commands(program.features)
 
 
 def _refuse_unknown(text: str, project: Program) -> None:
@@ -97,7 +103,13 @@ def _refuse_unknown(text: str, project: Program) -> None:
 
         return named(project.extensions, name) is not None
 
-    unknown = unknown_command(text, is_known, lambda server: server in project.servers.configured().servers)
+    def is_server(name: str) -> bool:
+        from agentcli.mcp.run_servers import RunServers
+
+        servers = project.part(RunServers)
+        return servers is not None and name in servers.configured().servers
+
+    unknown = unknown_command(text, is_known, is_server)
     if unknown:
         raise no_command(unknown, project.trusted)
 

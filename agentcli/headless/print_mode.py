@@ -16,21 +16,21 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.feature import wraps
-from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.text.terminal import console_text
 from agentcli.headless.commands import print_command, turn_of
 from agentcli.headless.output import Headless
+from agentcli.program.feature import wraps
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.system.tracebacks import error_text
 from agentcli.ui.reading import reading, reports_on
 from agentcli.ui.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
 from agentcli.ui.run_results import conclusion
 
 if TYPE_CHECKING:
-    from agentcli.app.feature import WrapTurn
+    from agentcli.program.feature import WrapTurn
 
 STDIN_WAIT = 3.0
 """Seconds without input on stdin after which a run says that it waits; if a prompt was given and stdin is not a pipe, it continues without."""
@@ -85,7 +85,7 @@ async def _print(
             return _finish(session, ended, front, caught)
         finally:
             await session.end("other")
-            program.servers.close()
+            program.close_parts()
 
 
 def init_event(session: AgentSession) -> InitEvent:

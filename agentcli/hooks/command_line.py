@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.cli.flags import InFolder, Json, taking
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, print_table
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.hooks.files import EVENTS
+from agentcli.program.command_line.flags import InFolder, Json, taking
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.agent.hooks import Ran
-    from agentcli.app.program import Program
     from agentcli.core.message import ToolCall
+    from agentcli.program.program import Program
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and approve its hooks, for this run")]
@@ -29,10 +29,10 @@ Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and appr
 @app.command("list")
 def list_hooks(cwd: InFolder = "", trust: Trust = False, json: Json = False) -> None:
     """List the hooks with their files."""
-    from agentcli.app.program import Program
     from agentcli.hooks.report import NO_HOOKS, listed
+    from agentcli.program.command_line.opening import program_of
 
-    hooks, notes = listed(Program(Options(cwd=cwd, trust=trust)))
+    hooks, notes = listed(program_of(Options(cwd=cwd, trust=trust)))
     rows = [[one.hook.event, one.hook.matcher or "*", one.hook.line, one.hook.source, one.state] for one in hooks]
     if json:
         names = ("event", "matcher", "command", "source", "state")
@@ -78,15 +78,15 @@ def try_hooks(
     """
     import asyncio
 
-    from agentcli.app.program import Program
     from agentcli.core.aliases import known_as
     from agentcli.core.message import ToolCall
     from agentcli.hooks.verdict import combined
+    from agentcli.program.command_line.opening import program_of
 
     if event not in EVENTS:
         near = did_you_mean(near_names(event, EVENTS)) or f" There are: {', '.join(EVENTS)}."
         raise UsageError(f"Unknown event {event!r}.{near}")
-    program, tool = Program(Options(cwd=asked.cwd, trust=asked.trust)), asked.tool
+    program, tool = program_of(Options(cwd=asked.cwd, trust=asked.trust)), asked.tool
     call = ToolCall("test", known_as(tool) or tool, _object(asked.given, "--input")) if tool else None
     ran = asyncio.run(_ran(program, event, asked.matched, call, _object(asked.fields, "--fields")))
     whole = combined([each.verdict for each in ran])

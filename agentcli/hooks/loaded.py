@@ -12,7 +12,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.hooks.settings import HookSettings
 from agentcli.permissions.started import Started
 from agentcli.program.project import Project
-from agentcli.project.files import project_files
+from agentcli.project.files import CLAUDE_FILES, label, project_files
 from agentcli.system.regular_file import version
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 USER_FILE = "hooks.json"
 """The file of the user's own hooks, in the config folder."""
-CLAUDE_FILES = (".claude/settings.json", ".claude/settings.local.json")
-"""A project's settings of Claude Code."""
 PROJECT_FILES = (".agentcli/hooks.json", *CLAUDE_FILES)
 """The files of a project that may define hooks."""
 
@@ -102,10 +100,3 @@ def started(project: Project) -> Sequence[Started]:
         for table in tables
     ]
     return [*hooks, *own]
-
-
-def label(path: Path, cwd: Path) -> str:
-    """Return the path relative to the folder that its settings apply to, such as `.claude/settings.json`; another folder than `cwd` is named first."""
-    folder = path.parent.parent
-    inner = str(path.relative_to(folder))
-    return inner if folder == cwd else f"{folder.name}/{inner}"

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.setup import SessionSetup
 from agentcli.core.journal import Journal
 from agentcli.core.record import Mode
+from agentcli.hooks.loaded import loaded
 from agentcli.hooks.settings import HookSettings
+from agentcli.program.feature import FoundHooks
+from agentcli.program.project import Project
 
 if TYPE_CHECKING:
     from agentcli.hooks.files import Hook
+
+
+def found_hooks(project: Project) -> FoundHooks:
+    """Return the hooks in force, with notes about entries that were skipped."""
+    found = loaded(project)
+    return FoundHooks(partial(hooks_of, project.config[HookSettings], found.hooks), found.notes)
 
 
 def hooks_of(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.cli.confirming import confirmed
-from agentcli.cli.output import say, say_json
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.plural import plural
 from agentcli.importers.config import PROGRAMS
+from agentcli.program.command_line.confirming import confirmed
+from agentcli.program.command_line.output import say, say_json
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def import_config(
     It imports servers, hooks, rules and instructions: it prints a plan, asks, and writes only agentcli's own files, where nothing is overwritten. Secrets are not
     copied: variables take their place. It can be run again.
     """
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.importers.config.import_run import carry_out, import_plan, lines
 
     for name in programs or ():
         if name not in PROGRAMS:
             near = did_you_mean(near_names(name, PROGRAMS)) or f" There are: {', '.join(PROGRAMS)}."
             raise UsageError(f"There is no program {name!r} to import from.{near}")
-    program = Program(Options(cwd=cwd))
+    program = program_of(Options(cwd=cwd))
     plan = import_plan(program, programs or list(PROGRAMS))
     if json:
         say_json(_as_json(plan))

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.cli.flags import InProject, Json, taking
-from agentcli.cli.output import aside, say, say_json
-from agentcli.cli.printing import Column, print_table
-from agentcli.cli.progress import Progress
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.plural import plural
+from agentcli.program.command_line.flags import InProject, Json, taking
+from agentcli.program.command_line.output import aside, say, say_json
+from agentcli.program.command_line.printing import Column, print_table
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 from agentcli.system import probe
 
@@ -92,7 +92,7 @@ def import_sessions(asked: ImportFlags) -> None:
 
 def _priced(context: Project) -> Price:
     """Return the prices of the models that are known here."""
-    from agentcli.app.models import Models
+    from agentcli.program.models import Models
     from agentcli.providers import model_figures
 
     return Models(

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.cli.flags import InProject, Json, OfModel, Set, taking
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, on_terminal, print_styled, print_table
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
+from agentcli.program.command_line.flags import InProject, Json, OfModel, Set, taking
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, on_terminal, print_styled, print_table
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
     from agentcli.context.compaction.record import Summary, SummaryTask
     from agentcli.core.history import History
     from agentcli.core.model import ModelSpec
     from agentcli.lab.compare import Report
     from agentcli.lab.replay import Setup
+    from agentcli.program.program import Program
 
 HORIZONS = "0,5,80"
 """Horizons with a point of their own when all policies are compared."""
@@ -64,12 +64,12 @@ def compare(sessions: Sessions, asked: CompareFlags) -> None:
 
     The provider's cache is emulated.
     """
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.lab import page, plot
     from agentcli.lab import points as price_points
     from agentcli.lab.compare import compare as compare_policies
 
-    program = Program(Options(cwd=asked.cwd, model=asked.model, settings=tuple(asked.settings or ())))
+    program = program_of(Options(cwd=asked.cwd, model=asked.model, settings=tuple(asked.settings or ())))
     past = {name: program.sessions.past(name) for name in sessions}
     recorded = {name: list(session.records()) for name, session in past.items()}
     setups = {name: _setup(program, session.history, asked.summariser) for name, session in past.items()}

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.cli.flags import InProject, Json, Set
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, print_table
-from agentcli.cli.progress import Progress
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.plural import plural
+from agentcli.program.command_line.flags import InProject, Json, Set
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, print_table
+from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ def what_if(
 
     Its prices and cache rules are applied to the session's requests; needs no key.
     """
-    from agentcli.app.program import Program
+    from agentcli.app.project import program_of
     from agentcli.lab.what_if import what_if as replayed
 
     if not model:
         raise UsageError("With which model? Add -m MODEL; `agentcli models` lists them.")
-    program = Program(Options(cwd=cwd, settings=tuple(settings or ())))
+    program = program_of(Options(cwd=cwd, settings=tuple(settings or ())))
     models = program.models
     other = models.spec(model)
     info = program.sessions.chosen(session)

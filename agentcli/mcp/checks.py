@@ -9,13 +9,14 @@ from pathlib import Path
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import display_path
 from agentcli.mcp.config import ServerDefinition
-from agentcli.mcp.run_servers import RunServers, unread
+from agentcli.mcp.run_servers import RunServers, servers_of, unread
 from agentcli.mcp.variables import MissingVariable, expanded
-from agentcli.program.project import Project
+from agentcli.program.feature import CheckedProgram
 
 
-def server_rows(project: Project, servers: RunServers) -> Iterator[tuple[str, bool, str]]:
+def server_rows(program: CheckedProgram) -> Iterator[tuple[str, bool, str]]:
     """Return for each server of the run its name, whether it could be started, and its file or its problem."""
+    servers = servers_of(program)
     try:
         found = servers.configured()
     except ConfigError as error:
@@ -26,7 +27,7 @@ def server_rows(project: Project, servers: RunServers) -> Iterator[tuple[str, bo
         yield f"server {server.name}", not why, f"{display_path(Path(server.source))}: {why or server.target}"
     for problem in found.problems:
         yield "servers", False, problem
-    if left := unread(project):
+    if left := unread(program):
         yield "servers and hooks", False, left
 
 

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.cli.flags import InFolder, Json
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import display_path, safe, safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.mcp.transport import NAMES, STDIO, TRANSPORTS, Kind, reaching
+from agentcli.program.command_line.flags import InFolder, Json
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
+    from agentcli.mcp.run_servers import RunServers
     from agentcli.mcp.server_files import FileScope
+    from agentcli.program.program import Program
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -48,7 +49,7 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
     from agentcli.mcp.run_servers import unread
 
     program = _program(cwd, trust)
-    rows = [_row(program, name) for name in sorted(program.servers.configured().servers)]
+    rows = [_row(program, name) for name in sorted(_servers(program).configured().servers)]
     if json:
         say_json(rows)
     elif rows:
@@ -161,7 +162,7 @@ def try_server(name: Name, json: Json = False, cwd: InFolder = "", trust: Trust 
 
     program = _program(cwd, trust)
     server = _chosen(program, name)
-    servers = program.servers.connected(only=name)
+    servers = _servers(program).connected(only=name)
     if servers is None or not any(state.name == name for state in servers.states()):
         raise InputError(
             f"Server {name} of {server.source} may not be started: approve it in a session, or use --trust."
@@ -171,7 +172,7 @@ def try_server(name: Name, json: Json = False, cwd: InFolder = "", trust: Trust 
         state = next(state for state in servers.states() if state.name == name)
         tools = servers.tools()
     finally:
-        program.servers.close()
+        _servers(program).close()
     if json:
         say_json({"name": name, "status": state.status, "detail": state.detail, "tools": [tool.name for tool in tools]})
     else:
@@ -194,7 +195,7 @@ def log_in_to(name: Name, cwd: InFolder = "", trust: Trust = False) -> None:
     from agentcli.mcp.server_login import log_in
 
     program = _program(cwd, trust)
-    server = program.servers.to_log_in(name)
+    server = _servers(program).to_log_in(name)
     if asyncio.run(log_in(program, server, say, _pasted if sys.stdin.isatty() else None)):
         say(f"Logged in to {name}.")
     else:
@@ -235,22 +236,28 @@ async def _pasted() -> str:
 
 def _program(cwd: str, trust: bool) -> Program:
     """Return the program in a folder; problems of its servers' files and unread files go to stderr, the SDK's messages to the log."""
-    from agentcli.app.program import Program
     from agentcli.mcp.run_servers import unread
+    from agentcli.program.command_line.opening import program_of
     from agentcli.system.logs import log_library_to
 
-    program = Program(Options(cwd=cwd, trust=trust))
+    program = program_of(Options(cwd=cwd, trust=trust))
     log_library_to(program.dirs, program.env, "mcp")
-    for problem in program.servers.problems:
+    for problem in _servers(program).notes():
         print(f"agentcli: {safe(problem)}", file=sys.stderr)
     if left := unread(program):
         print(f"agentcli: {safe(left)}", file=sys.stderr)
     return program
 
 
+def _servers(program: Program) -> RunServers:
+    from agentcli.mcp.run_servers import servers_of
+
+    return servers_of(program)
+
+
 def _row(program: Program, name: str) -> dict[str, Any]:
-    server = program.servers.configured().servers[name]
-    state = "disabled" if server.disabled else "enabled" if program.servers.may_start(server) else "not approved"
+    server = _servers(program).configured().servers[name]
+    state = "disabled" if server.disabled else "enabled" if _servers(program).may_start(server) else "not approved"
     return {
         "name": name,
         "type": server.transport.name.value,
@@ -262,7 +269,7 @@ def _row(program: Program, name: str) -> dict[str, Any]:
 
 
 def _chosen(program: Program, name: str) -> Any:
-    known = program.servers.configured().servers
+    known = _servers(program).configured().servers
     if name not in known:
         near = did_you_mean(near_names(name, known))
         raise InputError(f"Unknown server {name!r}.{near or ' `agentcli mcp list` lists them.'}")

@@ -27,13 +27,13 @@ from agentcli.mcp.config import (
 from agentcli.mcp.names import server_prefix
 from agentcli.mcp.server_login import authentication, to_renew
 from agentcli.permissions.started import Started
+from agentcli.program.feature import CheckedProgram, RunPart
 from agentcli.program.project import Project
 from agentcli.project.definition import Definition
 from agentcli.project.trust import not_read
 from agentcli.system.programs import search_path
 
 if TYPE_CHECKING:
-    from agentcli.agent.ports import AskUser
     from agentcli.mcp.servers import McpServers
 
 LOGS = "logs"
@@ -43,13 +43,12 @@ HEADER = 20
 """Most characters of a field's title before a question."""
 
 
-class RunServers:
+class RunServers(RunPart):
     """The MCP servers of a run. A project's servers need the user's approval."""
 
-    def __init__(self, project: Project, ask: AskUser) -> None:
-        """`ask` puts servers' questions to the person."""
+    def __init__(self, program: CheckedProgram) -> None:
         self._added = Definitions()
-        self._project, self._ask = project, ask
+        self._project, self._ask = program, program.front_end.ask
         self._connected: McpServers | None = None
 
     def add(self, servers: Mapping[str, Mapping[str, Any]], source: str) -> None:
@@ -116,8 +115,15 @@ class RunServers:
             found += project_definitions(self._project.cwd)
         return found + self._given()
 
-    @property
-    def problems(self) -> Sequence[str]:
+    def servers(self) -> McpServers | None:
+        """Return the servers that may be started now; None if none is configured."""
+        return self.connected()
+
+    def unread(self) -> str:
+        """Return the warning about the hooks and servers of an untrusted folder."""
+        return unread(self._project)
+
+    def notes(self) -> Sequence[str]:
         """Problems of the files that define servers, and logins that must be renewed."""
         found = self.configured()
         shadows = (
@@ -220,6 +226,18 @@ class RunServers:
 FORM = 4
 """Fields of a form that are asked for at once; a longer one is shown first, and can be declined as a whole."""
 FILL_IN = "Fill it in"
+
+
+def servers_of(program: CheckedProgram) -> RunServers:
+    """Return the servers of a run."""
+    found = program.part(RunServers)
+    assert found is not None  # only the feature itself, and a program that has it, ask
+    return found
+
+
+def started(program: CheckedProgram) -> Sequence[Started]:
+    """Return the command lines of the servers that may be started."""
+    return servers_of(program).started()
 
 
 def approvable(server: ServerDefinition) -> Definition:

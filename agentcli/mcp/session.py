@@ -43,7 +43,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import until_interrupted
 from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.mcp import schema
-from agentcli.mcp.settings import McpSettings
+from agentcli.program.mcp_settings import McpSettings
 from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, KeepFile, image_of, kept_data, no_server_tool, server_tool
 
 CATALOGUE = "MCP servers of this session"

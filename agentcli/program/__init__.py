@@ -1,1 +1,1 @@
-"""One run of the program, below features and front ends: its options and its project."""
+"""One run of the program, below features and front ends: options, project, `Program`, what features may bring, slash commands."""

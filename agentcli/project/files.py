@@ -16,6 +16,10 @@ SETTINGS_BYTES = 1_000_000
 """Largest size of a project's settings, in bytes."""
 
 
+CLAUDE_FILES = (".claude/settings.json", ".claude/settings.local.json")
+"""A project's settings of Claude Code."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectFiles:
     """Files or folders found, outermost first, and a note for each that leads out of the repository."""
@@ -58,3 +62,10 @@ def _is_inside(path: Path, root: Path) -> bool:
         return path.resolve(strict=True).is_relative_to(root)
     except (OSError, RuntimeError):
         return False
+
+
+def label(path: Path, cwd: Path) -> str:
+    """Return the path relative to the folder that its settings apply to, such as `.claude/settings.json`; another folder than `cwd` is named first."""
+    folder = path.parent.parent
+    inner = str(path.relative_to(folder))
+    return inner if folder == cwd else f"{folder.name}/{inner}"

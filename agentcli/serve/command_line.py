@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.cli.flags import InFolder, Json, taking_flags
-from agentcli.cli.output import say, say_json
-from agentcli.cli.printing import Column, print_table
+from agentcli.program.command_line.flags import InFolder, Json, taking_flags
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agentcli.app.program import Program
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.core.text.secrets import known_secrets
+from agentcli.program.program import Program
 from agentcli.serve.questions import Answer, TooLate
 from agentcli.serve.registry import Served
 from agentcli.serve.shared import Clean, SharedSession

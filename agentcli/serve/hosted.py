@@ -10,11 +10,11 @@ from functools import partial
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
-from agentcli.app.front_end import FrontEnd
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Warned
 from agentcli.core.tool import Question
+from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import Options
 from agentcli.serve.control import share_session
 from agentcli.system.logs import log_to
@@ -30,12 +30,12 @@ LOOK = 1.0
 def host_session(options: Options) -> int:
     """Open the session that the options name, share it and run its turns; return the exit code."""
     sharing = Sharing()
-    program = Program(options, front_end=FrontEnd(sharing.approving(_elsewhere), sharing.asking(_others)))
+    program = program_of(options, front_end=FrontEnd(sharing.approving(_elsewhere), sharing.asking(_others)))
     log_to(program.dirs, program.env)
     with program.preparing():
         session = program.sessions.begin()
     sharing.start = partial(share_session, program, name="serve")
-    program.servers.start()
+    program.start_parts()
 
     async def run() -> int:
         try:

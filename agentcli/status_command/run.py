@@ -17,9 +17,9 @@ from agentcli.core.errors import ToolError
 from agentcli.core.message import Message, Usage
 from agentcli.core.sanitise import safe_line
 from agentcli.system import probe
+from agentcli.system.cells import RESET
 from agentcli.system.process import Command, LimitedSink, run_until
 from agentcli.system.programs import hardened
-from agentcli.ui.render.cells import RESET
 from agentcli.ui.render.facts import Status
 from agentcli.ui.render.pieces import Note
 

@@ -8,8 +8,8 @@ from dataclasses import field, replace
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
+from agentcli.system.cells import RESET
 from agentcli.ui.render import links
-from agentcli.ui.render.cells import RESET
 from agentcli.ui.render.markdown_blocks import Block
 from agentcli.ui.settings import UiSettings
 

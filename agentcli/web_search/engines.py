@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +14,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.model import Source
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.providers.settings import ProviderSettings
 from agentcli.tools.lib.web_request import WebRequest
 
 VENDOR = "vendor"
@@ -118,3 +119,9 @@ ENGINES: Mapping[str, Engine] = {
         Engine("tavily", "Tavily", _tavily, _pages("content"), "https://api.tavily.com", "TAVILY_API_KEY"),
     )
 }
+
+
+def keyed() -> Sequence[ProviderSettings]:
+    """Return the search engines that take a key, as providers without a wire format."""
+    found = (engine for engine in ENGINES.values() if engine.key_variable)
+    return [ProviderSettings(engine.name, "", api_key_env=engine.key_variable) for engine in found]

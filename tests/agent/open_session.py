@@ -42,9 +42,9 @@ from agentcli.hooks.files import Hook
 from agentcli.hooks.opening import hooks_of
 from agentcli.hooks.settings import HookSettings
 from agentcli.mcp.session import session_feature as servers_of
-from agentcli.mcp.settings import McpSettings
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.program.mcp_settings import McpSettings
 from agentcli.project.extensions import Extensions
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.program import covered
 from agentcli.core.errors import InputError
 from agentcli.core.event import Noticed, Warned
 from agentcli.core.message import Message
+from agentcli.program.program import covered
 from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.checkpoints.file_states import CheckpointLimits

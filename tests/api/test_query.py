@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import agentcli
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.headless.print_mode import print_mode
 from agentcli.program.options import Options
 from agentcli.ui.run_events import to_json
@@ -58,7 +58,7 @@ def test_the_events_are_the_lines_of_stream_json(
         output_format="stream-json",
     )
     capsys.readouterr()
-    print_mode(Program(asked, env), asked)
+    print_mode(program_of(asked, env), asked)
     theirs = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     changing = ("timestamp", "session_id", "duration_ms", "model")
     assert json.loads(json.dumps([without(line, changing) for line in ours])) == [

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import agentcli
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.headless.print_mode import print_mode
 from agentcli.program.options import Options
 from tests.api.embedded import calls, environment, options, script, workspace
@@ -122,7 +122,7 @@ def test_the_command_line_resumes_a_session_of_the_api_and_the_api_resumes_it_ag
         model=script(tmp_path, "two"),
         output_format="json",
     )
-    assert print_mode(Program(asked, environment(tmp_path)), asked) == 0
+    assert print_mode(program_of(asked, environment(tmp_path)), asked) == 0
     assert json.loads(capsys.readouterr().out)["session_id"] == first.session_id
 
     async def again() -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from agentcli.app.demo.script import TASK, model
 from agentcli.core.message import Status, ToolResult
 from agentcli.core.model import RequestMessage
+from agentcli.program.demo.script import TASK, model
 from agentcli.providers.catalog import spec
 from tests.providers.hearing import hear, request
 

@@ -11,10 +11,11 @@ import pytest
 
 from agentcli.agent.setup import WHERE
 from agentcli.app.doctor_worktrees import worktree_rows
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Settings
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.sessions.info import Parent
 from agentcli.system.worktrees import Worktree, add_worktree
 
@@ -29,7 +30,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     who = ["-c", "user.name=n", "-c", "user.email=e"]
     for command in (["init", "-q", str(work)], ["-C", str(work), *who, "commit", "-q", "--allow-empty", "-m", "First"]):
         subprocess.run(["git", *command], check=True)
-    return Program(Options(cwd=str(work)))
+    return program_of(Options(cwd=str(work)))
 
 
 def worktree(program: Program, name: str) -> Worktree:

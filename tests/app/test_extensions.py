@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.app.doctor import diagnose
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.cli import run
 from agentcli.core.errors import InputError, UsageError
 from agentcli.headless.print_mode import print_mode
@@ -42,7 +42,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def printed(work: Path, prompt: str, **more: object) -> int:
     options = Options(prompt=prompt, print=True, model="script:echo", cwd=str(work), **{"trust": True, **more})  # type: ignore[arg-type]
-    return print_mode(Program(options), options)
+    return print_mode(program_of(options), options)
 
 
 def test_commands_of_files_work_without_a_person(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_in_a_folder_that_is_not_trusted_nothing_is_read_and_the_command_says_so
         printed(work, "/git:y a", trust=False)
     for prompt in ("/etc is full", "/a/b c", " /plan it"):
         assert printed(work, prompt, trust=False) == 0
-    program = Program(Options(model="script:echo", cwd=str(work)))
+    program = program_of(Options(model="script:echo", cwd=str(work)))
     session = program.sessions.new()
     assert not any("pdf" in block for block in session.history.system)
     assert "skill" not in [tool.name for tool in session.tools]
@@ -81,7 +81,7 @@ def test_in_a_folder_that_is_not_trusted_nothing_is_read_and_the_command_says_so
 
 
 def test_the_system_text_lists_the_skills_at_birth_and_stays_the_same_after_a_resume(work: Path) -> None:
-    program = Program(Options(model="script:echo", cwd=str(work), trust=True))
+    program = program_of(Options(model="script:echo", cwd=str(work), trust=True))
     session = program.sessions.new()
     born, tools = session.conversation.builder.system, session.conversation.builder.tools
     assert sum(block.startswith("# Skills") and "- pdf: Reads PDF." in block for block in born) == 1
@@ -90,7 +90,7 @@ def test_the_system_text_lists_the_skills_at_birth_and_stays_the_same_after_a_re
     say_to(session, "hello")
     session.close()
     (work / ".claude/skills/pdf/SKILL.md").unlink()
-    later = Program(
+    later = program_of(
         Options(model="script:echo", cwd=str(work), trust=True, session=session.journal.id)
     ).sessions.begin()
     assert (later.conversation.builder.system, later.conversation.builder.tools) == (born, tools)
@@ -99,7 +99,7 @@ def test_the_system_text_lists_the_skills_at_birth_and_stays_the_same_after_a_re
 
 def test_without_skills_there_is_no_block_and_no_tool(work: Path) -> None:
     (work / ".claude").rename(work / "away")
-    session = Program(Options(model="script:echo", cwd=str(work), trust=True)).sessions.new()
+    session = program_of(Options(model="script:echo", cwd=str(work), trust=True)).sessions.new()
     assert not any("# Skills" in block for block in session.history.system)
     assert "skill" not in [tool.name for tool in session.tools]
     session.close()
@@ -131,14 +131,14 @@ def test_a_run_works_as_an_agent_of_a_file(work: Path) -> None:
     file = work / ".claude/agents/rev.md"
     file.parent.mkdir()
     file.write_text("---\nname: rev\ndescription: d\ntools: Read, Task\neffort: low\n---\nYou review.")
-    session = Program(Options(model="script:echo", cwd=str(work), trust=True, agent="rev")).sessions.new()
+    session = program_of(Options(model="script:echo", cwd=str(work), trust=True, agent="rev")).sessions.new()
     say_to(session, "hello")
     assert session.history.system[0] == "You review."
     assert [tool.name for tool in session.tools] == ["read", "task"]
     assert session.conversation.builder.effort == "low"
     session.close()
     with pytest.raises(UsageError, match="There is no kind of agent 'revv'"):
-        Program(Options(model="script:echo", cwd=str(work), trust=True, agent="revv")).sessions.new()
+        program_of(Options(model="script:echo", cwd=str(work), trust=True, agent="revv")).sessions.new()
 
 
 def test_doctor_names_programs_of_hooks_that_are_missing_and_tools_of_agents_that_do_not_exist(work: Path) -> None:

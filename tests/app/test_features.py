@@ -15,11 +15,9 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.agent.ports import Prompt
 from agentcli.agent.tool_context import offer
-from agentcli.app.approvable import definitions
 from agentcli.app.doctor import examine
-from agentcli.app.feature import CheckedProgram, Feature, Row, later, slash_commands, tools_of, traits_of
 from agentcli.app.features import FEATURES
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.config.general import General
 from agentcli.core.dataclass import replace
 from agentcli.core.event import Event, Noticed
@@ -28,10 +26,14 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.headless.print_mode import print_mode
 from agentcli.permissions.started import Started
+from agentcli.program.approvable import definitions
 from agentcli.program.commands import Command, Context, Output, Said, command
+from agentcli.program.feature import CheckedProgram, Feature, Row, later, tools_of, traits_of
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.project.definition import Definition
 from agentcli.tools.registry import TRAITS, Entry, tools
+from agentcli.ui.commands.registry import slash_commands
 
 
 class Tide:
@@ -87,7 +89,7 @@ def program(folder: Path, *features: Feature, **options: Any) -> Program:
     work = folder / "work"
     work.mkdir()
     asked = Options(model=f"script:{script}", cwd=str(work), no_session=True, **options)
-    return Program(asked, {**env, "HOME": str(folder)}, features=[*FEATURES, *features])
+    return program_of(asked, {**env, "HOME": str(folder)}, features=[*FEATURES, *features])
 
 
 def test_what_a_feature_brings_to_a_session_is_all_there(tmp_path: Path) -> None:

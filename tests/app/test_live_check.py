@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentcli.app import live_check as live
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.providers.scripted.model import Reply, say
 from tests.loopback import Asked, Loopback, Refuse
 
 
 def program_in(folder: Path, server: Loopback) -> Program:
     homes = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("DATA", "CONFIG", "STATE", "CACHE")}
-    return Program(Options(cwd=str(folder)), {**server.env, **homes})
+    return program_of(Options(cwd=str(folder)), {**server.env, **homes})
 
 
 def test_each_endpoint_is_asked_with_everything_and_what_it_lacks_is_remembered(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_an_endpoint_that_fails_says_why(tmp_path: Path) -> None:
 def test_a_model_that_costs_too_much_is_not_asked(tmp_path: Path) -> None:
     with Loopback() as server:
         program = program_in(tmp_path, server)
-        program = Program(Options(cwd=str(tmp_path), settings=("model=fable",)), program.env)
+        program = program_of(Options(cwd=str(tmp_path), settings=("model=fable",)), program.env)
         [claude, _, _] = live.probes(program)
     assert claude.model.id == "claude-sonnet-5-5"
     assert "at most $0.0" in live.offer([claude])

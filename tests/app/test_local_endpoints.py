@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentcli.app.local_endpoints import local_servers
-from agentcli.app.models import Models
 from agentcli.app.sections import SCHEMA
 from agentcli.config import Config
+from agentcli.program.models import Models
 from agentcli.providers.settings import BUILT_IN
 from tests.providers.test_context_windows import server
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentcli.acp.host import LISTED, EditorHost, ProjectRequest
 from agentcli.app.model_lists import specs
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.program.options import Options
 from agentcli.providers.endpoint_lists import FOLDER, MODELS, EndpointList, EndpointLists
 
@@ -39,7 +39,7 @@ def test_an_editor_offers_the_first_models_of_an_endpoint(tmp_path: Path) -> Non
 
 
 def test_a_whole_list_is_there_at_once(tmp_path: Path) -> None:
-    program = Program(Options(cwd=str(tmp_path)), folders(tmp_path, MODELS))
+    program = program_of(Options(cwd=str(tmp_path)), folders(tmp_path, MODELS))
     begun = time.process_time()
     found = list(specs(program.models))
     assert time.process_time() - begun < 2
@@ -52,6 +52,6 @@ def test_configured_endpoints_and_services_with_a_key_are_asked_and_vendors_only
     tables = "[providers.anthropic]\nidle_timeout = 9.0\n[providers.aws]\nkind = 'anthropic'\nplatform = 'bedrock'\n"
     with (tmp_path / "config" / "agentcli" / "config.toml").open("a") as file:
         file.write(tables)
-    models = Program(Options(cwd=str(tmp_path)), env).models
+    models = program_of(Options(cwd=str(tmp_path)), env).models
     assert [settings.name for settings in models.with_lists] == ["own", "openrouter"]
     assert [settings.name for settings in models.vendors] == ["anthropic"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.app.program import newcomer
+from agentcli.program.program import newcomer
 
 
 def test_import_config_is_named_at_the_first_start_if_there_is_something_to_import(tmp_path: Path) -> None:

@@ -5,16 +5,17 @@ import threading
 import time
 from pathlib import Path
 
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.app.retention import DAY, SWEPT, due, sweep_later, sweep_now
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.sessions.retention import Retention
 from tests.sessions.bodies import user
 
 
 def program(tmp_path: Path, *settings: str) -> Program:
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-    made = Program(Options(cwd=str(tmp_path), settings=settings), {**folders, "HOME": str(tmp_path)})
+    made = program_of(Options(cwd=str(tmp_path), settings=settings), {**folders, "HOME": str(tmp_path)})
     for _ in range(3):
         session = made.store.create(tmp_path)
         session.append(user("hello"))

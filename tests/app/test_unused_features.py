@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.ports import Prompt
-from agentcli.app.feature import Feature
 from agentcli.app.features import FEATURES
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
+from agentcli.program.feature import Feature
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.providers.scripted.model import call, say
 from tests.loopback import Loopback
 from tests.providers.hearing import ALL, CHAT
@@ -33,7 +34,7 @@ def program(folder: Path, env: dict[str, str], model: str, features: Sequence[Fe
     options = Options(
         model=model, cwd=str(folder / "work"), mode="yolo", no_session=True, settings=settings, trust=True
     )
-    return Program(options, {**env, **places, "HOME": str(folder), "PATH": "/usr/bin:/bin"}, features=features)
+    return program_of(options, {**env, **places, "HOME": str(folder), "PATH": "/usr/bin:/bin"}, features=features)
 
 
 def sent(folder: Path, model: str, features: Sequence[Feature] = FEATURES, *settings: str) -> list[bytes]:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.core.message import Message
 from agentcli.core.model import Request
@@ -25,6 +25,7 @@ from agentcli.core.record import Body, Record
 from agentcli.core.tasks import emitted
 from agentcli.lab.facts import facts
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.tools.recall import recall
 from agentcli.tools.registry import TRAITS
 from tests.bench.bench_lab import REAL, recorded
@@ -102,7 +103,7 @@ def main() -> None:
         for name in ("CONFIG", "DATA", "STATE", "CACHE"):
             os.environ[f"XDG_{name}_HOME"] = str(Path(folder) / name.lower())
         (Path(folder) / "work").mkdir()
-        program = Program(Options(cwd=str(Path(folder) / "work"), model="script:echo"))
+        program = program_of(Options(cwd=str(Path(folder) / "work"), model="script:echo"))
         found = outcome(recorded() if REAL.exists() else trace(0).records, program, count)
     print(
         f"{found.records:,} records; the new session's first request holds {found.tokens:,} tokens, system and tools included"

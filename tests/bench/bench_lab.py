@@ -13,13 +13,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from agentcli.cli.printing import Column, print_table
 from agentcli.context.settings import POLICIES
 from agentcli.core.record import Record
 from agentcli.importers.sessions import read
 from agentcli.lab.compare import COLUMNS, Report, compare
 from agentcli.lab.points import points, svg_points, text_points
 from agentcli.lab.replay import Played, Setup, replay
+from agentcli.program.command_line.printing import Column, print_table
 from agentcli.providers.catalog import spec
 from agentcli.tools.registry import TRAITS
 from tests.lab.traces import trace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.app.program import Program
+from agentcli.program.program import Program
 from tests.agent.compaction.test_handoff import program as program
 from tests.bench.bench_handoff import outcome
 from tests.lab.traces import Shape, trace

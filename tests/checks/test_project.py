@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.approvable import definitions
 from agentcli.app.doctor import examine
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.checks.configured import in_force
 from agentcli.checks.suggestions import suggestions
 from agentcli.headless.print_mode import print_mode
+from agentcli.program.approvable import definitions
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.program.project import TRUSTED
 from agentcli.project.trust import trust
 
@@ -33,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 def program(folder: Path, **options: Any) -> Program:
     env = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     asked = Options(model="script:echo", cwd=str(folder / "work"), no_session=True, **options)
-    return Program(asked, {**env, "HOME": str(folder), "PATH": "/usr/bin:/bin"})
+    return program_of(asked, {**env, "HOME": str(folder), "PATH": "/usr/bin:/bin"})
 
 
 def commands(made: Program) -> list[str]:

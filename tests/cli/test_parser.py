@@ -11,10 +11,10 @@ import typer
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
-from agentcli.cli.flags import taking
 from agentcli.cli.parser import invoke, reduced, whole_group
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
+from agentcli.program.command_line.flags import taking
 from tests.tables import each_row
 
 

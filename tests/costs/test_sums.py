@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.app.stats import counted
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Compaction, Failure, Prune, Record, Settings, Title
 from agentcli.core.subagent_result import spending
 from agentcli.costs.command_line import as_text
+from agentcli.costs.stats import counted
 from agentcli.costs.sums import By, Counted, Sum, sums, total
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store

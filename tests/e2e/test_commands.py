@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.program import Program as App
+from agentcli.app.project import program_of
 from agentcli.context.settings import ContextSettings
 from agentcli.program.options import Options
 from agentcli.providers.scripted.model import say
@@ -238,7 +238,7 @@ def test_an_imported_session_is_reported_on_without_a_key(program: Program) -> N
 def test_a_preset_goes_before_environment_and_config_and_behind_what_the_run_asks_for(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "AGENTCLI_CONTEXT__SLIDING__PRIMERS": "9", "AGENTCLI_CONTEXT__SLIDING__AIM": "0.3"}
     asked = Options(cwd=str(tmp_path), settings=("context.preset=qa", "context.sliding.recents=7"))
-    config = App(asked, env).config
+    config = program_of(asked, env).config
     sliding = config[ContextSettings].sliding
     assert (sliding.primers, sliding.recents, sliding.window, sliding.aim) == (2, 7, 30, 0.3)
     origins = [config.origins[f"context.sliding.{name}"] for name in ("primers", "recents", "window", "aim")]

@@ -86,7 +86,7 @@ def test_a_tab_imports_no_parser_once_the_table_is_there(program: Program) -> No
     done = subprocess.run(
         [sys.executable, "-c", code], env=program.env, cwd=program.work, capture_output=True, check=True
     )
-    assert not {b"typer", b"rich", b"agentcli.app.program", b"agentcli.config"} & set(done.stdout.split())
+    assert not {b"typer", b"rich", b"agentcli.program.program", b"agentcli.config"} & set(done.stdout.split())
 
 
 STARTS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.core.message import Text
 from agentcli.program.options import Options
 from tests.agent.open_session import messages, say_to
@@ -24,7 +24,7 @@ def changed_repository(folder: Path) -> Path:
 
 def sent(folder: Path, line: str) -> str:
     """The text of the user's message that a prompt becomes in a folder."""
-    session = Program(Options(model="script:echo", cwd=str(folder))).sessions.new()
+    session = program_of(Options(model="script:echo", cwd=str(folder))).sessions.new()
     say_to(session, line)
     text = "".join(part.text for part in messages(session)[0].parts if isinstance(part, Text))
     session.close()

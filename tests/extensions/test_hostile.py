@@ -11,7 +11,7 @@ import pytest
 
 from agentcli.app.doctor import examine
 from agentcli.app.plugin_contents import contents
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.core.errors import InputError
 from agentcli.extensions.installed_plugins import Plugins
 from agentcli.importers.config.import_run import import_plan, lines
@@ -119,7 +119,7 @@ def test_hostile_files_are_named_and_harm_nothing_else(harm: Callable[[Path, Pat
     for name in KINDS.values():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         harm(work / name, outside)
-    program = Program(Options(model="script:echo", cwd=str(work), trust=True))
+    program = program_of(Options(model="script:echo", cwd=str(work), trust=True))
     session = program.sessions.new()
     rows = [finding.line for finding in examine(program)]
     told = [*session.notes, *(row for row in rows if not row.startswith("ok ")), *session.instructions.notes]
@@ -179,7 +179,7 @@ def test_hostile_files_of_other_programs_are_listed_and_nothing_of_them_is_writt
     for name in SOURCES[source]:
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         harm(home / name, work)
-    plan = import_plan(Program(Options(cwd=str(work))), [source])
+    plan = import_plan(program_of(Options(cwd=str(work))), [source])
     told = [*lines(plan)]
     assert "\x1b" not in "".join(told)
     for name in SOURCES[source]:
@@ -194,7 +194,7 @@ def test_names_of_our_own_are_not_taken_over(work: Path) -> None:
         path = work / ".claude" / (f"{file}/SKILL.md" if file.startswith("skills") else f"{file}.md")
         path.parent.mkdir(parents=True)
         path.write_text(head.format(name))
-    told = [found.line for found in examine(Program(Options(model="script:echo", cwd=str(work), trust=True)))]
+    told = [found.line for found in examine(program_of(Options(model="script:echo", cwd=str(work), trust=True)))]
     warned = [line for line in told if line.startswith("warn")]
     for kind, name in (("commands", "help"), ("skills", "model")):
         folder = work / ".claude" / kind

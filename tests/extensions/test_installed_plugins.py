@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 
 from agentcli.app.plugin_contents import contents
-from agentcli.app.program import Program
-from agentcli.app.project import project_of
+from agentcli.app.project import program_of, project_of
 from agentcli.cli import run
 from agentcli.core.errors import InputError
 from agentcli.extensions.installed_plugins import Plugins
 from agentcli.extensions.plugins import read_plugin
 from agentcli.hooks.files import bundled_hooks
 from agentcli.hooks.loaded import loaded
+from agentcli.mcp.run_servers import servers_of
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from tests.extensions.commit_command import assert_shows_git, changed_repository, sent
 
 
@@ -69,7 +70,7 @@ def gemini(folder: Path) -> Path:
 
 
 def program() -> Program:
-    return Program(Options(model="script:echo"))
+    return program_of(Options(model="script:echo"))
 
 
 def test_what_a_plugin_would_start_and_allow_is_listed_before_it_is_added(home: Path) -> None:
@@ -91,7 +92,7 @@ def test_an_added_plugin_is_in_force_under_its_name_and_gone_when_it_is_removed(
     ]
     (hook,) = loaded(project).hooks
     assert dict(hook.env)["CLAUDE_PLUGIN_ROOT"] == str(copy)
-    assert program().servers.configured().servers["docs"].starts == f"{copy}/serve x"
+    assert servers_of(program()).configured().servers["docs"].starts == f"{copy}/serve x"
     assert run(["plugins", "remove", "tools"]) == 0
     assert not copy.exists()
     assert not project_of(Options()).extensions.skills
@@ -145,8 +146,8 @@ def test_a_disabled_or_changed_plugin_is_not_loaded(home: Path) -> None:
 def test_an_extension_of_gemini_brings_servers_instructions_and_denials(home: Path) -> None:
     assert run(["plugins", "add", str(gemini(home / "e")), "--yes"]) == 0
     here, copy = program(), home / "DATA/agentcli/plugins/ext"
-    assert here.servers.configured().servers["s"].starts == f"node {copy}/server.js"
-    assert not here.servers.problems
+    assert servers_of(here).configured().servers["s"].starts == f"node {copy}/server.js"
+    assert not servers_of(here).notes()
     assert [file.text for file in here.instruction_files().files] == ["Be kind."]
     assert ("deny", "bash(rm -rf:*)") in [(kind, str(rule)) for kind, rule in here.workspace_policy.rules().listed()]
     assert [*here.extensions.commands] == ["ext:plan"]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
-from agentcli.app.front_end import FrontEnd
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.headless.output import Format
 from agentcli.headless.print_mode import print_mode
+from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import Options
 
 
@@ -31,7 +31,7 @@ def test_the_result_comes_last_also_when_the_program_itself_is_wrong(
     script.write_text(json.dumps({"replies": [{"calls": [{"name": "bash", "input": {"command": "make it so"}}]}]}))
     options = Options(prompt="hi", print=True, model=f"script:{script}", output_format=form, cwd=str(tmp_path))
     with pytest.raises(RuntimeError, match="nobody foresaw"):
-        print_mode(Program(options, {**dirs, "HOME": str(tmp_path)}, FrontEnd(broken)), options)
+        print_mode(program_of(options, {**dirs, "HOME": str(tmp_path)}, FrontEnd(broken)), options)
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (last["type"], last["status"], last["exit_code"]) == ("result", "error", 1)
     assert "nobody foresaw this" in last["error"]

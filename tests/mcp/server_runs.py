@@ -12,9 +12,10 @@ from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
-from agentcli.app.front_end import FrontEnd
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
+from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from tests.loopback.plan import Asked
 
 
@@ -27,11 +28,11 @@ def program(given: Options, *, front_end: FrontEnd | None = None, **env: str) ->
     """The program with a home beside the project; its servers have ended afterwards."""
     home = str(Path(given.cwd).parent / "home")
     folders = {f"XDG_{kind}_HOME": f"{home}/{kind}" for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-    made = Program(given, {"HOME": home, "PATH": os.environ["PATH"], **folders, **env}, front_end)
+    made = program_of(given, {"HOME": home, "PATH": os.environ["PATH"], **folders, **env}, front_end)
     try:
         yield made
     finally:
-        made.servers.close()
+        made.close_parts()
 
 
 def define(project: Path, file: str = ".mcp.json", **servers: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.cli.parser import invoke
 from agentcli.core.errors import InputError, UsageError
 from agentcli.mcp.checks import server_rows
@@ -168,8 +168,8 @@ def test_the_check_up_names_each_server_and_what_is_wrong_with_it(project: Path)
         "unset": {"url": "https://example.org", "headers": {"A": "${NO_SUCH_VARIABLE}"}},
     }
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": {**given, "bad": {"comand": "x"}}}))
-    program = Program(Options(trust=True), dict(os.environ))
-    rows = {what: (ok, detail) for what, ok, detail in server_rows(program, program.servers)}
+    program = program_of(Options(trust=True), dict(os.environ))
+    rows = {what: (ok, detail) for what, ok, detail in server_rows(program)}
     assert rows["server fine"][0]
     assert rows["server gone"] == (False, ".mcp.json: no-such-program was not found")
     assert rows["server unset"] == (False, ".mcp.json: it needs $NO_SUCH_VARIABLE, which is not set")

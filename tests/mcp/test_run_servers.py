@@ -15,13 +15,14 @@ import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.agent.session import AgentSession
-from agentcli.app.approvable import definitions
-from agentcli.app.front_end import FrontEnd
-from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.mcp_servers import ServerState
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.mcp.checks import server_rows
+from agentcli.mcp.run_servers import servers_of
+from agentcli.program.approvable import definitions
+from agentcli.program.front_end import FrontEnd
+from agentcli.program.program import Program
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.loopback.plan import Asked
 from tests.loopback.server import Loopback
@@ -124,16 +125,16 @@ def test_the_nearest_definition_wins_and_one_that_is_not_approved_stands_in_no_o
         define(project, ".gemini/settings.json", one={"command": "gemini"})
         define(project, ".mcp.json", one={"command": "claude"})
         define(project, ".agentcli/mcp.json", one={"command": "own"})
-        found = run.servers.configured().servers
+        found = servers_of(run).configured().servers
         assert {name: server.command for name, server in found.items()} == {"one": "own", "two": "user"}
     given = options(project, trust=False, mcp_config=('{"mcpServers": {"two": {"command": "flag"}}}',))
     with program(given) as run:
-        assert {name: server.command for name, server in run.servers.configured().servers.items()} == {
+        assert {name: server.command for name, server in servers_of(run).configured().servers.items()} == {
             "one": "user",
             "two": "flag",
         }
-        run.servers.add({"one": {"command": "editor"}, "two": {"command": "editor"}}, "the editor")
-        found = run.servers.configured().servers
+        servers_of(run).add({"one": {"command": "editor"}, "two": {"command": "editor"}}, "the editor")
+        found = servers_of(run).configured().servers
         assert {(server.command, server.scope) for server in found.values()} == {("editor", "editor")}
 
 
@@ -205,7 +206,7 @@ _LONG = " It goes on." * 800
 
 
 async def _twelve_turns(project: Path, run: Program, session: AgentSession) -> None:
-    servers = run.servers.connected()
+    servers = servers_of(run).connected()
     assert servers is not None
     servers.start()
 
@@ -257,7 +258,7 @@ def test_doctor_lists_each_server_with_its_file_and_what_is_wrong_with_it(projec
         bad={"comand": "x"},
     )
     with program(options(project)) as run:
-        rows = {(name, ok, text.partition(": ")[2] or text) for name, ok, text in server_rows(run, run.servers)}
+        rows = {(name, ok, text.partition(": ")[2] or text) for name, ok, text in server_rows(run)}
     assert {(name, ok) for name, ok, _ in rows} == {
         ("server works", True),
         ("server gone", False),
@@ -268,7 +269,7 @@ def test_doctor_lists_each_server_with_its_file_and_what_is_wrong_with_it(projec
     assert ("server gone", False, "no-such-program was not found") in rows
     assert ("server unset", False, "it needs $NOT_SET, which is not set") in rows
     with program(options(project, trust=False)) as run:
-        (row,) = server_rows(run, run.servers)
+        (row,) = server_rows(run)
     assert row[2].startswith("Servers were not read, since this folder is not trusted: .mcp.json (servers: ")
 
 

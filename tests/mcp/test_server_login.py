@@ -18,6 +18,7 @@ import pytest
 
 from agentcli.app.host import TerminalHost
 from agentcli.core.errors import InputError
+from agentcli.mcp.run_servers import servers_of
 from agentcli.mcp.server_login import FILE, LoginStore, authentication, log_out
 from agentcli.system.key_store import KeyStore
 from tests.mcp.server_runs import define, options, program
@@ -127,7 +128,7 @@ def test_a_login_is_kept_and_used_and_forgotten(project: Path, does: str) -> Non
             assert asyncio.run(TerminalHost(run).log_in("web", person.say, person.pasted))
             assert (person.query["client_id"], person.query["scope"]) == ("me", "read")
             assert [(form["code"], form["client_secret"]) for form in ASKED] == [("c0de", "s3cret")]
-            server = run.servers.to_log_in("web")
+            server = servers_of(run).to_log_in("web")
             assert authentication(run, server) is not None
             assert log_out(run, server)
             assert authentication(run, server) is None
@@ -144,7 +145,7 @@ def test_a_login_that_is_given_up_or_lacks_a_variable_says_so(project: Path) -> 
             host = TerminalHost(run)
             with pytest.raises(InputError, match="The login was given up"):
                 asyncio.run(host.log_in("web", person.say, person.pasted))
-            assert not LoginStore(run, run.servers.to_log_in("web")).read().count("t0ken")
+            assert not LoginStore(run, servers_of(run).to_log_in("web")).read().count("t0ken")
             with pytest.raises(InputError, match=r"Server other needs \$NOT_SET"):
                 asyncio.run(host.log_in("other", person.say, person.pasted))
             with pytest.raises(InputError, match="Server git takes no login"):
@@ -162,7 +163,7 @@ def test_a_login_that_is_given_up_leaves_the_former_one(project: Path) -> None:
             person = Person("gives up")
             with pytest.raises(InputError, match="The login was given up"):
                 asyncio.run(host.log_in("web", person.say, person.pasted))
-            assert "t0ken" in LoginStore(run, run.servers.to_log_in("web")).read()
+            assert "t0ken" in LoginStore(run, servers_of(run).to_log_in("web")).read()
 
 
 def test_a_port_that_is_taken_is_named(project: Path) -> None:
@@ -184,7 +185,7 @@ def test_a_server_that_nobody_approved_is_not_logged_in_to(project: Path) -> Non
     with program(options(project, trust=False)) as run:
         trust(project, run.dirs.state / TRUSTED)
         with pytest.raises(InputError, match="not approved"):
-            run.servers.to_log_in("web")
+            servers_of(run).to_log_in("web")
 
 
 def test_a_login_goes_to_no_other_path_of_its_host(project: Path) -> None:
@@ -193,8 +194,8 @@ def test_a_login_goes_to_no_other_path_of_its_host(project: Path) -> None:
         with program(options(project), **NO_BROWSER) as run:
             person = Person("pastes")
             assert asyncio.run(TerminalHost(run).log_in("web", person.say, person.pasted))
-            assert authentication(run, run.servers.to_log_in("web")) is not None
-            assert authentication(run, run.servers.to_log_in("other")) is None
+            assert authentication(run, servers_of(run).to_log_in("web")) is not None
+            assert authentication(run, servers_of(run).to_log_in("other")) is None
 
 
 def test_a_login_that_was_stored_for_a_whole_host_is_not_used_and_told_until_it_is_renewed(project: Path) -> None:
@@ -205,10 +206,10 @@ def test_a_login_that_was_stored_for_a_whole_host_is_not_used_and_told_until_it_
             KeyStore(run.dirs.state, FILE).set(
                 origin, json.dumps({"tokens": {"access_token": "t0ken", "token_type": "Bearer"}})
             )
-            assert authentication(run, run.servers.to_log_in("web")) is None
-            (told,) = run.servers.problems
+            assert authentication(run, servers_of(run).to_log_in("web")) is None
+            (told,) = servers_of(run).notes()
             assert "agentcli mcp login web" in told
             person = Person("pastes")
             assert asyncio.run(TerminalHost(run).log_in("web", person.say, person.pasted))
-            assert list(run.servers.problems) == []
+            assert list(servers_of(run).notes()) == []
             assert list(KeyStore(run.dirs.state, FILE).places()) == [url]

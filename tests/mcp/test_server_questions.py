@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.front_end import FrontEnd
 from agentcli.core.tool import Question
+from agentcli.mcp.run_servers import servers_of
+from agentcli.program.front_end import FrontEnd
 from tests.mcp.running import call, fake, settled, text
 from tests.mcp.server_runs import define, options, program
 
@@ -44,7 +45,7 @@ class Person:
 def answered(project: Path, person: Any, tool: str, given: dict[str, str] | None = None, **env: str) -> dict[str, Any]:
     """The server's view of the answer to its question."""
     with program(options(project), front_end=FrontEnd(ask=person) if person is not None else None, **env) as run:
-        servers = run.servers.connected()
+        servers = servers_of(run).connected()
         assert servers is not None
         settled(servers)
         found: dict[str, Any] = json.loads(text(call(servers, f"mcp__one__{tool}", **(given or {}))))

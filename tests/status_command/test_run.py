@@ -12,7 +12,7 @@ import pytest
 
 from agentcli.providers.scripted.model import say
 from agentcli.status_command.run import SHOWN, Line, coloured, facts, printed
-from agentcli.ui.render.cells import ESCAPE
+from agentcli.system.cells import ESCAPE
 from agentcli.ui.render.facts import Status
 from agentcli.ui.render.status_line import status_line
 from agentcli.ui.style import DARK, PLAIN

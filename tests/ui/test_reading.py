@@ -10,7 +10,7 @@ import pytest
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Record
 from agentcli.ui.reading import reading, reports_on
-from tests.cli.test_printing import Screen
+from tests.program.command_line.test_printing import Screen
 
 RECORDS = [Record(seq, "", "", "", Message("user", (Text("x"),))) for seq in range(1, 2_001)]
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agentcli.ui.render.cells import width
+from agentcli.system.cells import width
 from tests.ui.scenes import FOLDER, SIZES, scenes
 
 

@@ -14,9 +14,9 @@ from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Compaction, Undo
 from agentcli.providers.scripted.model import say
+from agentcli.system.cells import width
 from agentcli.ui.commands.model import models
 from agentcli.ui.render import past_messages
-from agentcli.ui.render.cells import width
 from agentcli.ui.render.window_chart import LARGEST, chart
 from agentcli.ui.style import MUTE, Look, count
 from tests.agent.open_session import open_session, say_to

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
 from agentcli.importers.config import PROGRAMS
 from agentcli.importers.config.import_run import import_plan
+from agentcli.program.program import Program
 
 
 def rows(program: Program) -> Iterator[tuple[str, bool, str]]:

@@ -10,22 +10,24 @@ from typing import Any
 
 from agentcli.agent.delegation.kinds import unknown_tools
 from agentcli.agent.request_builder import keeps_model
-from agentcli.app.feature import slash_commands, tools_of
-from agentcli.app.program import Program
-from agentcli.app.project_rules import project_rules
 from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.model import ModelSpec
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.hooks.files import EVENTS, FIELDS
-from agentcli.hooks.loaded import CLAUDE_FILES, label, project_hooks
+from agentcli.hooks.loaded import project_hooks
 from agentcli.importers.config.found import Found, read_json, table
 from agentcli.importers.config.import_run import ImportPlan, import_plan
+from agentcli.mcp.run_servers import servers_of
+from agentcli.program.feature import tools_of
+from agentcli.program.program import Program
+from agentcli.program.project_rules import project_rules
 from agentcli.project.extensions import AgentKind, Skill, Template
-from agentcli.project.files import project_files
+from agentcli.project.files import CLAUDE_FILES, label, project_files
 from agentcli.project.places import Place
 from agentcli.ui.commands.extensions import shadowed
+from agentcli.ui.commands.registry import slash_commands
 
 PROGRAM = ".claude"
 _SHOWN_ONLY = frozenset({"type", "statusMessage"})
@@ -130,7 +132,7 @@ def _rules(program: Program) -> Iterator[Compared]:
 
 
 def _servers(program: Program) -> Iterator[Compared]:
-    found = program.servers.configured()
+    found = servers_of(program).configured()
     yield from ((f"server {name}", ()) for name, one in found.servers.items() if one.source.endswith(".mcp.json"))
     yield from ((problem, [Difference("server", problem)]) for problem in found.problems)
 

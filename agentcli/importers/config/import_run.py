@@ -25,7 +25,7 @@ from agentcli.system import probe
 from agentcli.system.locked_file import update
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
+    from agentcli.program.program import Program
 
 SERVERS_FILE = "mcp.json"
 

@@ -13,8 +13,8 @@ from agentcli.core.message import Text
 from agentcli.core.sanitise import safe
 from agentcli.core.streams import closing
 from agentcli.program.commands import Acted, Command, Context, Framed, Output, Said, Sent, Work
+from agentcli.system.cells import hanging
 from agentcli.ui.commands.base import CommandContext, TerminalCommand
-from agentcli.ui.render.cells import hanging
 from agentcli.ui.render.markdown import document
 
 if TYPE_CHECKING:

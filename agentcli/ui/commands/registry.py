@@ -14,15 +14,16 @@ from agentcli.manual.searching import Section, search
 from agentcli.program.commands import Command, Context, Item, Output, Said, Terminal, command
 from agentcli.program.host import Host
 from agentcli.ui.commands import extensions
-from agentcli.ui.commands.base import CommandContext, TerminalCommand
+from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.order import by_group, grouped
-from agentcli.ui.commands.outputs import Drawn, show
+from agentcli.ui.commands.outputs import Drawn, perform
 from agentcli.ui.input.completion import CommandCompletion
 from agentcli.ui.render.markdown import document
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.manual.searching import Section
+    from agentcli.program.feature import Feature
     from agentcli.ui.sharing import Sharing
 
 
@@ -45,10 +46,7 @@ class SlashCommands:
         name, rest = name_and_argument(line)
         found = self.find(name)
         found.check(rest, name)
-        if isinstance(found, TerminalCommand) and found.run is not None:
-            await found.run(ctx, rest)
-        elif found.yields is not None:
-            await show(found.yields(Context(ctx.session, ctx.host, ctx), rest), ctx)
+        await perform(found, ctx, rest)
 
     def is_command(self, text: str, session: AgentSession) -> bool:
         """Return whether the text is a slash and a word. `/usr/bin is empty` is no command; the name of a command that a file defines begins a prompt."""
@@ -79,6 +77,11 @@ class SlashCommands:
     def known_as(self, name: str) -> str:
         """Return the command's own name for an alias."""
         return self._aliases.get(name, name)
+
+
+def slash_commands(features: Sequence[Feature]) -> SlashCommands:
+    """Return the registry of the slash commands that features bring."""
+    return SlashCommands([command for feature in features for command in feature.commands()])
 
 
 class CommandHost(Host, Protocol):

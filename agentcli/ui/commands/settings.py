@@ -10,10 +10,10 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.program.commands import Choice, Context, Item, Output, Terminal, command
 from agentcli.program.host import Setting
+from agentcli.system.cells import wrap
 from agentcli.ui.commands.base import CommandContext, terminal_command
 from agentcli.ui.commands.outputs import Drawn
 from agentcli.ui.dialogs.dialogs import start_of
-from agentcli.ui.render.cells import wrap
 from agentcli.ui.style import Look
 
 LISTED = 40

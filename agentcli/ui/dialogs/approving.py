@@ -13,11 +13,11 @@ from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.permissions.rules import parse_rules
 from agentcli.program.commands import Choice
+from agentcli.system.cells import clip
 from agentcli.ui.dialogs import proposal
 from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Cancelled, Dialog, Edited, Picked
 from agentcli.ui.input.editor import Editor
-from agentcli.ui.render.cells import clip
 from agentcli.ui.terminal.screen import Screen
 
 Compose = Callable[[str, str], Awaitable[str]]

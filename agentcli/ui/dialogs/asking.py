@@ -15,6 +15,7 @@ from agentcli.core.sanitise import safe
 from agentcli.core.tasks import run_beside
 from agentcli.core.tool import Question
 from agentcli.program.commands import Choice
+from agentcli.system.cells import expand, wrap
 from agentcli.ui.dialogs.dialogs import (
     TYPED_AHEAD,
     UNFILTERED,
@@ -28,7 +29,6 @@ from agentcli.ui.dialogs.dialogs import (
 )
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.input.keys import readable
-from agentcli.ui.render.cells import expand, wrap
 from agentcli.ui.render.input_box import fitted
 from agentcli.ui.render.pieces import Printed
 from agentcli.ui.style import Role

@@ -16,9 +16,9 @@ from agentcli.core.sanitise import safe, safe_line
 from agentcli.permissions.rules import SANDBOX, parse_rule
 from agentcli.permissions.shell.consequences import is_cautious
 from agentcli.program.commands import Choice
+from agentcli.system.cells import expand, wrap
 from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.render import diff, spans
-from agentcli.ui.render.cells import expand, wrap
 from agentcli.ui.render.markdown_blocks import Block
 from agentcli.ui.render.spans import written
 from agentcli.ui.render.syntax import coloured_command

@@ -11,8 +11,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from agentcli.core.errors import ConfigError
+from agentcli.system.cells import wrap
 from agentcli.ui.input.attachments import mention_of_picture
-from agentcli.ui.render.cells import wrap
 from agentcli.ui.render.input_box import MENU_ROWS
 from agentcli.ui.style import Theme
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from agentcli.system.cells import clip
 from agentcli.ui.render import findings
 from agentcli.ui.render.calls import HEAD_SHARE, brief
-from agentcli.ui.render.cells import clip
 from agentcli.ui.render.facts import Work
 from agentcli.ui.render.pieces import (
     Attached,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentcli import __version__
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.system.branch import branch
-from agentcli.ui.render.cells import clip
+from agentcli.system.cells import clip
 from agentcli.ui.render.frame import Size
 from agentcli.ui.render.status_line import short_model
 from agentcli.ui.style import Theme

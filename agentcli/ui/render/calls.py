@@ -9,9 +9,9 @@ from agentcli.core.sanitise import safe
 from agentcli.core.subagent_result import calls_of, spent
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import DECLINED, NO_OUTPUT
+from agentcli.system.cells import clip, expand, wrap
+from agentcli.system.cells import width as _width
 from agentcli.ui.render import diff
-from agentcli.ui.render.cells import clip, expand, wrap
-from agentcli.ui.render.cells import width as _width
 from agentcli.ui.render.markdown_blocks import Block
 from agentcli.ui.render.pieces import Called
 from agentcli.ui.style import Look, Markdown, Role, Theme, count, duration

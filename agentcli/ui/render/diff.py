@@ -10,7 +10,7 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe
-from agentcli.ui.render.cells import chop, clip, expand
+from agentcli.system.cells import chop, clip, expand
 from agentcli.ui.render.spans import Row, Run, cut, size, written
 from agentcli.ui.render.syntax import coloured
 from agentcli.ui.style import Role, Theme

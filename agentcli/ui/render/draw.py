@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from agentcli.core.event import seconds_left
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
+from agentcli.system.cells import clip, expand, width, wrap
 from agentcli.ui.render.calls import together
-from agentcli.ui.render.cells import clip, expand, width, wrap
 from agentcli.ui.render.frame import Edit, Live, Size
 from agentcli.ui.render.input_box import dialog_lines, input_lines, lowest
 from agentcli.ui.render.pieces import Called

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.plural import plural
+from agentcli.system.cells import clip, width
 from agentcli.ui.findings import Finding, Severity
 from agentcli.ui.render import links
-from agentcli.ui.render.cells import clip, width
 from agentcli.ui.render.spans import Run, written
 from agentcli.ui.style import Look, Role
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import is_needed_joiner
-from agentcli.ui.render.cells import clip, width, wrap
+from agentcli.system.cells import clip, width, wrap
 from agentcli.ui.render.frame import Edit
 from agentcli.ui.style import Theme
 

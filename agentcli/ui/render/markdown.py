@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import safe
+from agentcli.system.cells import expand, width
 from agentcli.ui.render import links, tables
-from agentcli.ui.render.cells import expand, width
 from agentcli.ui.render.markdown_blocks import Block, Blocks
 from agentcli.ui.render.spans import Row, Run, indented, wrap, written
 from agentcli.ui.render.syntax import coloured

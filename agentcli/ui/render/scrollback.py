@@ -9,10 +9,10 @@ from agentcli.core.costs import dollars
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.plural import plural
+from agentcli.system.cells import clip, expand, wrap
+from agentcli.system.cells import width as _width
 from agentcli.ui.render import findings
 from agentcli.ui.render.calls import called, together
-from agentcli.ui.render.cells import clip, expand, wrap
-from agentcli.ui.render.cells import width as _width
 from agentcli.ui.render.markdown_blocks import Block
 from agentcli.ui.render.pieces import (
     Attached,

@@ -8,7 +8,7 @@ from itertools import groupby
 from zlib import crc32
 
 from agentcli.core.dataclass import dataclass
-from agentcli.ui.render.cells import NO_LINK, RESET, breaks, width
+from agentcli.system.cells import NO_LINK, RESET, breaks, width
 
 
 @dataclass(frozen=True, slots=True)

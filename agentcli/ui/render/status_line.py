@@ -12,7 +12,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.system.branch import branch
-from agentcli.ui.render.cells import ESCAPE, clip, width
+from agentcli.system.cells import ESCAPE, clip, width
 from agentcli.ui.render.facts import Status
 from agentcli.ui.style import PLAIN, Role, Theme, count
 

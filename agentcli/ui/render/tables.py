@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from agentcli.ui.render.cells import at_most
+from agentcli.system.cells import at_most
 from agentcli.ui.render.spans import Row, Run, indented, lines, size, wrap
 
 Align = Literal["left", "right", "center"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from agentcli.ui.render.cells import clip, fit, width, wrap
+from agentcli.system.cells import clip, fit, width, wrap
 from agentcli.ui.style import Theme, count
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from agentcli.core.on_demand import OnDemand
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.mcp.commands import resources
 from agentcli.program.commands import Choice, Command, Item
+from agentcli.system.cells import hanging
 from agentcli.ui.commands import extensions
 from agentcli.ui.commands.base import Queued
 from agentcli.ui.commands.order import by_use
@@ -25,7 +26,6 @@ from agentcli.ui.input.editing import ExternalEditor
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.input.keys import KEYS, help_rows
-from agentcli.ui.render.cells import hanging
 from agentcli.ui.render.past_messages import newest
 from agentcli.ui.render.pieces import Note, Printed, UserMessage
 from agentcli.ui.render.state import State

@@ -8,7 +8,7 @@ import select
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from agentcli.ui.render.cells import ESCAPE, RESET, before, certain, width
+from agentcli.system.cells import ESCAPE, RESET, before, certain, width
 from agentcli.ui.render.frame import Size
 from agentcli.ui.render.pieces import Piece
 from agentcli.ui.terminal.early import PAINTED

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from agentcli.core.dataclass import dataclass
-from agentcli.ui.render.cells import ESCAPE, chop, width
+from agentcli.system.cells import ESCAPE, chop, width
 from agentcli.ui.render.frame import Size
 from agentcli.ui.render.pieces import Piece
 

@@ -12,9 +12,9 @@ from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.tasks import log_failure, start_task
 from agentcli.system import probe
+from agentcli.system.cells import clip
 from agentcli.ui.input.completion import Menu
 from agentcli.ui.input.handler import KeyAction
-from agentcli.ui.render.cells import clip
 from agentcli.ui.render.input_box import input_lines
 from agentcli.ui.style import choose_theme
 from agentcli.ui.terminal.device import Device

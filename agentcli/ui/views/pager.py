@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentcli.core.dataclass import dataclass
-from agentcli.ui.render.cells import ESCAPE, clip, width
+from agentcli.system.cells import ESCAPE, clip, width
 from agentcli.ui.render.frame import Size
 from agentcli.ui.style import Theme
 

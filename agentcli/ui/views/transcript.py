@@ -14,9 +14,9 @@ from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.subagent_result import calls_of
 from agentcli.core.text.terminal import shown
+from agentcli.system.cells import expand, wrap
 from agentcli.ui.render.attached import attached
 from agentcli.ui.render.calls import called
-from agentcli.ui.render.cells import expand, wrap
 from agentcli.ui.render.markdown_blocks import Blocks
 from agentcli.ui.render.pieces import Called, Note, Piece, Printed, Reply, Thought, UserMessage
 from agentcli.ui.render.scrollback import render

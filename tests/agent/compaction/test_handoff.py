@@ -11,13 +11,14 @@ import pytest
 
 from agentcli.agent.session import AgentSession
 from agentcli.agent.tool_context import SessionPassages
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Pin, Todo, TodoItem
 from agentcli.core.tasks import emitted
 from agentcli.core.text.passage import Passage
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.tools.recall import recall
 from tests.context.snapshot.statements import RULE, TOPICS, told
 
@@ -27,7 +28,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
     (tmp_path / "work").mkdir()
-    return Program(Options(cwd=str(tmp_path / "work"), model="script:echo"))
+    return program_of(Options(cwd=str(tmp_path / "work"), model="script:echo"))
 
 
 def worked(program: Program) -> AgentSession:

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.extensions.agents import FORM
 from agentcli.importers.config.import_run import ImportPlan, carry_out, import_plan, lines
 from agentcli.permissions.decide import decide
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.project.places import Place, find
 from agentcli.tools.registry import TRAITS
 
@@ -42,7 +43,7 @@ def opened(home: Path, keys: Sequence[str] = ("ANTHROPIC_API_KEY", "OPENAI_API_K
         "XDG_CONFIG_HOME": str(home / ".config"),
         "HOME": str(home),
     }
-    return Program(Options(cwd=str(home.parent / "work")), {**env, **ours, **dict.fromkeys(keys, "x")})
+    return program_of(Options(cwd=str(home.parent / "work")), {**env, **ours, **dict.fromkeys(keys, "x")})
 
 
 def taken(home: Path, *names: str) -> ImportPlan:

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.program import Program
 from agentcli.core.record import Settings
+from agentcli.program.program import Program
 from tests.agent.compaction.test_handoff import first_request, worked
 from tests.agent.compaction.test_handoff import program as program
 from tests.context.snapshot.statements import RULE

@@ -10,7 +10,7 @@ import pytest
 
 from agentcli.agent.ports import Prompt
 from agentcli.app.host import TerminalHost
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.core.message import Message, Text
 from agentcli.program.options import Options
 from agentcli.project.notes import with_line
@@ -27,7 +27,7 @@ def context(tmp_path: Path) -> ScriptedContext:
     (work / "AGENTS.md").write_text("Be brief. @more.md @none.md\n")
     (work / "more.md").write_text("Use tabs.\n")
     env = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-    program = Program(
+    program = program_of(
         Options(cwd=str(work), no_session=True, model="script:echo", trust=True), {**env, "HOME": str(tmp_path)}
     )
     context = ScriptedContext(session=program.sessions.new())
@@ -92,7 +92,7 @@ def test_in_a_worktree_the_local_file_is_kept_out_of_git_as_well(tmp_path: Path)
         subprocess.run(["git", *command], cwd=tmp_path / "repo", check=True, capture_output=True)
     env = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     options = Options(cwd=str(tmp_path / "tree"), no_session=True, model="script:echo", trust=True)
-    program = Program(options, {**env, "HOME": str(tmp_path)})
+    program = program_of(options, {**env, "HOME": str(tmp_path)})
     context = ScriptedContext(session=program.sessions.new())
     context.host = TerminalHost(program)
     context.answers = [1, 1]

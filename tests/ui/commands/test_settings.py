@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentcli.app.host import TerminalHost
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.program.options import Options
 from agentcli.ui.style import MUTE, Look
 from tests.ui.contexts import ScriptedContext
@@ -26,7 +26,7 @@ def context(tmp_path: Path) -> ScriptedContext:
     (work / "AGENTS.md").write_text("Be brief.\n")
     env = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     options = Options(cwd=str(work), no_session=True, model="anthropic/claude-sonnet-5-5")
-    program = Program(options, {**env, "HOME": str(tmp_path), "ANTHROPIC_API_KEY": KEY, "AGENTCLI_UI__VI": "true"})
+    program = program_of(options, {**env, "HOME": str(tmp_path), "ANTHROPIC_API_KEY": KEY, "AGENTCLI_UI__VI": "true"})
     context = ScriptedContext(session=program.sessions.new())
     context.host, context.look = TerminalHost(program), Look(MUTE)
     return context

@@ -12,9 +12,9 @@ from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.errors import ToolError
 from agentcli.core.message import ToolCall
 from agentcli.program.commands import Choice
+from agentcli.system.cells import ESCAPE, width
 from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.dialogs.proposal import answers, editable, preview, question, revised, taken, title
-from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.render.frame import Edit, Size
 from agentcli.ui.render.input_box import dialog_lines
 from agentcli.ui.style import MUTE, PLAIN, Look

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.ui.render.cells import ESCAPE, width
+from agentcli.system.cells import ESCAPE, width
 from agentcli.ui.render.diff import lines
 from agentcli.ui.style import DARK, MUTE, TRUE_DARK
 

@@ -11,9 +11,9 @@ from agentcli.core.message import FOR_MODEL, ToolResult, Usage
 from agentcli.core.record import TodoItem
 from agentcli.core.subagent_result import spending
 from agentcli.program.commands import Choice, Item
+from agentcli.system.cells import clip, fit, width, wrap
 from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.plain.narration import narrate
-from agentcli.ui.render.cells import clip, fit, width, wrap
 from agentcli.ui.render.diff import lines as diff_lines
 from agentcli.ui.render.draw import draw, recent, tail
 from agentcli.ui.render.facts import Running, Status, Work

@@ -7,8 +7,8 @@ from dataclasses import replace
 from agentcli.core.event import Event, Recorded, TurnEnded
 from agentcli.core.message import Message, Text, ToolCall
 from agentcli.core.record import Record
+from agentcli.system.cells import width
 from agentcli.ui.findings import CHANGES, Finding
-from agentcli.ui.render.cells import width
 from agentcli.ui.render.findings import rows
 from agentcli.ui.render.pieces import Findings
 from agentcli.ui.render.state import State, update

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.ui.render.cells import ESCAPE, width
+from agentcli.system.cells import ESCAPE, width
 from agentcli.ui.render.markdown import LONGEST, lines
 from agentcli.ui.render.markdown_blocks import TABLE_ROWS, Block, Blocks
 from agentcli.ui.style import DARK, LIGHT, MUTE, PLAIN, Look, Theme

@@ -9,7 +9,7 @@ from agentcli.core.event import Event, PermissionDecided, Recorded, TextDelta, T
 from agentcli.core.message import Message, Text, ToolResult, Usage
 from agentcli.core.record import Body, Record, Todo, TodoItem
 from agentcli.core.tool import NO_OUTPUT
-from agentcli.ui.render.cells import width
+from agentcli.system.cells import width
 from agentcli.ui.render.markdown import lines as markdown
 from agentcli.ui.render.pieces import Called, UserMessage
 from agentcli.ui.render.scrollback import as_it_is, render

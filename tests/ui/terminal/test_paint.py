@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.ui.render.cells import ESCAPE, chop, width
+from agentcli.system.cells import ESCAPE, chop, width
 from agentcli.ui.render.frame import Size
 from agentcli.ui.terminal.paint import Painter, folds
 from agentcli.ui.terminal.paint_log import rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.ui.render.cells import width
+from agentcli.system.cells import width
 from agentcli.ui.render.frame import Size
 from agentcli.ui.style import DARK, PLAIN
 from agentcli.ui.views.pager import Pager, draw, highlighted, press

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from agentcli.core.message import GOES_ON, File, Message, Text
 from agentcli.providers.scripted.model import call, say
+from agentcli.system.cells import ESCAPE, width
 from agentcli.ui.input.attachments import FILE_BYTES, with_attachments
 from agentcli.ui.render.attached import attached
-from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.style import PLAIN, Look
 from agentcli.ui.terminal.screen import renderer
 from agentcli.ui.views.transcript import Transcript, section_lines

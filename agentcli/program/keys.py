@@ -18,19 +18,11 @@ def with_keys(
     """Return the environment with the stored keys, each in its provider's variable; a variable that is set wins."""
     more = {}
     for name, key in stored.items():
-        settings = providers.get(name) or engines().get(name)
+        settings = providers.get(name)
         variables = key_variables(settings) if settings is not None else ()
         if variables and not any(env.get(variable, "").strip() for variable in variables):
             more[variables[0]] = key
     return {**env, **more} if more else env
-
-
-def engines() -> Mapping[str, ProviderSettings]:
-    """Return the search engines that take a key, as providers without a wire format."""
-    from agentcli.web_search.engines import ENGINES
-
-    found = (engine for engine in ENGINES.values() if engine.key_variable)
-    return {engine.name: ProviderSettings(engine.name, "", api_key_env=engine.key_variable) for engine in found}
 
 
 def provider_of(key: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.app.daily import first_today
+from agentcli.program.daily import first_today
 
 
 def test_a_warning_is_new_once_a_day(tmp_path: Path) -> None:

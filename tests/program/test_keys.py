@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.keys import checked, provider_of, try_key, with_keys
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.core.text.secrets import SECRET, redact
+from agentcli.program.keys import checked, provider_of, try_key, with_keys
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.system.key_store import KeyStore
 from tests.loopback.plain import answering

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -24,30 +24,26 @@ from agentcli.agent.setup import (
     Toolset,
 )
 from agentcli.agent.spending import RunLimits
-from agentcli.app.approvable import unstarted
-from agentcli.app.feature import CheckedProgram, Feature, session_features, tools_of, traits_of
-from agentcli.app.features import FEATURES
-from agentcli.app.front_end import FrontEnd
-from agentcli.app.keys import with_keys
-from agentcli.app.models import Models, ModelSource
-from agentcli.app.project import all_settings
-from agentcli.app.sessions import Selection, SessionOpener, mode_named
-from agentcli.app.system_prompt import Surroundings, environment, instruction_text, system_blocks
-from agentcli.app.workspace import WorkspacePolicy
+from agentcli.config.schema import Schema
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator, estimator
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
+from agentcli.core.mcp_servers import Servers
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import Mode
 from agentcli.core.tool import Tool, Traits
-from agentcli.hooks.loaded import loaded
-from agentcli.hooks.opening import hooks_of
-from agentcli.hooks.settings import HookSettings
-from agentcli.mcp.run_servers import RunServers
 from agentcli.permissions.started import Started
+from agentcli.program.approvable import unstarted
+from agentcli.program.feature import CheckedProgram, Feature, FoundHooks, session_features, tools_of, traits_of
+from agentcli.program.front_end import FrontEnd
+from agentcli.program.keys import with_keys
+from agentcli.program.models import Models, ModelSource
 from agentcli.program.options import Options
+from agentcli.program.sessions import Selection, SessionOpener, mode_named
+from agentcli.program.system_prompt import Surroundings, environment, instruction_text, system_blocks
+from agentcli.program.workspace import WorkspacePolicy
 from agentcli.project.extensions import AgentKind
 from agentcli.project.instructions import Instructions, InstructionSet, instruction_set
 from agentcli.project.path_rules import standing_rules
@@ -76,23 +72,24 @@ class Program(CheckedProgram):
     def __init__(
         self,
         options: Options,
+        features: Sequence[Feature],
+        schema: Callable[[], Schema],
         env: Mapping[str, str] | None = None,
         front_end: FrontEnd | None = None,
-        features: Sequence[Feature] = FEATURES,
     ) -> None:
         """Raise UsageError if the folder does not exist, ConfigError if the configuration is wrong."""
-        super().__init__(options, all_settings, env)
+        super().__init__(options, schema, env)
         if options.mode:
             mode_named(options.mode)
+        self.features = features
         self.reload()
         self.front_end = front_end if front_end is not None else FrontEnd()
-        self.features = features
         self.traits: Mapping[str, Traits] = {
             **traits_of(features),
             **{tool.name: tool.traits for tool in self.front_end.tools},
         }
         """The traits of all tools that there are."""
-        self.servers = RunServers(self, self.front_end.ask)
+        self.parts = [part for feature in features if (part := feature.part(self)) is not None]
         self.workspace_policy = WorkspacePolicy(self, self.front_end.approve, self.traits, self._started)
         self._models = ModelSource(self, self.front_end.attended)
         self.selection = Selection(self, self._models)
@@ -106,8 +103,18 @@ class Program(CheckedProgram):
     async def close(self) -> None:
         """Close the resources of this run's sessions: connections of models, and MCP servers."""
         await self._models.close()
-        await asyncio.to_thread(self.servers.close)
+        await asyncio.to_thread(self.close_parts)
         self.workspace_policy.close()
+
+    def start_parts(self) -> None:
+        """Begin in the background what the sessions of the run will need, such as MCP servers."""
+        for part in self.parts:
+            part.start()
+
+    def close_parts(self) -> None:
+        """End what features started for the run."""
+        for part in self.parts:
+            part.close()
 
     def counts_for(self, history: History, policy: str) -> TokenCounter:
         """Return a token counter for a policy, the session's own if `policy` is empty; it has learned from the session's replies."""
@@ -132,8 +139,10 @@ class Program(CheckedProgram):
         self.__dict__.pop("plugins", None)
         _ = self.config
         if stored := KeyStore(self.dirs.config).keys():
-            configured = Models(self.config, self.given_env).providers
-            self.env = with_keys(self.given_env, {**BUILT_IN, **configured}, stored)
+            known = {**BUILT_IN, **Models(self.config, self.given_env).providers}
+            if stored.keys() - known.keys():
+                known = {**{one.name: one for feature in self.features for one in feature.keyed()}, **known}
+            self.env = with_keys(self.given_env, known, stored)
 
     def _new_worktree(self, _: str) -> Worktree:
         return add_worktree(self.cwd, self.worktrees / new_id(), self.given_env)
@@ -169,7 +178,7 @@ class Program(CheckedProgram):
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy = self.config, self.workspace_policy
-        files, hooks, connected = self.instruction_files().files, loaded(self), self.servers.connected()
+        files, hooks, connected = self.instruction_files().files, self._found_hooks(), self._servers()
         servers = servers_for(self.agent, connected) if self.agent else connected
         front_end = self.front_end
         return SessionSetup(
@@ -193,11 +202,18 @@ class Program(CheckedProgram):
                 former_worktree=self._former_worktree,
             ),
             run=self._run_setup((*notes, *self._notes(hooks.notes))),
-            hooks=partial(hooks_of, config[HookSettings], hooks.hooks),
+            hooks=hooks.make,
             extensions=self.look_for_extensions,
             servers=servers,
             changes=self._changes,
         )
+
+    def _found_hooks(self) -> FoundHooks:
+        found = (hooks for feature in self.features if (hooks := feature.hooks(self)) is not None)
+        return next(found, FoundHooks())
+
+    def _servers(self) -> Servers | None:
+        return next((servers for part in self.parts if (servers := part.servers()) is not None), None)
 
     def _model_access(self) -> ModelAccess:
         now = self.models
@@ -231,7 +247,7 @@ class Program(CheckedProgram):
         names = dict.fromkeys(map(str, naming_nothing(about, self.workspace_policy.workspace())))
         if not names:
             return ()
-        from agentcli.app.daily import FILE, first_today
+        from agentcli.program.daily import FILE, first_today
 
         text = f"These rules match nothing now: {', '.join(names)}. They apply once such a file exists."
         today = date.today().isoformat()
@@ -264,7 +280,7 @@ class Program(CheckedProgram):
             *trouble,
             *self.extensions.left_out,
             *hooks,
-            *self.servers.problems,
+            *(note for part in self.parts for note in part.notes()),
             *unread,
             *found,
         )

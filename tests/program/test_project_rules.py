@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 from agentcli.app.doctor import examine
-from agentcli.app.program import Program
-from agentcli.app.project_rules import offered_rules, restrictions
+from agentcli.app.project import program_of
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import decide
 from agentcli.program.options import Options
+from agentcli.program.program import Program
+from agentcli.program.project_rules import offered_rules, restrictions
 from agentcli.tools.registry import TRAITS
 
 SETTINGS = {
@@ -41,7 +42,7 @@ def opened(folder: Path, *, trust: bool = True, text: str = json.dumps(SETTINGS)
     (file.parent.parent / ".codex/config.toml").write_text('model = "x"')
     env = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     options = Options(cwd=str(file.parent.parent), trust=trust, mode="yolo")
-    return Program(options, {**env, "HOME": str(folder), "ANTHROPIC_API_KEY": "x"})
+    return program_of(options, {**env, "HOME": str(folder), "ANTHROPIC_API_KEY": "x"})
 
 
 def decided(program: Program, tool: str, **arguments: str) -> str:

@@ -25,7 +25,7 @@ from agentcli.system import probe
 from agentcli.system.programs import find_program, hardened
 
 if TYPE_CHECKING:
-    from agentcli.app.feature import CheckedProgram
+    from agentcli.program.feature import CheckedProgram
 
 _ENTRIES, _CHANGED, _NAME = 220, 110, 60
 """Characters of the entries of the folder and of the changed files that are named, and of one name."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.stats import collect, lines
 from agentcli.core.message import ToolResult, Usage
 from agentcli.core.record import Undo
 from agentcli.core.subagent_result import spending
+from agentcli.costs.stats import collect, lines
 from agentcli.sessions.info import Parent, SessionInfo
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import reply, user

@@ -10,15 +10,16 @@ import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.agent.setup import fitting
-from agentcli.app.front_end import FrontEnd
-from agentcli.app.program import Program
+from agentcli.app.project import program_of
 from agentcli.context.settings import TiktokenSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated, Tiktoken, vocabularies
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec, ToolSchema
+from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.providers.registry import PROVIDERS
 from agentcli.sessions.in_memory import MemorySession
 from tests.tables import each_row
@@ -28,7 +29,7 @@ def program(tmp_path: Path, *settings: str, front_end: FrontEnd | None = None) -
     env = {
         name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
     }
-    return Program(Options(cwd=str(tmp_path), settings=settings), env, front_end)
+    return program_of(Options(cwd=str(tmp_path), settings=settings), env, front_end)
 
 
 def test_a_model_knows_what_its_summaries_cost(tmp_path: Path) -> None:
@@ -123,12 +124,12 @@ def test_the_system_prompt_is_written_once_whatever_the_folder_becomes(tmp_path:
         name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
     }
     journal = MemorySession()
-    begun = Program(Options(cwd=str(work), model="demo"), env).sessions.session_for(journal)
+    begun = program_of(Options(cwd=str(work), model="demo"), env).sessions.session_for(journal)
     asyncio.run(begun.prepare(asyncio.Event()))
     before = begun.history.system
     assert any("first.py" in block and "Mode ask" in block for block in before)
     (work / "second.py").touch()
-    again = Program(
+    again = program_of(
         Options(cwd=str(work), mode="yolo", model="google/gemini-3.8-flash"),
         env | {"GEMINI_API_KEY": "x"},
     )

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.app.demo.project import build
-from agentcli.app.demo.script import CHECK, COMPRESS, TASK
 from agentcli.core.errors import InputError
+from agentcli.program.demo.project import build
+from agentcli.program.demo.script import CHECK, COMPRESS, TASK
 from agentcli.program.options import Options
 
 SMALL_WINDOW = (

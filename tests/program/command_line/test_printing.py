@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from agentcli.cli.printing import STYLED_ROWS, Column, plain_table, print_styled, print_table
-from agentcli.ui.render.cells import ESCAPE, width
+from agentcli.program.command_line.printing import STYLED_ROWS, Column, plain_table, print_styled, print_table
+from agentcli.system.cells import ESCAPE, width
 
 COLUMNS = (
     Column("id"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentcli.app.feature import CheckedProgram
-from agentcli.mcp.run_servers import unread
+from agentcli.program.feature import CheckedProgram
 from agentcli.project.approvals import not_started
 
 if TYPE_CHECKING:
@@ -24,5 +23,5 @@ def unstarted(program: CheckedProgram, *, attended: bool) -> list[str]:
     if attended:
         return []
     if not program.trusted:
-        return [*filter(None, [unread(program)])]
+        return [*filter(None, [part.unread() for part in program.parts])]
     return [*filter(None, [not_started(program.approvals.refused(definitions(program)))])]

@@ -16,7 +16,6 @@ from agentcli.agent.report import lifetime
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
-from agentcli.app.models import ModelSource, no_key
 from agentcli.config.general import General
 from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import CredentialsError, InputError, ToolError, TrustError, UsageError
@@ -25,6 +24,7 @@ from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Compaction, Mode, Settings
+from agentcli.program.models import ModelSource, no_key
 from agentcli.program.options import LAST
 from agentcli.program.project import Project
 from agentcli.project.extensions import AgentKind
@@ -200,7 +200,7 @@ class SessionOpener:
         ends = lifetime(spec, today)
         if not ends or self._options.no_session:
             return ends
-        from agentcli.app.daily import FILE, first_today
+        from agentcli.program.daily import FILE, first_today
 
         return ends if first_today(self._project.dirs.state / FILE, ends, today) else ""
 

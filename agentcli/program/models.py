@@ -17,7 +17,7 @@ from agentcli.core.errors import ConfigError, CredentialsError, InputError, Mode
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.on_demand import OnDemand
-from agentcli.mcp.settings import McpSettings
+from agentcli.program.mcp_settings import McpSettings
 from agentcli.program.project import Project
 from agentcli.providers import catalog, model_figures, retrying
 from agentcli.providers.connect import connect
@@ -29,7 +29,7 @@ from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, address, base_url, credentials, is_vendor
 
 if TYPE_CHECKING:
-    from agentcli.app.accounts import RunAccounts
+    from agentcli.program.accounts import RunAccounts
     from agentcli.providers.endpoint_lists import EndpointList, EndpointLists
 
 
@@ -138,7 +138,7 @@ class Models:
         return found.model
 
     def _connect(self, name: str, brief: bool) -> Connected:
-        from agentcli.app.demo.script import model as demo_model
+        from agentcli.program.demo.script import model as demo_model
 
         spec = self.spec(name)
         settings = self.providers.get(spec.provider)
@@ -263,7 +263,7 @@ class ModelSource:
         project = self._project
 
         def make() -> RunAccounts:
-            from agentcli.app.accounts import RunAccounts
+            from agentcli.program.accounts import RunAccounts
 
             return RunAccounts(project)
 

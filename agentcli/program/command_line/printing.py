@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.ui.render.cells import clip, width
+from agentcli.system.cells import clip, width
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 
-from agentcli.cli.progress import Progress
-from agentcli.ui.render.cells import ESCAPE
-from tests.cli.test_printing import Screen
+from agentcli.program.command_line.progress import Progress
+from agentcli.system.cells import ESCAPE
+from tests.program.command_line.test_printing import Screen
 
 
 def written(stream: io.StringIO, things: int, seconds: float, total: int = 0) -> str:

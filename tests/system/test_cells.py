@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.ui.render.cells import NO_LINK, RESET, at_most, before, breaks, chop, clip, hanging, width, wrap
+from agentcli.system.cells import NO_LINK, RESET, at_most, before, breaks, chop, clip, hanging, width, wrap
 
 LINK = f"\x1b]8;id=1;https://example.org/\x1b\\\x1b[4mhere{NO_LINK}{RESET}"
 LETTERS = st.text(alphabet="ab 日本語。「」😀👩\u200d💻\ufe0f🇩🇪한é\u0301\u05d0", max_size=80)

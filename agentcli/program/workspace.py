@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.settings import PermissionSettings
 from agentcli.agent.setup import Permissions, Sandboxes
-from agentcli.app.project_rules import project_rules, rules_before_trust
-from agentcli.app.saved_rules import SavedRules
 from agentcli.config.general import General
 from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass, replace
@@ -29,6 +27,8 @@ from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
 from agentcli.permissions.started import Started
 from agentcli.program.project import Project
+from agentcli.program.project_rules import project_rules, rules_before_trust
+from agentcli.program.saved_rules import SavedRules
 from agentcli.sandbox import Sandbox, choose
 from agentcli.sandbox.aftermath import Aftermath
 from agentcli.sandbox.box import limits_told, unseen

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.models import Models, no_key
 from agentcli.app.sections import SCHEMA
 from agentcli.config import Config
 from agentcli.config.general import General
 from agentcli.core.errors import InputError
+from agentcli.program.models import Models, no_key
 from agentcli.providers.retry_policy import RetryPolicy
 from tests.tables import each_row
 

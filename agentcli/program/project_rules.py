@@ -10,13 +10,12 @@ from agentcli.agent.settings import PermissionSettings
 from agentcli.annexes import annex
 from agentcli.core.errors import AgentError
 from agentcli.core.text.path_pattern import literal
-from agentcli.hooks.loaded import CLAUDE_FILES, label
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule
 from agentcli.program.project import Project
-from agentcli.project.files import project_files
+from agentcli.project.files import CLAUDE_FILES, label, project_files
 
 if TYPE_CHECKING:
-    from agentcli.app.feature import CheckedProgram, Row
+    from agentcli.program.feature import CheckedProgram, Row
 
 _READERS: Mapping[str, str] = {
     **dict.fromkeys(CLAUDE_FILES, "claude"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.system_prompt import Surroundings, environment, system_blocks
+from agentcli.program.system_prompt import Surroundings, environment, system_blocks
 from agentcli.project.instructions import Instructions
 
 

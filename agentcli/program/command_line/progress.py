@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from agentcli.cli.printing import console, on_terminal
+from agentcli.program.command_line.printing import console, on_terminal
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import MakeFeature, SessionFeature
+from agentcli.agent.setup import MakeHooks, no_hooks
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import Tool, Traits
 from agentcli.permissions.started import Started
+from agentcli.program.front_end import FrontEnd
 from agentcli.program.project import Project
 from agentcli.tools.registry import Entry, tool_of
 
@@ -24,17 +26,49 @@ if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.agent.settings import AgentSettings
     from agentcli.core.event import Emit, TurnEnded
-    from agentcli.mcp.run_servers import RunServers
+    from agentcli.core.mcp_servers import Servers
     from agentcli.program.commands import Command
     from agentcli.project.definition import Definition
     from agentcli.project.instructions import InstructionSet
-    from agentcli.ui.commands.registry import SlashCommands
-    from agentcli.ui.terminal.console import Console
+    from agentcli.providers.settings import ProviderSettings
 
     WrapTurn = Callable[[RunTurn, AgentSession, asyncio.Event, Emit], Awaitable[TurnEnded]]
 
 Row = tuple[str, bool, str]
 """The result of a check: its subject, whether all is well, and the detail with a cure."""
+
+
+class RunPart:
+    """What a feature keeps for a whole run. Every method may be left out."""
+
+    def start(self) -> None:
+        """Begin in the background what the sessions of the run will need."""
+
+    def servers(self) -> Servers | None:
+        """Return the MCP servers that a session gets; None if none is configured."""
+        return None
+
+    def notes(self) -> Sequence[str]:
+        """Return notes for the person when a session is opened."""
+        return ()
+
+    def unread(self) -> str:
+        """Return a warning about what is not read because the folder is not trusted; empty if there is nothing to say."""
+        return ""
+
+    def close(self) -> None:
+        """End what was started."""
+
+
+P = TypeVar("P", bound=RunPart)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHooks:
+    """The hooks in force: `make` makes those of a session; `notes` are about entries that were skipped."""
+
+    make: MakeHooks = no_hooks
+    notes: Sequence[str] = ()
 
 
 class CheckedProgram(Project, ABC):
@@ -43,7 +77,13 @@ class CheckedProgram(Project, ABC):
     features: Sequence[Feature]
     traits: Mapping[str, Traits]
     """The traits of all tools that there are."""
-    servers: RunServers
+    front_end: FrontEnd
+    parts: Sequence[RunPart]
+    """What the features keep for the run."""
+
+    def part(self, kind: type[P]) -> P | None:
+        """Return the part of the run of this class; None without its feature."""
+        return next((part for part in self.parts if isinstance(part, kind)), None)
 
     @property
     @abstractmethod
@@ -70,9 +110,14 @@ def no_report(_: CheckedProgram, session: AgentSession) -> Sequence[str]:
     return ()
 
 
-def no_work(_: CheckedProgram, console: Console) -> Iterable[Coroutine[Any, Any, None]]:
-    """Return no work."""
-    return ()
+def no_run_part(_: CheckedProgram) -> RunPart | None:
+    """Return None: the feature keeps nothing for the run."""
+    return None
+
+
+def found_no_hooks(_: CheckedProgram) -> FoundHooks | None:
+    """Return None: the feature has no hooks."""
+    return None
 
 
 def no_refusal(_: CheckedProgram, text: str, own: str) -> None:
@@ -128,10 +173,14 @@ class Feature:
     """Lists what the files of a trusted project would start: a person has to approve each."""
     started: Callable[[CheckedProgram], Iterable[Started]] = none_started
     """Lists the commands that it may start by itself: in mode auto, files that they run are protected."""
+    part: Callable[[CheckedProgram], RunPart | None] = no_run_part
+    """Makes what it keeps for the run."""
+    hooks: Callable[[CheckedProgram], FoundHooks | None] = found_no_hooks
+    """Finds the hooks in force when a session is opened."""
+    keyed: Callable[[], Iterable[ProviderSettings]] = tuple
+    """Lists services whose keys a person may store, as providers without a wire format."""
     report: Callable[[CheckedProgram, AgentSession], Sequence[str]] = no_report
     """Its report on the program and a session, as lines for people: `Reports.report` under its name."""
-    terminal: Callable[[CheckedProgram, Console], Iterable[Coroutine[Any, Any, None]]] = no_work
-    """Lists its work that runs as long as the terminal is open."""
     refuse: Callable[[CheckedProgram, str, str], None] = no_refusal
     """Raises InputError for a prompt that cannot be sent without a person there. It gets all of it, and the part that was not piped in."""
     wraps: Callable[[CheckedProgram], Iterable[WrapTurn]] = no_wraps
@@ -158,10 +207,3 @@ def session_features(program: CheckedProgram) -> Sequence[MakeFeature]:
 def wraps(program: CheckedProgram) -> Sequence[WrapTurn]:
     """Return what features wrap around the turns of a run. Raises InputError."""
     return [wrap for feature in program.features for wrap in feature.wraps(program)]
-
-
-def slash_commands(features: Sequence[Feature]) -> SlashCommands:
-    """Return the registry of the slash commands that features bring."""
-    from agentcli.ui.commands.registry import SlashCommands
-
-    return SlashCommands([command for feature in features for command in feature.commands()])

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.saved_rules import DAMAGED, SavedRules
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.permissions.rules import parse_rules, proposed_rules
+from agentcli.program.saved_rules import DAMAGED, SavedRules
 from tests.tables import each_row
 
 

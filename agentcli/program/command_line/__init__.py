@@ -1,0 +1,1 @@
+"""What the program and its features need for their commands: flags, output, tables, progress, questions. Nothing but typer is imported at once."""
