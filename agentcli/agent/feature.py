@@ -141,8 +141,8 @@ class SessionFeature:
     """Stops the feature's processes and tasks when the session is closed."""
 
 
-MakeFeature = Callable[[SessionCore], SessionFeature]
-"""Makes a feature of a session whose core is finished."""
+MakeFeature = Callable[[SessionCore], SessionFeature | None]
+"""Makes a feature of a session whose core is finished; None if it brings nothing to this one."""
 
 
 class FeatureList:

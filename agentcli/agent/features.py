@@ -49,7 +49,7 @@ class Features(FeatureList):
 
     def __init__(self, core: SessionCore, open_child: OpenChild, more: Sequence[MakeFeature]) -> None:
         setup, journal = core.setup, core.journal
-        made = [make(core) for make in more]
+        made = [one for make in more if (one := make(core)) is not None]
         self.found = next((one.found for one in made if one.found is not None), None) or NothingFound(core.traits)
         self.instructions = Standing(setup, journal)
         self.nested = nested_of(core)

@@ -235,11 +235,6 @@ def servers_of(program: CheckedProgram) -> RunServers:
     return found
 
 
-def started(program: CheckedProgram) -> Sequence[Started]:
-    """Return the command lines of the servers that may be started."""
-    return servers_of(program).started()
-
-
 def approvable(server: ServerDefinition) -> Definition:
     """Return the server as a definition that a person approves."""
     return Definition("server", server.name, server.source, server.starts, server.content)

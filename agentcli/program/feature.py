@@ -1,12 +1,11 @@
-"""A feature of the program as a value: what one package brings to every session, to the slash commands and to `doctor`."""
+"""A feature of the program as a class: what one package brings to every session, to the slash commands and to `doctor`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import MakeFeature, SessionFeature
@@ -95,98 +94,62 @@ class CheckedProgram(Project, ABC):
         """Read the instruction files in force."""
 
 
-def no_rows(_: CheckedProgram) -> Iterable[Row]:
-    """Return no results of checks."""
-    return ()
-
-
-def no_part(_: CheckedProgram, model: ModelSpec) -> str:
-    """Return no part of the system prompt."""
-    return ""
-
-
-def no_report(_: CheckedProgram, session: AgentSession) -> Sequence[str]:
-    """Return no report."""
-    return ()
-
-
-def no_run_part(_: CheckedProgram) -> RunPart | None:
-    """Return None: the feature keeps nothing for the run."""
-    return None
-
-
-def found_no_hooks(_: CheckedProgram) -> FoundHooks | None:
-    """Return None: the feature has no hooks."""
-    return None
-
-
-def no_refusal(_: CheckedProgram, text: str, own: str) -> None:
-    """Refuse nothing."""
-
-
-def no_wraps(_: CheckedProgram) -> Iterable[WrapTurn]:
-    """Return nothing that wraps turns."""
-    return ()
-
-
-def always(_: CheckedProgram) -> bool:
-    """Return True."""
-    return True
-
-
-def none_defined(_: CheckedProgram) -> Iterable[Definition]:
-    """Return no definitions."""
-    return ()
-
-
-def none_started(_: CheckedProgram) -> Iterable[Started]:
-    """Return no commands."""
-    return ()
-
-
-def later(place: str) -> Callable[..., Any]:
-    """Return a function that imports `module:name` of this package when it is called. If the name is a function, it is called; else returned."""
-
-    def imported(*arguments: Any) -> Any:
-        module, _, name = place.partition(":")
-        found = getattr(import_module(f"agentcli.{module}"), name)
-        return found(*arguments) if callable(found) else found
-
-    return imported
-
-
-@dataclass(frozen=True, slots=True)
 class Feature:
-    """Parts that one package brings; everything but the name may be empty. What only some runs need is imported `later`."""
+    """What one package brings to a program. Every method may be left out; it imports what only some runs need when it is called."""
 
     name: str
     tools: Sequence[Entry] = ()
-    commands: Callable[[], Sequence[Command]] = tuple
-    """Its slash commands; called only if a slash command is typed or listed."""
-    checks: Callable[[CheckedProgram], Iterable[Row]] = no_rows
-    """Its checks for `doctor`."""
-    prompt: Callable[[CheckedProgram, ModelSpec], str] = no_part
-    """Its part of the system prompt of a session that begins with a model."""
-    session: Callable[[CheckedProgram, SessionCore], SessionFeature] | None = None
-    """Makes its part of a session, if the agent does not make it itself."""
-    definitions: Callable[[CheckedProgram], Iterable[Definition]] = none_defined
-    """Lists what the files of a trusted project would start: a person has to approve each."""
-    started: Callable[[CheckedProgram], Iterable[Started]] = none_started
-    """Lists the commands that it may start by itself: in mode auto, files that they run are protected."""
-    part: Callable[[CheckedProgram], RunPart | None] = no_run_part
-    """Makes what it keeps for the run."""
-    hooks: Callable[[CheckedProgram], FoundHooks | None] = found_no_hooks
-    """Finds the hooks in force when a session is opened."""
-    keyed: Callable[[], Iterable[ProviderSettings]] = tuple
-    """Lists services whose keys a person may store, as providers without a wire format."""
-    report: Callable[[CheckedProgram, AgentSession], Sequence[str]] = no_report
-    """Its report on the program and a session, as lines for people: `Reports.report` under its name."""
-    refuse: Callable[[CheckedProgram, str, str], None] = no_refusal
-    """Raises InputError for a prompt that cannot be sent without a person there. It gets all of it, and the part that was not piped in."""
-    wraps: Callable[[CheckedProgram], Iterable[WrapTurn]] = no_wraps
-    """Lists what wraps the last turn of a run without a terminal, and each of the Python API. Raises InputError for an unusable option."""
-    offers: Callable[[CheckedProgram], bool] = always
-    """Tells if new sessions get its tools."""
+
+    def offers(self, program: CheckedProgram) -> bool:
+        """Return whether new sessions get its tools."""
+        return True
+
+    def commands(self) -> Sequence[Command]:
+        """Return its slash commands; called only if a slash command is typed or listed."""
+        return ()
+
+    def checks(self, program: CheckedProgram) -> Iterable[Row]:
+        """Return its checks for `doctor`."""
+        return ()
+
+    def report(self, program: CheckedProgram, session: AgentSession) -> Sequence[str]:
+        """Return its report on the program and a session, as lines for people: `Reports.report` under its name."""
+        return ()
+
+    def prompt(self, program: CheckedProgram, model: ModelSpec) -> str:
+        """Return its part of the system prompt of a session that begins with a model."""
+        return ""
+
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
+        """Return its part of a session, if the agent does not make it itself."""
+        return None
+
+    def part(self, program: CheckedProgram) -> RunPart | None:
+        """Return what it keeps for the run."""
+        return None
+
+    def hooks(self, program: CheckedProgram) -> FoundHooks | None:
+        """Return the hooks in force when a session is opened."""
+        return None
+
+    def definitions(self, program: CheckedProgram) -> Iterable[Definition]:
+        """Return what the files of a trusted project would start: a person has to approve each."""
+        return ()
+
+    def started(self, program: CheckedProgram) -> Iterable[Started]:
+        """Return the commands that it may start by itself: in mode auto, files that they run are protected."""
+        return ()
+
+    def keyed(self) -> Iterable[ProviderSettings]:
+        """Return services whose keys a person may store, as providers without a wire format."""
+        return ()
+
+    def refuse(self, program: CheckedProgram, text: str, own: str) -> None:
+        """Raise InputError for a prompt that cannot be sent without a person there; `own` is the part of it that was not piped in."""
+
+    def wraps(self, program: CheckedProgram) -> Iterable[WrapTurn]:
+        """Return what wraps the last turn of a run without a terminal, and each of the Python API. Raises InputError for an unusable option."""
+        return ()
 
 
 def tools_of(features: Sequence[Feature]) -> Sequence[Tool]:
@@ -201,7 +164,7 @@ def traits_of(features: Sequence[Feature]) -> Mapping[str, Traits]:
 
 def session_features(program: CheckedProgram) -> Sequence[MakeFeature]:
     """Return the makers of what the features of a program bring to each of its sessions."""
-    return [partial(feature.session, program) for feature in program.features if feature.session is not None]
+    return [partial(feature.session, program) for feature in program.features]
 
 
 def wraps(program: CheckedProgram) -> Sequence[WrapTurn]:

@@ -1,4 +1,4 @@
-"""A feature is one value: what it brings reaches the model, the person and doctor without another entry."""
+"""A feature is one class: what it brings reaches the model, the person and doctor without another entry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from agentcli.agent.conversation import MODE_WORDS
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
 from agentcli.agent.ports import Prompt
@@ -19,7 +18,6 @@ from agentcli.app.doctor import examine
 from agentcli.app.features import FEATURES
 from agentcli.app.project import program_of
 from agentcli.config.general import General
-from agentcli.core.dataclass import replace
 from agentcli.core.event import Event, Noticed
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec
@@ -28,7 +26,7 @@ from agentcli.headless.print_mode import print_mode
 from agentcli.permissions.started import Started
 from agentcli.program.approvable import definitions
 from agentcli.program.commands import Command, Context, Output, Said, command
-from agentcli.program.feature import CheckedProgram, Feature, Row, later, tools_of, traits_of
+from agentcli.program.feature import CheckedProgram, Feature, Row, tools_of, traits_of
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 from agentcli.project.definition import Definition
@@ -58,27 +56,30 @@ async def tide_(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said(["Low tide."])
 
 
-def commands() -> Sequence[Command]:
-    return [tide_]
-
-
-def checks(_: Program) -> Iterable[Row]:
-    yield "tide", False, "no gauge is connected"
-
-
-def prompt(_: Program, model: ModelSpec) -> str:
-    return f"# Tide\nAsk the tide tool, {model.id}."
-
-
-def session(program: CheckedProgram, core: SessionCore) -> SessionFeature:
-    def warned() -> Iterator[Event]:
-        yield Noticed(f"The tide turns in {program.cwd.name}, and {core.setup.workspace.cwd.name} is wet.")
-
-    return SessionFeature("tide", services=[offer(Tide, Tide("low"))], before_request=warned)
-
-
 ENTRY = Entry("tide", tide, title, Traits("none"), description="The state of the tide.")
-TIDE = Feature("tide", [ENTRY], commands, checks, prompt, session)
+
+
+class Tides(Feature):
+    name = "tide"
+    tools = (ENTRY,)
+
+    def commands(self) -> Sequence[Command]:
+        return [tide_]
+
+    def checks(self, program: CheckedProgram) -> Iterable[Row]:
+        yield "tide", False, "no gauge is connected"
+
+    def prompt(self, program: CheckedProgram, model: ModelSpec) -> str:
+        return f"# Tide\nAsk the tide tool, {model.id}."
+
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature:
+        def warned() -> Iterator[Event]:
+            yield Noticed(f"The tide turns in {program.cwd.name}, and {core.setup.workspace.cwd.name} is wet.")
+
+        return SessionFeature("tide", services=[offer(Tide, Tide("low"))], before_request=warned)
+
+
+TIDE = Tides()
 
 
 def program(folder: Path, *features: Feature, **options: Any) -> Program:
@@ -125,17 +126,21 @@ def test_a_run_without_a_terminal_waits_for_the_first_news_of_any_feature(
     monkeypatch.setattr(sys, "stdin", None)
     waits, news = {"moon": 0, "tide": 0}, ["The tide is high."]
 
-    def session_of(name: str) -> SessionFeature:
-        async def background() -> bool:
-            waits[name] += 1
-            if waits[name] == 1 and name == "moon":
+    class Waiting(Feature):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def background(self) -> bool:
+            waits[self.name] += 1
+            if waits[self.name] == 1 and self.name == "moon":
                 await asyncio.Event().wait()
-            return waits[name] == 1
+            return waits[self.name] == 1
 
-        return SessionFeature(name, background=background, news=lambda: [news.pop()] if waits["tide"] and news else [])
+        def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature:
+            found = lambda: [news.pop()] if waits["tide"] and news else []  # noqa: E731
+            return SessionFeature(self.name, background=self.background, news=found)
 
-    features = [Feature(name, session=lambda _, core, name=name: session_of(name)) for name in waits]
-    made = program(tmp_path, *features, prompt="Wait.", print=True)
+    made = program(tmp_path, *map(Waiting, waits), prompt="Wait.", print=True)
     (tmp_path / "script.json").write_text('{"replies": [{"text": "Waiting."}, {"text": "Go now."}]}')
     assert print_mode(made, made.options) == 0
     assert capsys.readouterr().out == "Go now.\n"
@@ -143,16 +148,26 @@ def test_a_run_without_a_terminal_waits_for_the_first_news_of_any_feature(
 
 
 def test_a_feature_that_is_off_offers_no_tool_and_former_sessions_know_its_traits(tmp_path: Path) -> None:
-    made = program(tmp_path, replace(TIDE, offers=lambda asked: asked.config[General].mode == "plan"))
+    class Off(Tides):
+        def offers(self, program: CheckedProgram) -> bool:
+            return program.config[General].mode == "plan"
+
+    made = program(tmp_path, Off())
     assert "tide" not in [tool.name for tool in made.tools_with(servers=False)]
     assert made.traits["tide"] == ENTRY.traits
 
 
 def test_what_a_feature_would_start_is_approved_first_and_its_files_are_protected(tmp_path: Path) -> None:
     gauge = Definition("server", "gauge", "tide.json", "./gauge.sh", {})
-    feature = replace(
-        TIDE, definitions=lambda _: [gauge], started=lambda asked: [Started("tide", "./gauge.sh", asked.cwd)]
-    )
+
+    class Gauged(Tides):
+        def definitions(self, program: CheckedProgram) -> Iterable[Definition]:
+            return [gauge]
+
+        def started(self, program: CheckedProgram) -> Iterable[Started]:
+            return [Started("tide", "./gauge.sh", program.cwd)]
+
+    feature = Gauged()
     made = program(tmp_path, feature)
     assert definitions(made) == []
     assert made.workspace_policy.workspace().started() == {made.cwd / "gauge.sh": "tide runs gauge.sh"}
@@ -171,10 +186,3 @@ def test_no_slash_command_is_brought_twice() -> None:
     assert len(brought) == len({*brought})
     assert {"compress", "undo", "mcp", "hooks", "skills", "todo", "quit"} <= {*brought}
     assert {*slash_commands(FEATURES).all} == {"help", *brought}
-
-
-def test_what_is_imported_later_is_called_if_it_is_a_function_and_returned_if_not() -> None:
-    assert later("core.text.plural:plural")(2, "file") == "2 files"
-    assert later("agent.conversation:MODE_WORDS")() is MODE_WORDS
-    with pytest.raises(AttributeError):
-        later("core.text.plural:singular")()

@@ -185,4 +185,4 @@ def test_a_failed_edit_is_not_checked(tmp_path: Path) -> None:
 
 
 def test_without_checks_a_session_has_no_stage_for_them(tmp_path: Path) -> None:
-    assert not part_of_session("checks", program({}))(open_session(tmp_path, []).core).stages
+    assert part_of_session("checks", program({}))(open_session(tmp_path, []).core) is None
