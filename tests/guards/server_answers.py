@@ -41,7 +41,7 @@ def figures(seeds: int = 1) -> Iterator[Figures]:
         sum(row[1] for row in bad),
         sum(row[2] for row in bad),
         sum(row[3] for row in bad),
-        "recorded lists of tools of 106 public servers, a half that was not tuned on: bad are schemas that an API refuses as they are",
+        "recorded lists of tools of 106 public servers, every name masked, a half that was not tuned on: bad are schemas that an API refuses as they are",
     )
     odd = [
         with_odd_tool(tools, random.Random(f"{seed} {place}"))
@@ -63,7 +63,7 @@ def figures(seeds: int = 1) -> Iterator[Figures]:
         len(blocks),
         sum(not arrives(one) for one in results),
         len(results),
-        "examples of the protocol; bad are those with a field missing or of another kind, stopped if the rest arrives all the same",
+        "the structure of the protocol's examples; bad are those with a field missing or of another kind, stopped if the rest arrives all the same",
     )
 
 

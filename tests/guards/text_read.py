@@ -19,7 +19,7 @@ from tests.guards import Figures, material
 
 @dataclass(frozen=True)
 class Sample:
-    """The beginning of a public file, with the encoding that its name or its folder states."""
+    """Words of one language, in an encoding that its older files have."""
 
     data: bytes
     encoding: str
@@ -39,7 +39,7 @@ def figures() -> Iterator[Figures]:
     held = material("text_read")
     good = [Sample(base64.b64decode(each["data"]), each["encoding"]) for each in held["good"]]
     bad = [base64.b64decode(each["data"]) for each in held["bad"]]
-    source = f"{len(good)} beginnings of text files, {len(bad)} of binary ones: {held['source']}"
+    source = f"{len(good)} texts, {len(bad)} beginnings of binary files: {held['source']}"
     read = [decode(sample.data) for sample in good]
     lost = {
         "read": sum(found is None or found[0] != sample.text for found, sample in zip(read, good, strict=True)),
