@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from agentcli.context.inject import wrap
 from agentcli.context.ledger.standing_rules import plain_lines, sentences, sets_rule
@@ -75,6 +76,7 @@ def standing(piece: VerbatimText) -> VerbatimText | None:
     return replace(piece, text=" … ".join((*stays, f"{_WHOLE}{piece.seq} holds all of it]"))) if stays else None
 
 
+@lru_cache(4_096)
 def _standing(text: str) -> Sequence[str]:
     """Return the sentences that ask nothing and name nothing of the work of that time, so that they may hold for all of it.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from agentcli.context.compaction_settings import LedgerSettings
 from agentcli.context.ledger.standing_rules import plain_lines, sentences
@@ -57,13 +58,19 @@ def fitting_decisions(known: Sequence[VerbatimText], characters: int) -> tuple[V
 def score(text: str) -> float:
     """Return how much the form of a text speaks for a decision or a value: a reason counts more than any number of values."""
     names, values = set(_NAME.findall(text)), set(_VALUE.findall(text))
-    reason = _CHOICE if decides(text) else 1.0 if _REASON.search(text) else 0.0
+    reason = (_CHOICE if names or values or _BARE_NAME.search(text) else 1.0) if _gives_reason(text) else 0.0
     return reason + 0.5 * min(len(names), 3) + min(len(values), 3)
 
 
 def decides(text: str) -> bool:
     """Return True if a text gives a reason, a cause or a choice about something that it names."""
-    return bool(_REASON.search(text)) and bool(_NAME.search(text) or _VALUE.search(text) or _BARE_NAME.search(text))
+    return bool(_BARE_NAME.search(text) or _NAME.search(text) or _VALUE.search(text)) and _gives_reason(text)
+
+
+@lru_cache(2_048)
+def _gives_reason(text: str) -> bool:
+    """Return True if a text has a word for a reason, a cause or a choice; the search for one takes long."""
+    return bool(_REASON.search(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +96,10 @@ class _Kept:
 
 def _stated(body: Message, keep: LedgerSettings) -> Iterator[str]:
     for text in _units(body.text, keep.decision_characters):
-        fits = _SHORTEST <= len(text) <= keep.decision_characters
         # Words beside a call announce it, unless they give a reason.
-        if fits and score(text) >= _LEAST and (decides(text) or not body.calls):
+        if _SHORTEST <= len(text) <= keep.decision_characters and (
+            decides(text) if body.calls else score(text) >= _LEAST
+        ):
             yield text
 
 
