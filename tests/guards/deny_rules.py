@@ -36,7 +36,7 @@ def figures() -> Iterator[Figures]:
         stopped = [each for each in tries if _stopped(*each, every, workspace)]
         yield Figures(
             "a denied file, read by a program", len(stopped), len(tries), 0, 0,
-            "ways to read a file of GTFOBins/GTFOBins.github.io, for two tracked files",
+            "ways to read a file of GTFOBins/GTFOBins.github.io, other names in them made up, for two tracked files",
         )  # fmt: skip
         free = {command: _decided(command, Rules(), "ask", workspace).decision for command in found["good"]}
         for which, rules in (("all settings files", every), ("one settings file", rules_of(found["rules"][-1]))):
@@ -44,7 +44,7 @@ def figures() -> Iterator[Figures]:
             hindered = [command for command in free if _STRICTNESS[judged[command]] > _STRICTNESS[free[command]]]
             yield Figures(
                 f"commands with git, rules of {which}", 0, 0, len(hindered), len(free),
-                "recorded agent sessions of two public repositories; one form was found with them and cured",
+                "commands of recorded agent sessions of two public repositories, every own word replaced; one form was found with them and cured",
             )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def figures() -> Iterator[Figures]:
                     len(known["bad"]),
                     hindered,
                     len(good),
-                    f"{known['source']}: bad are commands that its tests block, without git; good are recorded commands",
+                    f"{known['source']}; bad are those that the tests block, without git; good are the recorded ones",
                 )
 
 

@@ -32,5 +32,5 @@ def figures() -> Iterator[Figures]:
         stopped, hindered = [*filter(asks, found["bad"])], [*filter(asks, found["good"])]
     yield Figures(
         "protected files", len(stopped), len(found["bad"]), len(hindered), len(found["good"]),
-        "bad: files that rules of public settings deny; good: files of three public repositories, and templates of .env files",
+        "bad: files that rules of public settings deny; good: paths of files of three public repositories, every own word replaced, and templates of .env files",
     )  # fmt: skip

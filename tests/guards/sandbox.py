@@ -54,11 +54,21 @@ def figures() -> Iterator[Figures]:
     ways, good = (material("sandbox")[kind] for kind in ("bad", "good"))
     out = open_ways(sandbox)
     yield Figures(
-        "ways out of the sandbox", len(ways) - len(out), len(ways), 0, 0, "advisories and issues of other sandboxes"
+        "ways out of the sandbox",
+        len(ways) - len(out),
+        len(ways),
+        0,
+        0,
+        "advisories and issues of other sandboxes, in scripts of our own",
     )
     others = different(sandbox)
     yield Figures(
-        "commands in the sandbox", 0, 0, len(others), len(good), "commands of recorded sessions of Claude Code"
+        "commands in the sandbox",
+        0,
+        0,
+        len(others),
+        len(good),
+        "commands of recorded sessions of Claude Code, every own word replaced",
     )
 
 
