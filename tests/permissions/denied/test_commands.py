@@ -168,8 +168,8 @@ def test_many_denied_files_are_left_out_by_their_rule(workspace: Workspace) -> N
     [
         ("git show HEAD:secrets/key.txt", ""),
         ("git stash show -p", "`git diff 'stash@{0}^' 'stash@{0}'`"),
-        ("git log --follow -p src/a.py", "Leave out --follow: `git log -p -- FILE`"),
-        ("git log -L1,2:src/a.py", "Leave out -L: `git log -p -- FILE`"),
+        ("git log --follow -p src/a.py", "Omit --follow: `git log -p -- FILE`"),
+        ("git log -L1,2:src/a.py", "Omit -L: `git log -p -- FILE`"),
         ("bash -c 'git diff'", "Run git by itself"),
         ("echo HEAD | xargs git show", "Run git by itself"),
         ("git mv . ../x", "Name what to move"),
