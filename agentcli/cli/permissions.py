@@ -110,7 +110,7 @@ def _print_decision(decision: Decision) -> None:
     if decision.always:
         print_styled([("“Always allow … in this project” would save: ", "dim"), (safe_line(decision.always), "")])
     if decision.prefixes:
-        choice = f"“Always allow {wider(decision.prefixes)} in this project” would save: "
+        choice = f"“Always allow {wider(decision.prefixes)}” would save: "
         print_styled([(choice, "dim"), (safe_line(", ".join(decision.prefixes)), "")])
     elif decision.unsaved and not decision.always:
         print_styled([(f"No rule can be saved for it: {decision.unsaved}.", "dim")])

@@ -130,7 +130,7 @@ def test_the_cost_report_has_models_and_days_with_a_bar_each() -> None:
     assert lines[0] == "600 tokens, $1.5000"
     assert "  p/a: 2 requests, $1.0000" in lines
     assert "  p/b: 1 request, $0.5000" in lines
-    assert "0.0%), out 0" in "\n".join(lines)
+    assert "(0 %) · out 0" in "\n".join(lines)
     days = [line.split() for line in lines if line.startswith("  2026")]
     assert [(day, int(tokens), cost) for day, _, tokens, cost in days] == [
         ("2026-11-20", 400, "$1.0000"),
