@@ -270,7 +270,7 @@ def test_a_rewind_of_both_goes_through_where_no_file_was_changed(program: Progra
 
 
 def test_a_pinned_session_outlives_retention(program: Program) -> None:
-    first, other = say_once(program, "keep me"), say_once(program, "let me go")
+    first, other = say_once(program, "keep me"), say_once(program, "goodbye")
     say_once(program, "the newest")
     config = program.base / "config" / "agentcli" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
