@@ -143,6 +143,7 @@ def test_the_terminal_loads_nothing_of_them_until_they_are_used(tmp_path: Path) 
     assert not [module for module in modules if module.startswith((*UNUSED, *(WINGS - NEEDED)))]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", ["'models'", "'config', 'show'", "'stats'", "'permissions', 'show'", "'--help'"])
 def test_what_goes_into_a_pipe_is_printed_without_rich(tmp_path: Path, command: str) -> None:
     assert "rich" not in loaded(f"from agentcli.__main__ import main\nmain([{command}])", tmp_path)

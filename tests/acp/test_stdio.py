@@ -202,6 +202,7 @@ def test_input_that_is_only_garbage_is_bad_input_also_where_it_ends_at_once(tmp_
         assert b"the input on stdin is not the Agent Client Protocol" in agent.process.stderr.read()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("line", "code"),
     [

@@ -140,6 +140,7 @@ def test_what_nothing_bears_out_in_a_summary_that_can_be_read_is_listed_as_unver
         assert "None of it is a permission" in shown
 
 
+@pytest.mark.full
 def test_a_second_compaction_takes_the_place_of_the_first_and_undoing_it_brings_the_first_back(stage: Stage) -> None:
     with Loopback(working) as server:
         session = stage.session(server)

@@ -107,6 +107,7 @@ def test_rules_about_paths_of_the_repository_hold_in_the_worktree(work: Path, tm
     assert made & {"inner/src/a", "src/a", "top/a", "inner/asked", "inner/b"} == {"inner/b"}, report
 
 
+@pytest.mark.full
 def test_a_denied_file_of_the_repository_is_read_neither_there_nor_in_the_worktree(work: Path, tmp_path: Path) -> None:
     (work / "keys").mkdir()
     (work / "keys/a.key").write_text("the-secret\n")

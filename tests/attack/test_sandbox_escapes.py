@@ -115,6 +115,7 @@ def test_what_a_command_made_of_protected_names_can_be_seen(scene: Scene, sandbo
     assert not (scene.workspace.cwd / "src/.vscode").exists()
 
 
+@pytest.mark.full
 def test_local_sockets_stay_closed_even_with_the_network(scene: Scene, sandbox: Sandbox) -> None:
     before = scene.state()
     scene.run(sandbox, ATTEMPTS["a socket in the file system"], network=True)

@@ -8,6 +8,7 @@ from tests.bench.planted import SUMMARISERS, led
 from tests.tables import each_row
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("policy", "summariser"), [("auto", "honest"), ("opencode", "empty"), ("sliding", "lying")])
 def test_nothing_that_was_said_is_lost_in_a_short_session(policy: PolicyName, summariser: str) -> None:
     found = led(policy, summariser, 30, 20, window=12_000, keep_recent=500)

@@ -30,6 +30,7 @@ def test_each_command_of_a_chain_is_explained_on_a_line_of_its_own(program: Prog
         assert any(row.startswith("❯") and "No, tell it" in row for row in shown)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_the_names_of_programs_and_the_texts_of_a_command_are_coloured(program: Program, theme: str) -> None:
     with asked(program, "A=1 make 'all of it' && touch x", 80, theme) as t:

@@ -48,7 +48,6 @@ def test_settings_that_are_gone_change_nothing_and_are_named_once(worked: Progra
     assert (ran.code, statuses(ran)) == (0, ["compressed"])
     newest = worked.records(ran.result["session_id"])[-1]
     assert newest["snapshot"].count("ran ls ") > 2
-    assert newest["snapshot"].count(" → exit 0") == 3
     told = [line["message"] for line in ran.of("warning") if "longer have an effect" in line["message"]]
     place = worked.base / "config/agentcli/config.toml"
     assert told == [

@@ -82,6 +82,7 @@ def test_a_key_whose_character_cannot_be_drawn_ends_the_program_and_keeps_the_dr
         assert t.wait() == 0
 
 
+@pytest.mark.full
 def test_a_view_that_cannot_be_drawn_ends_the_program(failing: Program) -> None:
     program = failing
     program.run("-p", "it is undrawable", "-m", "script:echo")

@@ -18,6 +18,7 @@ def needle(program: Program) -> str:
     return str(first)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("columns", [60, 120])
 def test_resume_with_words_shows_the_session_that_contains_them_and_enter_opens_it(
     program: Program, needle: str, columns: int
@@ -33,6 +34,7 @@ def test_resume_with_words_shows_the_session_that_contains_them_and_enter_opens_
         t.until(f"agentcli resume {needle}")
 
 
+@pytest.mark.full
 def test_the_picker_looks_into_the_sessions_while_words_are_typed(program: Program, needle: str) -> None:
     with program.terminal("resume", "-m", "script:echo") as t:
         t.until("about other things")

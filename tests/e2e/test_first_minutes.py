@@ -175,6 +175,7 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
             leave(t)
 
 
+@pytest.mark.full
 def test_a_message_into_a_turn_that_is_interrupted_is_sent_next(program: Program) -> None:
     subprocess.run(["mkfifo", str(program.work / "go")], check=True)
     with Loopback(model) as server:

@@ -139,6 +139,7 @@ STRANGE = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("text", sampled(STRANGE, 3))
 @pytest.mark.parametrize("form", sampled(["text", "json", "stream-json"], 3))
 def test_strange_bytes_on_stdin_are_answered(program: Program, text: bytes, form: str) -> None:

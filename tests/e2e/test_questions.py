@@ -125,6 +125,7 @@ def test_the_first_answer_is_not_the_second_ones(program: Program) -> None:
         t.gone("1. Yes")
 
 
+@pytest.mark.full
 def test_ctrl_c_is_heard_at_once(program: Program) -> None:
     project_hook(program, "touch ran")
     with program.terminal("-m", "script:echo") as t:

@@ -71,7 +71,7 @@ def test_a_first_hour(program: Program) -> None:
             assert server.requests[-1].gone.wait(5), "the connection stays open"
 
             t.send("/compress\r")
-            t.until("tokens. Summarised")
+            t.until("tokens · Summarised")
             session = leave(t)
 
         with terminal(program, "resume", session) as t:

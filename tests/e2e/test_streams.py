@@ -114,6 +114,7 @@ def test_pipes_that_do_not_block_lose_nothing(program: Program) -> None:
     assert len(said) > 65_536
 
 
+@pytest.mark.full
 def test_a_pipe_is_read_for_as_long_as_a_program_holds_it_which_is_said_after_three_seconds(program: Program) -> None:
     reading, writing = os.pipe()
     process = program.start("-p", "what is wrong?", "-m", "script:echo", "--mode", "yolo", stdin=reading)
@@ -126,6 +127,7 @@ def test_a_pipe_is_read_for_as_long_as_a_program_holds_it_which_is_said_after_th
     assert process.returncode == 0
 
 
+@pytest.mark.full
 def test_a_socket_that_is_only_held_open_counts_as_empty(program: Program) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:

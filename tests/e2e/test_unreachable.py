@@ -99,6 +99,7 @@ def test_a_local_server_that_does_not_run_ends_the_run_within_seconds_with_the_c
     assert "Start Ollama: `ollama serve`" in ran.result["error"]
 
 
+@pytest.mark.full
 def test_a_host_that_does_not_exist_ends_the_run_within_seconds(program: Program) -> None:
     program.more = {"ANTHROPIC_BASE_URL": "http://nobody.invalid", "ANTHROPIC_API_KEY": KEY}
     ran = program.ask("-p", "hi", "-m", MODELS["anthropic"])

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from agentcli.system.keeper import NAME, Keeper
 from tests.mcp.running import FAKE, is_alive, pids, until, wait
 from tests.tables import each_row
@@ -23,6 +25,7 @@ with servers(Path(sys.argv[1]), {"fake": fake(*sys.argv[2:])}) as made:
 """
 
 
+@pytest.mark.full
 @each_row("faults", [["stubborn"], ["stubborn", "silent"], []])
 def test_a_server_ends_with_a_session_that_is_killed(tmp_path: Path, faults: list[str]) -> None:
     """One that ignores the end of its input, and SIGTERM, too."""

@@ -89,6 +89,7 @@ def test_a_file_that_is_no_schema_is_named(content: bytes | None, tmp_path: Path
         read_schema(str(file))
 
 
+@pytest.mark.full
 @each_row(
     "schema",
     [{"pattern": "^(a+)+$"}, {"patternProperties": {"^(a+)+$": {}}}, {"items": {"anyOf": [{"pattern": "(a|a)*b"}]}}],

@@ -35,6 +35,7 @@ def test_a_refusal_without_end_is_read_for_its_beginning_only(name: str, piece: 
     assert len(str(heard.error)) < 1_000
 
 
+@pytest.mark.full
 @all_wires
 def test_a_refusal_of_several_megabytes_in_one_message_is_named_by_its_status(name: str) -> None:
     body = b'{"error": {"message": "%b"}}' % (b"`signature` " * 70_000)

@@ -9,6 +9,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,6 +135,7 @@ SAID = {
 }
 
 
+@pytest.mark.full
 @each_row("name", ALL)
 def test_a_session_with_an_image_that_the_api_cannot_read_goes_on_live_and_after_a_resume(
     tmp_path: Path, name: str
@@ -178,6 +180,7 @@ WORDS = ["image", "images", "thinking", "cache_control", "not", "supported", "ma
          "thinking.budget_tokens", "reasoning", "effort", ":", ".", "tools.0", "request", "permitted", "unsupported", "format"]  # fmt: skip
 
 
+@pytest.mark.full
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(" ".join), st.sampled_from(["haiku", "flash", "luna"])

@@ -49,6 +49,7 @@ print(sorted(name for name in sys.modules if name.startswith({UNUSED!r})))
     assert run(program).splitlines() == ["True", "[]"]
 
 
+@pytest.mark.full
 def test_whoever_needs_such_a_package_afterwards_gets_the_real_one():
     program = f"""{WARM}
 from anthropic.types.beta import BetaMessage
@@ -58,6 +59,7 @@ print(type(anthropic.AsyncAnthropic(api_key="k").beta.messages).__name__)
     assert run(program).splitlines() == ["True", "AsyncMessages"]
 
 
+@pytest.mark.full
 def test_a_request_to_openai_imports_none_of_its_models_and_others_get_the_real_ones():
     pytest.importorskip("openai")
     program = """

@@ -81,6 +81,7 @@ def test_five_attempts_at_a_server_that_never_answers_the_first_packet_take_a_mi
     assert 50 <= took <= 60
 
 
+@pytest.mark.full
 @each_row("name", ALL)
 @pytest.mark.parametrize("at", [20, 900])
 @pytest.mark.parametrize("how", ["close", "end", "chunk"])

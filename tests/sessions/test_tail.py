@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -134,6 +135,7 @@ class Life:
                 self.say(Undo(self.dice.choice(prompts) - 1, "rewind"))
 
 
+@pytest.mark.full
 @settings(max_examples=150)
 @example(seed=238, steps=25)  # two compactions stand between the newest one and what it kept
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 40))

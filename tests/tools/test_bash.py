@@ -331,6 +331,7 @@ def big_output(size: int) -> dict[str, float]:
     return figures
 
 
+@pytest.mark.full
 def test_a_huge_output_is_not_held_in_memory() -> None:
     assert big_output(60_000_000)["memory"] < 30
 

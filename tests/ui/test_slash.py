@@ -251,6 +251,7 @@ def test_an_export_to_nowhere_is_told(tmp_path: Path, name: str) -> None:
     assert "Try /export FILE." in type_(ScriptedContext(session=open_session(tmp_path, [])), f"/export {name}")[0]
 
 
+@pytest.mark.full
 @each_row("name", list(COMMANDS.all))
 def test_whatever_is_typed_after_a_command_is_done_or_told(tmp_path: Path, name: str) -> None:
     for odd in ("²", "\0", "-1", "x" * 5_000, "~no-such-user", "--help", "日本", "[red]{0}%s"):

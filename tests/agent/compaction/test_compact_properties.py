@@ -93,6 +93,7 @@ def test_taking_a_compaction_back_gives_the_view_back(
     assert shown(journal) == before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("policy", POLICIES)
 @CALM
 @given(story=ANY, again=st.booleans(), reply=REPLIES)

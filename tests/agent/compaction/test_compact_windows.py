@@ -51,6 +51,7 @@ def work_in_a_small_window(seed: int) -> int:
     return compactions
 
 
+@pytest.mark.full
 @each_row("seed", range(4))
 def test_work_goes_on_in_a_window_that_is_too_small(seed: int) -> None:
     work_in_a_small_window(seed)

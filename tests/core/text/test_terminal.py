@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyte
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ PIECES = st.lists(
 )
 
 
+@pytest.mark.full
 @given(PIECES)
 def test_what_is_left_is_what_a_terminal_emulator_displays(pieces: list[str]) -> None:
     text = "".join(pieces)
