@@ -418,7 +418,7 @@ def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) ->
     with preview(tmp_path) as t:
         ready(t)
         t.send("/mode plan\r")
-        t.until("Mode plan")
+        t.until("Plan mode")
         t.send("/mode\r")
         t.until("❯ plan")
         t.send("sk")
@@ -436,7 +436,7 @@ def test_a_command_left_at_its_choice_leaves_nothing_behind(tmp_path: Path) -> N
         t.send("\x1b")
         t.gone("dark")
         t.send("/mode plan\r")
-        t.until("Mode plan")
+        t.until("Plan mode")
         assert "/theme" not in "\n".join(t.history())
         assert "/mode plan" in "\n".join(t.history())
 
