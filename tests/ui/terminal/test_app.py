@@ -424,7 +424,7 @@ def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) ->
         t.send("sk")
         t.until("❯ ask")
         t.send("\r")
-        t.until("Mode ask")
+        t.until("Ask mode")
 
 
 @pytest.mark.full
