@@ -142,7 +142,8 @@ def _scene(sockets: bool) -> Iterator[Path]:
             (top / "home" / name).parent.mkdir(parents=True, exist_ok=True)
             (top / "home" / name).write_text(f"{SECRET}\n")
         (top / "work/committed-link").symlink_to(top / "home/.ssh")
-        git = f"git init -q -b main {top}/work/vendor/sub && git init -q -b main {top}/work/vendor/two; cd {top}/work; git init -q -b main .; printf '.env*\\n*-link\\nvendor\\n' > .gitignore; git add -A; git commit -qm one"
+        work = top / "work"
+        git = f"git init -q -b main {work}/vendor/sub && git init -q -b main {work}/vendor/two; cd {work}; git init -q -b main .; printf '.env*\\n*-link\\nvendor\\n' > .gitignore; git add -A; git commit -qm one"
         subprocess.run(["bash", "-c", git], env={"PATH": _PATH, **_WHO}, check=True)
         with closing(socket.socket(socket.AF_UNIX)) as agent:
             if sockets:

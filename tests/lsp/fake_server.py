@@ -104,7 +104,7 @@ def result(method: str, params: Any) -> Any:
             return [{"name": "outer", "kind": 5, "range": span(0, 0, 1), "children": [child]}]
         case "textDocument/rename":
             edits = [{"range": each["range"], "newText": params["newName"]} for each in places(word_at(params), uri)]
-            changed = uri.replace("/work/", "/other/") if HOW == "elsewhere" else uri
+            changed = re.sub("/work(?=/)", "/other", uri) if HOW == "elsewhere" else uri
             return {"documentChanges": [{"textDocument": {"uri": changed, "version": None}, "edits": edits}]}
 
 
