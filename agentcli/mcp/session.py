@@ -166,7 +166,7 @@ class ServerTools:
         return fresh
 
     def warnings(self) -> Iterator[Event]:
-        """Yield a line for the person about each server that does not work, or of which a part cannot be used, once."""
+        """Yield a line for the person, once, about each server that fails or has an unusable part."""
         for state in self._servers.states() if self._servers is not None else ():
             if state.status in _TROUBLE and state.name not in self._warned:
                 self._warned.add(state.name)

@@ -1,4 +1,4 @@
-"""Permission rules of a project: those that deny or ask apply before it is trusted, those that allow only as answers of the user."""
+"""Permission rules of a project: deny and ask rules apply before it is trusted, allow rules only as answers of the user."""
 
 from __future__ import annotations
 

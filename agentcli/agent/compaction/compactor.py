@@ -103,7 +103,7 @@ class Compactor:
     async def compact(
         self, interrupt: asyncio.Event, emit: Emit, trigger: Trigger, *, focus: str = "", planned: Plan | None = None
     ) -> None:
-        """Summarise what the policy chooses, or the given `planned` plan. The last event but those of hooks is a CompactionEnded."""
+        """Summarise what the policy chooses, or the given `planned` plan. Only events of hooks follow its CompactionEnded."""
         # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
         from agentcli.agent.compaction.run import CompactionRun
 

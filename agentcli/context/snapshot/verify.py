@@ -237,7 +237,7 @@ def claims(sentence: str) -> Iterator[str]:
 
 
 def sifted(item: str, evidence: Evidence, result: Sifted, *, step: bool = False, in_place: bool = False) -> str:
-    """Return the sentences of an item in acceptable form; note in `result` those that do not stand.
+    """Return the acceptable sentences of an item; note the refused ones in `result`.
 
     `step`: the item is a step of the plan, which need not have happened. `in_place`: as in `judged`.
     """

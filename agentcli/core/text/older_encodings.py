@@ -38,7 +38,7 @@ class _Form:
     usual: Callable[[str], bool]
     least: float = 0.75
     own_script: bool | None = True
-    """True if its letters stand together, False if single ones stand among those of ASCII, None for either."""
+    """True if its letters form runs, False if single ones occur among ASCII letters, None for either."""
     shows: Callable[[str], bool] | None = None
     """A character of which each longer text has some."""
 

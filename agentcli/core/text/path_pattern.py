@@ -201,7 +201,7 @@ def _split_groups(pattern: str) -> Iterator[str]:
 
 
 def _choices(part: str) -> tuple[str, ...]:
-    """Return what may stand in place of a part: a group's alternatives and the group as text, or the part alone."""
+    """Return the readings of a part: a group's alternatives and the group as text, or the part alone."""
     if not (part.startswith("{") and part.endswith("}")):
         return (part.replace("{", "\\{") if part.startswith("{") else part,)
     options, depth, option = list[str](), 0, ""

@@ -54,7 +54,7 @@ def head_of(data: bytes, size: int) -> bytes:
 
 
 def _begun(head: bytes) -> int:
-    """Return the number of bytes at the end that belong to a character of UTF-8 that goes on."""
+    """Return the number of bytes at the end that begin an incomplete UTF-8 character."""
     for count, byte in enumerate(reversed(head[-3:]), 1):
         if 0xC2 <= byte <= 0xF4:
             size = 2 + (byte >= 0xE0) + (byte >= 0xF0)

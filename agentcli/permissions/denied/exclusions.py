@@ -10,7 +10,7 @@ from agentcli.permissions.denied.git_verdicts import GitVerdict
 from agentcli.permissions.shell.parse import PLAIN_WRAPPERS, Part, command_nodes
 
 _ENDING_IN_GIT = PLAIN_WRAPPERS | {"git", "env", "command"}
-"""Commands whose last words are those of git, if they run it."""
+"""Commands that may run git with their last words."""
 
 
 def with_exclusions(text: str, verdicts: Callable[[Part], Sequence[GitVerdict]]) -> str:
