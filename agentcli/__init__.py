@@ -3,15 +3,15 @@
 __version__ = "0.1.0"
 
 _NAMES = {
-    **dict.fromkeys(("query", "run"), "api.query"),
-    "Session": "api.session",
-    **dict.fromkeys(("tool", "FunctionTool"), "api.tools"),
-    **dict.fromkeys(("run_batch", "BatchResult", "BatchTask", "BatchOptions"), "batch.api"),
-    **dict.fromkeys(("Approval", "Deny"), "api.asking"),
+    **dict.fromkeys(("query", "run"), "frontends.python.query"),
+    "Session": "frontends.python.session",
+    **dict.fromkeys(("tool", "FunctionTool"), "frontends.python.tools"),
+    **dict.fromkeys(("run_batch", "BatchResult", "BatchTask", "BatchOptions"), "extras.batch.api"),
+    **dict.fromkeys(("Approval", "Deny"), "frontends.python.asking"),
     **dict.fromkeys(("Question", "Choice"), "core.tool"),
-    "RunOptions": "api.options",
+    "RunOptions": "frontends.python.options",
     "AgentError": "core.errors",
-    "Finding": "ui.findings",
+    "Finding": "frontends.findings",
     "Usage": "core.message",
     **dict.fromkeys(
         (
@@ -19,7 +19,7 @@ _NAMES = {
             *("ToolResultEvent", "PermissionEvent", "UsageEvent", "PruneEvent", "CompactionEvent", "RetryEvent"),
             *("WarningEvent", "AnyEvent"),
         ),
-        "ui.run_events",
+        "frontends.run_events",
     ),
 }
 """The names of the Python API, each with the module that it is imported from on first use."""

@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         code = _run(given)
         sys.stdout.flush()
     except KeyboardInterrupt as stop:
-        from agentcli.cli import stopped
+        from agentcli.frontends.cli import stopped
 
         return stopped(stop, given)
     except BrokenPipeError:
@@ -136,12 +136,12 @@ def _run(arguments: list[str]) -> int:
     early = None
     if _opens_editor(arguments):
         # The prompt is painted before any other check, and removed if it turns out to be wrong.
-        from agentcli.ui.terminal.early import possible, start
+        from agentcli.frontends.terminal.early import possible, start
 
         early = start() if possible() else None
     else:
         _stop_at_signals()
-    from agentcli.cli import run
+    from agentcli.frontends.cli import run
 
     return run(arguments, early)
 

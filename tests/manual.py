@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from agentcli.app.sections import SCHEMA
-from agentcli.config.toml_text import toml_value
 from agentcli.core.dataclass import dataclass
 from agentcli.core.setting import Access, access
 from agentcli.core.text.ranges import NOT_NEGATIVE, Range
+from agentcli.frontends.sections import SCHEMA
 from agentcli.manual import FOLDER, GROUPS, summary
+from agentcli.program.config.toml_text import toml_value
 
 PAGE = FOLDER / "configuration.md"
 INDEX = FOLDER / "index.md"

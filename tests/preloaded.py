@@ -28,22 +28,22 @@ from pkgutil import walk_packages
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).parents[1]
-STARTED = {"agentcli": "agentcli.__main__", "tests.ui.preview": "tests.ui.preview"}
+STARTED = {"agentcli": "agentcli.__main__", "tests.frontends.terminal.preview": "tests.frontends.terminal.preview"}
 """Modules that `python -m` may name, with the module whose `main` each runs."""
 PACKAGES = (
     "agent",
-    "app",
-    "cli",
     "context",
-    "extensions",
+    "frontends.cli",
+    "frontends.commands",
+    "frontends.plain",
+    "frontends.terminal",
     "permissions",
+    "program",
     "providers.anthropic",
     "providers.scripted",
-    "sandbox",
     "sessions",
     "system",
     "tools",
-    "ui",
 )
 """Packages of the program whose modules many runs import."""
 MODULES = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -66,18 +65,18 @@ def test_a_run_without_hooks_loads_nothing_to_run_them_with_and_nothing_that_rea
 ) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
     hooks = ("runner", "verdict", "session_hooks", "payloads", "transcript", "configured")
-    assert not modules & {f"agentcli.hooks.{name}" for name in hooks}
+    assert not modules & {f"agentcli.features.hooks.{name}" for name in hooks}
     unused = (
-        "agentcli.importers.config",
-        "agentcli.importers.config.import_run",
-        "agentcli.hooks.report",
-        "agentcli.hooks.command_line",
+        "agentcli.extras.importers.config",
+        "agentcli.extras.importers.config.import_run",
+        "agentcli.features.hooks.report",
+        "agentcli.features.hooks.command_line",
     )
     assert not [module for module in modules if module.startswith(unused)]
 
 
 def test_the_early_prompt_needs_only_a_handful_of_modules(tmp_path: Path) -> None:
-    modules = loaded("import agentcli.ui.terminal.early", tmp_path)
+    modules = loaded("import agentcli.frontends.terminal.early", tmp_path)
     assert not modules & {*HEAVY, "asyncio", "json", "dataclasses"}
 
 
@@ -89,9 +88,8 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
     assert not [module for module in modules if module.startswith("agentcli.context.snapshot")]  # hundreds of patterns
 
 
-LAYERS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
-WINGS = {wing for layer in LAYERS if "agentcli.otel" in layer for wing in layer.split(" | ")}
-NEEDED = {"agentcli.hooks", "agentcli.mcp"}
+WINGS = {f"agentcli.features.{folder.name}" for folder in (REPOSITORY / "agentcli/features").glob("[a-z]*/")}
+NEEDED = {"agentcli.features.hooks", "agentcli.features.mcp"}
 """Wings that every run needs a part of: it looks for hooks and servers."""
 UNUSED = (
     "agentcli.agent.timed_rules",
@@ -103,20 +101,20 @@ UNUSED = (
     "agentcli.context.provider_support",
     "agentcli.core.text.elapsed",
     "agentcli.core.text.options",
-    "agentcli.extensions.installed_plugins",
-    "agentcli.extensions.mentions",
-    "agentcli.extensions.plugin_source",
-    "agentcli.extensions.plugins",
-    "agentcli.extensions.unread",
+    "agentcli.program.extensions.installed_plugins",
+    "agentcli.program.extensions.mentions",
+    "agentcli.program.extensions.plugin_source",
+    "agentcli.program.extensions.plugins",
+    "agentcli.program.extensions.unread",
     "agentcli.providers.endpoint_lists",
-    "agentcli.sandbox.space",
-    "agentcli.serve",
-    "agentcli.status_command",
+    "agentcli.permissions.sandbox.space",
+    "agentcli.frontends.serve",
+    "agentcli.frontends.terminal.status_command",
     "agentcli.tools.lib.web_request",
     "agentcli.tools.lsp",
     "agentcli.tools.web_search",
-    "agentcli.ui.commands.memory_proposal",
-    "agentcli.ui.terminal.beside",
+    "agentcli.frontends.commands.memory_proposal",
+    "agentcli.frontends.terminal.beside",
     "jsonschema",
 )
 
@@ -139,7 +137,10 @@ def test_a_run_without_commands_loads_nothing_that_judges_them(tmp_path: Path) -
 
 
 def test_the_terminal_loads_nothing_of_them_until_they_are_used(tmp_path: Path) -> None:
-    modules = loaded("import agentcli.app.host, agentcli.cli.launch, agentcli.ui.terminal.app", tmp_path)
+    modules = loaded(
+        "import agentcli.frontends.terminal.host, agentcli.frontends.cli.launch, agentcli.frontends.terminal.app",
+        tmp_path,
+    )
     assert not [module for module in modules if module.startswith((*UNUSED, *(WINGS - NEEDED)))]
 
 
@@ -177,8 +178,8 @@ def test_a_run_with_gemini_loads_no_other_sdk(tmp_path: Path) -> None:
 
 
 PARSING = (
-    "agentcli.annexes",
-    "agentcli.cli",
+    "agentcli.program.extras",
+    "agentcli.frontends.cli",
     "agentcli.core",
     "agentcli.program.command_line",
     "agentcli.program.options",
@@ -188,18 +189,18 @@ PARSING = (
     "agentcli.system.probe",
 )
 NAMES = (
-    "agentcli.hooks.files",
-    "agentcli.mcp.transport",
-    "agentcli.project.definition",
+    "agentcli.features.hooks.files",
+    "agentcli.features.mcp.transport",
+    "agentcli.program.definition",
     "agentcli.system.regular_file",
     "agentcli.system.disk",
-    "agentcli.importers.config",
+    "agentcli.extras.importers.config",
 )
 """Modules whose tables of names stand in the help, and what they need."""
 EVERY_HELP = """
 import contextlib, io
-from agentcli.cli import run
-from agentcli.cli.parser import whole_group
+from agentcli.frontends.cli import run
+from agentcli.frontends.cli.parser import whole_group
 
 def paths(command, path=()):
     yield path
@@ -215,12 +216,17 @@ for path in paths(whole_group()):
 
 def test_the_help_of_a_command_reads_nothing_of_the_others(tmp_path: Path) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['batch', '--help'])", tmp_path)
-    assert not modules & {"json", "agentcli.cli.run_commands", "agentcli.cli.sessions", "agentcli.bench"}
+    assert not modules & {
+        "json",
+        "agentcli.frontends.cli.run_commands",
+        "agentcli.frontends.cli.sessions",
+        "agentcli.extras.bench",
+    }
 
 
 def test_the_help_of_any_command_and_a_usage_error_load_only_the_parser_and_tables_of_names(tmp_path: Path) -> None:
     modules = loaded(EVERY_HELP, tmp_path)
-    assert "agentcli.mcp.command_line" in modules  # every command is among them
+    assert "agentcli.features.mcp.command_line" in modules  # every command is among them
     assert not modules & (set(HEAVY) - {"typer"} | {"asyncio", "tomllib", "socket", "logging", "tempfile"})
     ours = {module for module in modules if module.startswith("agentcli.") and not module.startswith(PARSING)}
     packages = {module.rpartition(".")[0] for module in modules}

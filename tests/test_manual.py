@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 from agentcli import manual
-from agentcli.app.sections import SCHEMA
-from agentcli.cli.man import man_page
-from agentcli.cli.parser import invoke, whole_group
-from agentcli.config import load
 from agentcli.core.errors import InputError
+from agentcli.frontends.cli.man import man_page
+from agentcli.frontends.cli.parser import invoke, whole_group
+from agentcli.frontends.sections import SCHEMA
+from agentcli.frontends.terminal.input.keys import KEYS, help_lines
+from agentcli.frontends.terminal.render.markdown import document
+from agentcli.frontends.terminal.style import MUTE, Look
 from agentcli.manual.searching import search
+from agentcli.program.config import load
 from agentcli.providers.catalog import models
 from agentcli.system.cells import width
-from agentcli.ui.input.keys import KEYS, help_lines
-from agentcli.ui.render.markdown import document
-from agentcli.ui.style import MUTE, Look
+from tests.frontends.terminal.slash import COMMANDS
 from tests.manual import INDEX, PAGE, index, text
 from tests.texts import PACKAGE
-from tests.ui.slash import COMMANDS
 
 
 def test_the_reference_of_settings_is_made_from_the_settings() -> None:

@@ -14,14 +14,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from agentcli import manual
-from agentcli.app.sections import SCHEMA
-from agentcli.cli.arguments import prepared
-from agentcli.cli.parser import COMMANDS, whole_group, with_default
-from agentcli.config import load
 from agentcli.core.errors import UsageError
+from agentcli.frontends.cli.arguments import prepared
+from agentcli.frontends.cli.parser import COMMANDS, whole_group, with_default
+from agentcli.frontends.sections import SCHEMA
 from agentcli.permissions.rules import parse_rules
+from agentcli.program.config import load
 from tests.e2e.program import Program
-from tests.ui.slash import COMMANDS as SLASH
+from tests.frontends.terminal.slash import COMMANDS as SLASH
 
 PAGES = {topic: manual.page(topic) for topic in manual.TOPICS}
 FILLED = {"N": "1", "I/N": "0/2"}

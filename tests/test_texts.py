@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.ui.input.keys import KEYS, help_lines
+from agentcli.frontends.terminal.input.keys import KEYS, help_lines
 from tests.texts import literals, pages, texts
 
 ODD = (

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.agent.core import SessionCore
+from agentcli.agent.project.instructions import Instructions, beneath
+from agentcli.agent.project.places import folders
 from agentcli.agent.setup import INSTRUCTIONS, SessionSetup
 from agentcli.context.inject import wrap
 from agentcli.context.view import view
@@ -15,8 +17,6 @@ from agentcli.core.message import ToolResult
 from agentcli.core.text.path_pattern import matching
 from agentcli.core.tool import Traits
 from agentcli.permissions.denied.files import denial_of, reading_denials
-from agentcli.project.instructions import Instructions, beneath
-from agentcli.project.places import folders
 from agentcli.system import probe
 
 FILES = 3
@@ -136,7 +136,7 @@ def nested_of(core: SessionCore) -> NestedInstructions | None:
 
 def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) -> Iterator[Instructions]:
     """Yield the rules of a folder that apply to this path; with `always`, also the rules for all paths."""
-    from agentcli.project.path_rules import rules_of
+    from agentcli.agent.project.path_rules import rules_of
 
     top = folder.resolve()
     if not path.is_relative_to(top):

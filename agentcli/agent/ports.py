@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agentcli.agent.project.extensions import Extensions, Skill, Template
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.event import Emit, TurnEnded
 from agentcli.core.message import Part, ToolCall
 from agentcli.core.tool import Question
 from agentcli.permissions.rules import Rules
-from agentcli.project.extensions import Extensions, Skill, Template
 from agentcli.tools.mcp import KeepFile
 
 Interruptible = Callable[[asyncio.Event, Emit], Awaitable[object]]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentcli.agent.checkpointing import Checkpointer, MakeChanges
 from agentcli.agent.hooks import Hooks, Subagent
 from agentcli.agent.ports import Accounts, Approve, AskUser
+from agentcli.agent.project.extensions import Extensions
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits, Spent
 from agentcli.context.settings import BudgetSettings, ContextSettings
@@ -27,7 +28,6 @@ from agentcli.core.tool import NO_SANDBOX, Boxed, CommandSandbox, RunTool, Tool,
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules
-from agentcli.project.extensions import Extensions
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.system.worktrees import Worktree, no_worktree
 from agentcli.tools.jobs import Jobs

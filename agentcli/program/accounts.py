@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.config.general import General
 from agentcli.core.errors import CredentialsError, ModelError
 from agentcli.core.record import USUAL_ACCOUNT
+from agentcli.program.config.general import General
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings, credentials, key_variables
 from agentcli.system.key_store import KeyStore, account_names

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentcli.program.approvals import not_started
 from agentcli.program.feature import CheckedProgram
-from agentcli.project.approvals import not_started
 
 if TYPE_CHECKING:
-    from agentcli.project.definition import Definition
+    from agentcli.program.definition import Definition
 
 
 def definitions(program: CheckedProgram) -> list[Definition]:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     import asyncio
 
     from agentcli.agent.ports import RunTurn
+    from agentcli.agent.project.instructions import InstructionSet
     from agentcli.agent.session import AgentSession
     from agentcli.agent.settings import AgentSettings
     from agentcli.core.event import Emit, TurnEnded
     from agentcli.core.mcp_servers import Servers
     from agentcli.program.commands import Command
-    from agentcli.project.definition import Definition
-    from agentcli.project.instructions import InstructionSet
+    from agentcli.program.definition import Definition
     from agentcli.providers.settings import ProviderSettings
 
     WrapTurn = Callable[[RunTurn, AgentSession, asyncio.Event, Emit], Awaitable[TurnEnded]]

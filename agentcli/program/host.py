@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.context.compaction.handoff import Handoff
     from agentcli.core.model import ModelSpec
-    from agentcli.project.definition import Definition
+    from agentcli.program.definition import Definition
 
 Topic = Literal["permissions", "doctor", "stats", "budget"] | str
 

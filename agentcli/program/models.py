@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.settings import AgentSettings
-from agentcli.config import Config
-from agentcli.config.general import General
 from agentcli.context.settings import ContextSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, CredentialsError, InputError, ModelError
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.on_demand import OnDemand
+from agentcli.program.config import Config
+from agentcli.program.config.general import General
 from agentcli.program.mcp_settings import McpSettings
 from agentcli.program.project import Project
 from agentcli.providers import catalog, model_figures, retrying

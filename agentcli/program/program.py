@@ -11,6 +11,9 @@ from typing import Any
 
 from agentcli.agent.checkpointing import MakeChanges
 from agentcli.agent.delegation.kinds import servers_for, settings_for, tools_for
+from agentcli.agent.project.extensions import AgentKind
+from agentcli.agent.project.instructions import Instructions, InstructionSet, instruction_set
+from agentcli.agent.project.path_rules import standing_rules
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
     ModelAccess,
@@ -24,7 +27,6 @@ from agentcli.agent.setup import (
     Toolset,
 )
 from agentcli.agent.spending import RunLimits
-from agentcli.config.schema import Schema
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator, estimator
@@ -36,6 +38,7 @@ from agentcli.core.record import Mode
 from agentcli.core.tool import Tool, Traits
 from agentcli.permissions.started import Started
 from agentcli.program.approvable import unstarted
+from agentcli.program.config.schema import Schema
 from agentcli.program.feature import CheckedProgram, Feature, FoundHooks, session_features, tools_of, traits_of
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.keys import with_keys
@@ -44,9 +47,6 @@ from agentcli.program.options import Options
 from agentcli.program.sessions import Selection, SessionOpener, mode_named
 from agentcli.program.system_prompt import Surroundings, environment, instruction_text, system_blocks
 from agentcli.program.workspace import WorkspacePolicy
-from agentcli.project.extensions import AgentKind
-from agentcli.project.instructions import Instructions, InstructionSet, instruction_set
-from agentcli.project.path_rules import standing_rules
 from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
 from agentcli.sessions.checkpoints.changes import Changes

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
-from agentcli.extensions import PLUGINS_FILE
+from agentcli.program.extensions import PLUGINS_FILE
 from agentcli.program.options import Options
 from agentcli.sessions.store import Store
 from agentcli.system import probe
@@ -18,11 +18,11 @@ from agentcli.system.paths import AppDirs, app_dirs
 from agentcli.system.programs import leave_out, search_path
 
 if TYPE_CHECKING:
-    from agentcli.config import Config
-    from agentcli.config.schema import Schema
-    from agentcli.extensions.plugins import Plugin
-    from agentcli.project.approvals import Approvals
-    from agentcli.project.extensions import Extensions
+    from agentcli.agent.project.extensions import Extensions
+    from agentcli.program.approvals import Approvals
+    from agentcli.program.config import Config
+    from agentcli.program.config.schema import Schema
+    from agentcli.program.extensions.plugins import Plugin
     from agentcli.sessions.project import Project as StoredProject
 
 TRUSTED = "trusted.json"
@@ -59,14 +59,14 @@ class Project:
     @property
     def trusted(self) -> bool:
         """True if the user trusts the folder, for good or for this run."""
-        from agentcli.project.trust import is_trusted
+        from agentcli.program.trust import is_trusted
 
         return self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
 
     @property
     def running_its_code(self) -> Sequence[str]:
         """Lines about the user's settings that run code of a trusted folder. Raises as `config`."""
-        from agentcli.config.general import General
+        from agentcli.program.config.general import General
 
         general = self.config[General]
         servers = ["language servers, which load code of the folder (lsp = true)"] if general.lsp else []
@@ -75,14 +75,14 @@ class Project:
     @cached_property
     def approvals(self) -> Approvals:
         """The user's answers about what this project may start; with `--trust` all of it, for this run."""
-        from agentcli.project.approvals import APPROVED, Approvals
+        from agentcli.program.approvals import APPROVED, Approvals
 
         return Approvals(self.cwd, self.dirs.state / APPROVED, everything=self.options.trust)
 
     @cached_property
     def config(self) -> Config:
         """The settings in force. Raises ConfigError for configuration that is wrong."""
-        from agentcli.config import load
+        from agentcli.program.config import load
 
         project = self._folder_config_file if self.trusted else None
         return load(
@@ -92,7 +92,7 @@ class Project:
     @cached_property
     def roots(self) -> tuple[Path, ...]:
         """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
-        from agentcli.config.general import General
+        from agentcli.program.config.general import General
 
         return (self.cwd, *map(folder_named, (*self.config[General].add_dirs, *self.options.add_dirs)))
 
@@ -111,7 +111,7 @@ class Project:
         """Return the plugins in force, and notes about unusable ones. Nothing else is read if no plugin is listed."""
         if not probe.exists(self.dirs.state / PLUGINS_FILE):
             return (), ()
-        from agentcli.extensions.installed_plugins import Plugins
+        from agentcli.program.extensions.installed_plugins import Plugins
 
         return Plugins(self.dirs).in_force()
 
@@ -122,7 +122,7 @@ class Project:
 
     def look_for_extensions(self) -> Extensions:
         """Look for skills, slash commands and kinds of agents, and keep them in `extensions`."""
-        from agentcli.extensions.discover import discover
+        from agentcli.program.extensions.discover import discover
 
         plugins, notes = self.plugins
         found = discover(self.cwd if self.trusted else None, self.home, self.dirs.config, plugins, notes)
@@ -142,7 +142,7 @@ class Project:
     @property
     def folder_config(self) -> Config:
         """Return the settings of only the folder's file, trusted or not: to report what it would change, never to apply them."""
-        from agentcli.config import Config, load
+        from agentcli.program.config import Config, load
 
         try:
             return load(self._schema(), None, self._folder_config_file, {})

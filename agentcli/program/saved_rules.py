@@ -12,7 +12,7 @@ from typing import Any
 
 from agentcli.core.errors import AgentError, ConfigError, InputError
 from agentcli.permissions.rules import Rule, Rules, parse_rule
-from agentcli.project.trust import read_own
+from agentcli.program.trust import read_own
 from agentcli.sessions.project import project_id, project_root
 from agentcli.system.locked_file import update
 from agentcli.system.paths import replace_file

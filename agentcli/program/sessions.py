@@ -12,11 +12,11 @@ from agentcli import __version__
 from agentcli.agent.delegation.kinds import kind_named
 from agentcli.agent.feature import MakeFeature
 from agentcli.agent.hooks import Source
+from agentcli.agent.project.extensions import AgentKind
 from agentcli.agent.report import lifetime
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
-from agentcli.config.general import General
 from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import CredentialsError, InputError, ToolError, TrustError, UsageError
 from agentcli.core.history import History
@@ -24,10 +24,10 @@ from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Compaction, Mode, Settings
+from agentcli.program.config.general import General
 from agentcli.program.models import ModelSource, no_key
 from agentcli.program.options import LAST
 from agentcli.program.project import Project
-from agentcli.project.extensions import AgentKind
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import Parent, SessionInfo, checked_id
 from agentcli.sessions.project import about_gone_folders

@@ -12,6 +12,7 @@ from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentcli.agent.project.instructions import Instructions
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import INSTRUCTIONS, WHERE
 from agentcli.core.dataclass import dataclass
@@ -20,7 +21,6 @@ from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.plural import plural
 from agentcli.permissions.git_config import git_facts
-from agentcli.project.instructions import Instructions
 from agentcli.system import probe
 from agentcli.system.programs import find_program, hardened
 
@@ -67,7 +67,7 @@ def system_blocks(
 
 def catalogue_of(program: CheckedProgram, model: ModelSpec) -> str:
     """Return the block that lists the skills and agents of a session that begins with a model; empty if there are none."""
-    from agentcli.extensions.discover import catalogue
+    from agentcli.program.extensions.discover import catalogue
 
     found, small = program.extensions, program.agent_settings.is_small(model.window)
     agents = found.agents if program.config[AgentSettings].subagents and not small else {}

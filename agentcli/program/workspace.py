@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.settings import PermissionSettings
 from agentcli.agent.setup import Permissions, Sandboxes
-from agentcli.config.general import General
 from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ConfigError
@@ -25,21 +24,22 @@ from agentcli.permissions.decide import decide
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
 from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
+from agentcli.permissions.sandbox import Sandbox, choose
+from agentcli.permissions.sandbox.aftermath import Aftermath
+from agentcli.permissions.sandbox.box import limits_told, unseen
+from agentcli.permissions.sandbox.private_tmp import PrivateTmp
+from agentcli.permissions.sandbox.visible import folders_of_programs
 from agentcli.permissions.started import Started
+from agentcli.program.config.general import General
 from agentcli.program.project import Project
 from agentcli.program.project_rules import project_rules, rules_before_trust
 from agentcli.program.saved_rules import SavedRules
-from agentcli.sandbox import Sandbox, choose
-from agentcli.sandbox.aftermath import Aftermath
-from agentcli.sandbox.box import limits_told, unseen
-from agentcli.sandbox.private_tmp import PrivateTmp
-from agentcli.sandbox.visible import folders_of_programs
 from agentcli.sessions.checkpoints.file_states import SKIPPED, CheckpointLimits
 from agentcli.system.programs import trusted_path
 
 if TYPE_CHECKING:
     from agentcli.agent.timed_rules import RunRules
-    from agentcli.sandbox.space import PrivateSpace
+    from agentcli.permissions.sandbox.space import PrivateSpace
 
 
 class WorkspacePolicy:
@@ -73,7 +73,7 @@ class WorkspacePolicy:
         """That /tmp and the loopback that these commands share."""
 
         def make() -> PrivateSpace | None:
-            from agentcli.sandbox.space import PrivateSpace
+            from agentcli.permissions.sandbox.space import PrivateSpace
 
             return PrivateSpace(self.sandbox.program, self._tmp) if self._tmp is not None else None
 
@@ -113,7 +113,7 @@ class WorkspacePolicy:
         )
 
     def _installed(self) -> Sequence[Path]:
-        from agentcli.sandbox.visible import visible  # few calls look outside
+        from agentcli.permissions.sandbox.visible import visible  # few calls look outside
 
         return visible(self.workspace()).personal
 
@@ -250,7 +250,7 @@ class WorkspacePolicy:
 
     def _same_port(self, port: int) -> bool:
         """Return True if a command in the sandbox meets at a port of loopback what it would meet outside."""
-        from agentcli.sandbox.space import served_ports
+        from agentcli.permissions.sandbox.space import served_ports
 
         space = self._space() if not self._opens_network else None
         return space.same_port(port) if space is not None else port not in served_ports()
@@ -262,7 +262,7 @@ class WorkspacePolicy:
 
     def save_everywhere(self, rules: Sequence[str]) -> None:
         """Add allow rules to the user's own configuration, for good: all, or none if it raises."""
-        from agentcli.config.edit import add_to_list
+        from agentcli.program.config.edit import add_to_list
 
         add_to_list(self._context.dirs.config_file, "permissions", "allow", *rules)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from agentcli.agent.feature import MakeFeature
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, AskUser, Prompt
+from agentcli.agent.project.extensions import Extensions
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
@@ -28,7 +29,6 @@ from agentcli.agent.setup import (
     Person as WhoIsAsked,
 )
 from agentcli.agent.spending import RunLimits
-from agentcli.app.features import FEATURES
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.event import Event, TurnEnded
@@ -37,15 +37,15 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
-from agentcli.extensions.session import session_feature as extensions_of
-from agentcli.hooks.files import Hook
-from agentcli.hooks.opening import hooks_of
-from agentcli.hooks.settings import HookSettings
-from agentcli.mcp.session import session_feature as servers_of
+from agentcli.features.hooks.files import Hook
+from agentcli.features.hooks.opening import hooks_of
+from agentcli.features.hooks.settings import HookSettings
+from agentcli.features.mcp.session import session_feature as servers_of
+from agentcli.frontends.features import FEATURES
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.program.extensions.session import session_feature as extensions_of
 from agentcli.program.mcp_settings import McpSettings
-from agentcli.project.extensions import Extensions
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel
 from agentcli.sessions.in_memory import MemorySession

@@ -9,9 +9,9 @@ import pytest
 
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.message import Text
+from agentcli.frontends.run_results import ResultBuilder, conclusion
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
-from agentcli.ui.run_results import ResultBuilder, conclusion
 from tests.agent.open_session import ended, messages, open_session, results, say_to
 
 TASK = "The discount in cart.py is wrong: fix it, and add a test."

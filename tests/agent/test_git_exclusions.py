@@ -11,8 +11,8 @@ import pytest
 
 import agentcli
 from agentcli.core.event import Event
-from agentcli.sandbox import detect
-from tests.api.embedded import calls, options, workspace
+from agentcli.permissions.sandbox import detect
+from tests.frontends.python.embedded import calls, options, workspace
 
 SECRET = "the-secret-of-the-house"
 DENY = ["read(./.env.*)", "read(.envrc)"]

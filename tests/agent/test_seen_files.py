@@ -10,9 +10,9 @@ import pytest
 
 from agentcli.agent.ports import Prompt
 from agentcli.core.event import Event
+from agentcli.frontends.terminal.input.attachments import FILE_BYTES, with_attachments
 from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.in_memory import MemorySession
-from agentcli.ui.input.attachments import FILE_BYTES, with_attachments
 from tests.agent.open_session import open_session, results, say_to
 
 MADE = call("write", file_path="a.txt", content="made\n")

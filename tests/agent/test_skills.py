@@ -17,7 +17,7 @@ from agentcli.core.message import File, Message, Text
 from agentcli.core.model import Request
 from agentcli.core.record import Compaction
 from agentcli.core.tasks import emitted
-from agentcli.extensions.discover import discover
+from agentcli.program.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
 from tests.tables import each_row

@@ -11,6 +11,7 @@ import pytest
 
 from agentcli.agent.delegation.kinds import settings_for
 from agentcli.agent.ports import ApprovalResponse, Prompt
+from agentcli.agent.project.extensions import BUILT_IN, STEPS
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits
@@ -30,8 +31,7 @@ from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Model, Prices, Request, StreamEvent
 from agentcli.core.record import Compaction, Record
 from agentcli.core.subagent_result import calls_of
-from agentcli.extensions.discover import discover
-from agentcli.project.extensions import BUILT_IN, STEPS
+from agentcli.program.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.in_memory import MemorySession
@@ -40,7 +40,7 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.agent.open_session import DEMO, Person, ended, open_session, results, say_to
 from tests.context.folding import folded
-from tests.mcp.played_servers import STATUS, Played
+from tests.features.mcp.played_servers import STATUS, Played
 from tests.tables import each_row
 
 SEND = call("task", "t1", description="find it", prompt="Where is the parser?")

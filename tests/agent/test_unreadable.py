@@ -13,13 +13,13 @@ import pytest
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import InputError
 from agentcli.core.event import TurnEnded
+from agentcli.frontends.terminal.input.attachments import with_attachments
 from agentcli.permissions.rules import parse_rules
+from agentcli.permissions.sandbox import detect
 from agentcli.providers.scripted.model import say
-from agentcli.sandbox import detect
-from agentcli.ui.input.attachments import with_attachments
 from tests.agent.open_session import ended, messages, open_session, say_to
 from tests.e2e.program import Program
-from tests.mcp.played_servers import STATUS, Played
+from tests.features.mcp.played_servers import STATUS, Played
 
 SECRET = "the-secret-of-the-house"
 

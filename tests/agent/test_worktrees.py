@@ -11,8 +11,8 @@ import pytest
 from agentcli.core.event import Warned
 from agentcli.core.message import ToolResult
 from agentcli.core.model import Request
-from agentcli.extensions.discover import discover
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.program.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.system.worktrees import add_worktree, former_worktree, remove_worktree
 from tests.agent.open_session import open_session, results, say_to

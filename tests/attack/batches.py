@@ -26,11 +26,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentcli.batch.ledger import FINAL, Row, fold, rows
+from agentcli.extras.batch.ledger import FINAL, Row, fold, rows
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.store import Store
-from tests.batch.repository import program
 from tests.e2e.program import Program
+from tests.extras.batch.repository import program
 from tests.loopback import Asked, Loopback, Refuse
 
 WORKERS = 8

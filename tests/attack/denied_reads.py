@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import agentcli
-from tests.api.embedded import options
+from tests.frontends.python.embedded import options
 
 CANARY = "TOPSECRET"
 """The beginning of every line of a denied file, and of no other."""

@@ -22,7 +22,7 @@ from typing import Any
 from agentcli.core.sanitise import harmful
 from tests.e2e.program import Program, Ran
 
-SAMPLES = Path(__file__).parents[1] / "importers" / "sessions" / "samples"
+SAMPLES = Path(__file__).parents[1] / "extras" / "importers" / "sessions" / "samples"
 INPUT = 42
 """The exit code for a file that cannot be taken over."""
 STRANGE: tuple[Any, ...] = (

@@ -27,12 +27,12 @@ from typing import Any
 import pyte
 
 from agentcli.core.event import TextDelta
-from agentcli.ui.render.frame import Edit, Size
-from agentcli.ui.settings import UiSettings
-from agentcli.ui.style import looks
-from agentcli.ui.terminal.paint import Painter, Write
-from agentcli.ui.terminal.screen import Screen
-from tests.ui.preview import long_reply
+from agentcli.frontends.terminal.paint import Painter, Write
+from agentcli.frontends.terminal.render.frame import Edit, Size
+from agentcli.frontends.terminal.screen import Screen
+from agentcli.frontends.terminal.settings import UiSettings
+from agentcli.frontends.terminal.style import looks
+from tests.frontends.terminal.preview import long_reply
 
 COLUMNS, ROWS = (60, 160), (18, 50)
 """Sizes that the window takes."""

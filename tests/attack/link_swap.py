@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentcli.sandbox import detect
+from agentcli.permissions.sandbox import detect
 from tests.e2e.program import Program
 
 SECRET = "the-secret-of-the-house"

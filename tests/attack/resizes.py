@@ -35,7 +35,7 @@ class Window:
         self._config.write_text("set -g history-limit 200000\n")
         self._environment = {**os.environ, "XDG_STATE_HOME": str(folder), "LC_ALL": "C.UTF-8"}
         self._environment.pop("TMUX", None)
-        program = f"exec {sys.executable} -m tests.ui.preview"
+        program = f"exec {sys.executable} -m tests.frontends.terminal.preview"
         self.run("new-session", "-d", "-x", "80", "-y", "24", "-c", str(REPOSITORY), program)
 
     def run(self, *words: str) -> str:

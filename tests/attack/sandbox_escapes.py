@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace
-from agentcli.sandbox import Sandbox, detect, launch
-from agentcli.sandbox.probe import startable
+from agentcli.permissions.sandbox import Sandbox, detect, launch
+from agentcli.permissions.sandbox.probe import startable
 from tests.attack.ways_out import ATTEMPTS, SECRET
 
 NOBODY = 65534

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.sandbox import detect
+from agentcli.permissions.sandbox import detect
 from tests.attack.denied_reads import (
     CANARY,
     LAYOUTS,

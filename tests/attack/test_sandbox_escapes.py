@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.sandbox import Sandbox, detect
-from agentcli.sandbox import landlock as landlock_box
-from agentcli.sandbox.aftermath import Aftermath
+from agentcli.permissions.sandbox import Sandbox, detect
+from agentcli.permissions.sandbox import landlock as landlock_box
+from agentcli.permissions.sandbox.aftermath import Aftermath
 from tests.attack import sandbox_escapes
 from tests.attack.sandbox_escapes import Scene, knocked, succeeded, users
 from tests.attack.ways_out import ATTEMPTS, SECRET

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from agentcli.batch.ledger import Ledger, Row
+from agentcli.extras.batch.ledger import Ledger, Row
 
 CALLS = 20
 

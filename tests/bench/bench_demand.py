@@ -18,8 +18,8 @@ from statistics import quantiles
 from agentcli.core.errors import InputError
 from agentcli.core.history import in_force
 from agentcli.core.record import Record
-from agentcli.importers.sessions import read
-from agentcli.lab.replay import Setup, replay
+from agentcli.extras.importers.sessions import read
+from agentcli.extras.lab.replay import Setup, replay
 from agentcli.program.command_line.printing import Column, print_table
 from tests.bench.bench_lab import setup
 from tests.bench.demand import Demand, Judged

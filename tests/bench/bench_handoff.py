@@ -17,19 +17,19 @@ from functools import partial
 from pathlib import Path
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.project import program_of
 from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.core.message import Message
 from agentcli.core.model import Request
 from agentcli.core.record import Body, Record
 from agentcli.core.tasks import emitted
-from agentcli.lab.facts import facts
+from agentcli.extras.lab.facts import facts
+from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 from agentcli.tools.recall import recall
 from agentcli.tools.registry import TRAITS
 from tests.bench.bench_lab import REAL, recorded
-from tests.lab.traces import trace
+from tests.extras.lab.traces import trace
 
 
 @dataclass(frozen=True, slots=True)

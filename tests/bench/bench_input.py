@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agentcli.ui.input.completion import SHOWN, Files
-from agentcli.ui.input.fuzzy import Listing
-from agentcli.ui.input.keyboard import Keyboard
+from agentcli.frontends.terminal.input.completion import SHOWN, Files
+from agentcli.frontends.terminal.input.fuzzy import Listing
+from agentcli.frontends.terminal.input.keyboard import Keyboard
 from tests.e2e.program import Program
 from tests.terminal import Terminal
 

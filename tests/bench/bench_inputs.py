@@ -17,7 +17,7 @@ from agentcli.context.view import after, view
 from agentcli.context.window import Window, limits_of
 from agentcli.core.history import fold
 from agentcli.core.record import Compaction, Record
-from agentcli.lab.replay import Setup, replay
+from agentcli.extras.lab.replay import Setup, replay
 from agentcli.providers.catalog import spec
 from agentcli.tools.registry import TRAITS
 from tests.context.realsession import records

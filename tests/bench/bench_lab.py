@@ -15,14 +15,14 @@ from pathlib import Path
 
 from agentcli.context.settings import POLICIES
 from agentcli.core.record import Record
-from agentcli.importers.sessions import read
-from agentcli.lab.compare import COLUMNS, Report, compare
-from agentcli.lab.points import points, svg_points, text_points
-from agentcli.lab.replay import Played, Setup, replay
+from agentcli.extras.importers.sessions import read
+from agentcli.extras.lab.compare import COLUMNS, Report, compare
+from agentcli.extras.lab.points import points, svg_points, text_points
+from agentcli.extras.lab.replay import Played, Setup, replay
 from agentcli.program.command_line.printing import Column, print_table
 from agentcli.providers.catalog import spec
 from agentcli.tools.registry import TRAITS
-from tests.lab.traces import trace
+from tests.extras.lab.traces import trace
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
 MODEL, SUMMARISER = "anthropic/claude-opus-4-5", "anthropic/claude-haiku-4-5"

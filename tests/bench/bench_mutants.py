@@ -26,7 +26,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.batch.intervals import wilson
+from agentcli.extras.batch.intervals import wilson
 from tests.bench.line_map import SAME, Map, add
 from tests.bench.mutant_trials import LATE, SECONDS, Trials
 from tests.bench.mutations import CHECKOUT, Mutant, mutant, places

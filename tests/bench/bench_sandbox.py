@@ -26,10 +26,10 @@ from statistics import median
 from agentcli.core.tool import Boxed
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules
-from agentcli.sandbox import detect
-from agentcli.sandbox.private_tmp import PrivateTmp
-from agentcli.sandbox.probe import startable
-from agentcli.sandbox.space import PrivateSpace
+from agentcli.permissions.sandbox import detect
+from agentcli.permissions.sandbox.private_tmp import PrivateTmp
+from agentcli.permissions.sandbox.probe import startable
+from agentcli.permissions.sandbox.space import PrivateSpace
 from agentcli.system.programs import GIT_CONFIG, QUIET, git_settings, hardened
 from tests.bench.asked import decided, placed
 from tests.bench.transcripts import Transcript, transcripts

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentcli.cli.parser import whole_group
+from agentcli.frontends.cli.parser import whole_group
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Loopback

@@ -13,8 +13,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.frontends.terminal.preview import long_reply
 from tests.terminal import Terminal
-from tests.ui.preview import long_reply
 
 BLOCKS, RATE = 1_490, 1_000
 LETTERS = "абвгдежзиклмнопрстуфхцчшэюя"
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _measure(columns: int, rows: int, text: str) -> str:
-    command = [sys.executable, "-m", "tests.ui.preview"]
+    command = [sys.executable, "-m", "tests.frontends.terminal.preview"]
     with Terminal(command, columns=columns, rows=rows, cwd=str(REPOSITORY)) as terminal:
         terminal.until("ask · demo")
         terminal.settle(1.0)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agentcli.bench.task_file import OWN, make_files, read_set
+from agentcli.extras.bench.task_file import OWN, make_files, read_set
 from tests.bench.solutions import solve
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from agentcli.batch.comparison import Run, Side
-from agentcli.bench.results import Result, against
-from agentcli.bench.running import require_visible
-from agentcli.bench.task_file import OWN, read_set
 from agentcli.core.errors import InputError
+from agentcli.extras.batch.comparison import Run, Side
+from agentcli.extras.bench.results import Result, against
+from agentcli.extras.bench.running import require_visible
+from agentcli.extras.bench.task_file import OWN, read_set
 from tests.bench.solve import write_known
 from tests.bench.tiny_set import model, tasks
 from tests.e2e.program import ROOT, Program
@@ -194,7 +194,7 @@ def test_without_docker_or_uv_harbor_is_not_called(program: Program) -> None:
     assert (ran.code, "docker does not run: Cannot connect to the Docker daemon" in ran.err) == (1, True)
     shown = program.run("bench", "terminal-bench", "-m", "anthropic/x", "--tasks", "3", "--dry-run").out
     assert shown.startswith("uvx --python 3.12 --with agentcli==")
-    assert "-d terminal-bench@2.0 -a agentcli.harbor:AgentCli -m anthropic/x" in shown
+    assert "-d terminal-bench@2.0 -a agentcli.extras.harnesses.harbor:AgentCli -m anthropic/x" in shown
     assert "--n-tasks 3" in shown
     lacking = program.run("bench", "swebench", "-m", "anthropic/x", "--package", "none.whl", "--dry-run")
     assert (lacking.code, lacking.out, "none.whl is not a file" in lacking.err) == (42, "", True)

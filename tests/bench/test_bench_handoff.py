@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentcli.program.program import Program
 from tests.agent.compaction.test_handoff import program as program
 from tests.bench.bench_handoff import outcome
-from tests.lab.traces import Shape, trace
+from tests.extras.lab.traces import Shape, trace
 
 
 def test_a_handoff_is_small_and_loses_nothing(program: Program) -> None:

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agentcli.batch.ledger import Row
-from agentcli.bench.causes import MISTAKE, cause_of
+from agentcli.extras.batch.ledger import Row
+from agentcli.extras.bench.causes import MISTAKE, cause_of
 from tests.tables import each_row
 
 

@@ -12,12 +12,12 @@ import pytest
 from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, RequestMessage
 from agentcli.core.record import Body, Record
-from agentcli.lab.replay import Setup, replay
+from agentcli.extras.lab.replay import Setup, replay
 from agentcli.tools.registry import TRAITS
 from tests.bench import demand as probe
 from tests.bench.bench_demand import POLICIES, judge, judge_file, show, total, verdict
 from tests.bench.demand import Asked, Demand, Judged, Need, Origin, in_words, names
-from tests.lab.traces import Shape, trace
+from tests.extras.lab.traces import Shape, trace
 from tests.tables import each_row
 
 MODEL = ModelSpec("anthropic", "claude", window=60_000, max_output=8_000, prices=Prices(5, 25, 0.5, 6.25))

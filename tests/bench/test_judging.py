@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.bench.check import BROKE
-from agentcli.bench.judging import Refused, evaluated, ran
-from agentcli.bench.task_file import CHECK, OWN, TaskFile, encoded, read_set
+from agentcli.extras.bench.check import BROKE
+from agentcli.extras.bench.judging import Refused, evaluated, ran
+from agentcli.extras.bench.task_file import CHECK, OWN, TaskFile, encoded, read_set
 from tests.tables import each_row
 
 namespaces = pytest.mark.skipif(
@@ -51,7 +51,11 @@ def checked(script: str, tree: Path) -> tuple[int, str]:
     given = encoded(replace(task, parts={**task.parts, CHECK: script}))
     tree.mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, "-I", "-m", "agentcli.bench.check"], cwd=tree, input=given, capture_output=True, text=True
+        [sys.executable, "-I", "-m", "agentcli.extras.bench.check"],
+        cwd=tree,
+        input=given,
+        capture_output=True,
+        text=True,
     )
     return done.returncode, done.stdout
 
@@ -63,6 +67,6 @@ def test_a_check_that_ends_well_before_it_judged_broke(script: str, tmp_path: Pa
 
 
 def test_a_check_that_judged_keeps_its_end(tmp_path: Path) -> None:
-    judge = "from agentcli.bench.judging import judge, require\njudge(lambda tree, original: require({}, 'no'))"
+    judge = "from agentcli.extras.bench.judging import judge, require\njudge(lambda tree, original: require({}, 'no'))"
     assert checked(judge.format("True"), tmp_path / "tree") == (0, "solved\n")
     assert checked(judge.format("False"), tmp_path / "tree") == (1, "refused: no\n")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from agentcli import manual
-from agentcli.bench.task_file import OWN, TaskFile, encoded, make_repository, read, read_set
 from agentcli.core.errors import InputError
+from agentcli.extras.bench.task_file import OWN, TaskFile, encoded, make_repository, read, read_set
 from tests.bench.solutions import FOLDER, solutions, solve
 from tests.tables import each_row
 
@@ -36,7 +36,7 @@ def tree_of(task: TaskFile, folder: Path) -> Path:
 
 
 def checked(task: TaskFile, tree: Path) -> tuple[int, str]:
-    command = [sys.executable, "-I", "-m", "agentcli.bench.check"]
+    command = [sys.executable, "-I", "-m", "agentcli.extras.bench.check"]
     done = subprocess.run(command, cwd=tree, capture_output=True, text=True, input=encoded(task))
     return done.returncode, done.stdout + done.stderr
 

@@ -12,7 +12,7 @@ Copy number.txt to answer.txt.
 -- files/number.txt --
 {number}
 -- hidden/check.py --
-from agentcli.bench.judging import answer, judge, require, require_unchanged
+from agentcli.extras.bench.judging import answer, judge, require, require_unchanged
 
 
 def check(tree, original):

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from agentcli.context.policies import POLICIES, plan, policy_named
+from agentcli.context.policies.gemini import split_point, under_pressure, weight
 from agentcli.context.policies.plans import Plan, compactable, split_plan
 from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
 from agentcli.context.pruning.blocks import clearable
@@ -32,7 +33,6 @@ from agentcli.core.history import fold
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Carry, Compaction, Pin, Prune
-from agentcli.seeds.gemini import split_point, under_pressure, weight
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 from tests.counted import counted

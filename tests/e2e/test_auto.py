@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from agentcli.sandbox import detect
+from agentcli.permissions.sandbox import detect
 from tests.e2e.program import Program
 
 pytestmark = pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.project import program_of
 from agentcli.context.settings import ContextSettings
+from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options
 from agentcli.providers.scripted.model import say
 from tests.bench.bench_large import claude_code

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.cli import completion
+from agentcli.frontends.cli import completion
 from tests.e2e.program import Program
 from tests.terminal import Terminal
 
@@ -86,7 +86,7 @@ def test_a_tab_imports_no_parser_once_the_table_is_there(program: Program) -> No
     done = subprocess.run(
         [sys.executable, "-c", code], env=program.env, cwd=program.work, capture_output=True, check=True
     )
-    assert not {b"typer", b"rich", b"agentcli.program.program", b"agentcli.config"} & set(done.stdout.split())
+    assert not {b"typer", b"rich", b"agentcli.program.program", b"agentcli.program.config"} & set(done.stdout.split())
 
 
 STARTS = {
@@ -134,7 +134,7 @@ def test_bytecode_that_is_written_meanwhile_does_not_make_the_table_anew(program
     (table,) = (program.base / "cache" / "agentcli").glob("completion-*.json")
     assert table.stat().st_mode & 0o777 == 0o600
     before = table.stat().st_mtime_ns
-    for folder in (Path(completion.__file__).parent, Path(completion.__file__).parents[1] / "batch"):
+    for folder in (Path(completion.__file__).parent, Path(completion.__file__).parents[2] / "extras/batch"):
         (folder / "__pycache__").mkdir(exist_ok=True)
         os.utime(folder / "__pycache__")
         os.utime(folder)

@@ -11,7 +11,7 @@ from tests.e2e.program import ROOT, Program
 from tests.loopback import Loopback
 from tests.sampling import sampled
 
-SAMPLES = ROOT / "tests" / "importers" / "sessions" / "samples"
+SAMPLES = ROOT / "tests" / "extras" / "importers" / "sessions" / "samples"
 WRITTEN = ["claude-code-2.1.197.jsonl", "codex-0.169.0.jsonl", "opencode-1.18.33.json", "pi-0.74.2.jsonl"]
 MODELS = ["anthropic/claude-opus-4-5", "google/gemini-2.5-pro"]
 ONE_KEY = {"anthropic": "ANTHROPIC_", "google": "G"}
@@ -132,7 +132,7 @@ def records_of(program: Program, session: str) -> list[dict[str, Any]]:
 
 
 def test_all_sessions_of_a_database_are_imported_or_the_one_that_is_chosen(program: Program) -> None:
-    from tests.importers.sessions.test_opencode import EXPORT, database
+    from tests.extras.importers.sessions.test_opencode import EXPORT, database
 
     path = program.work / "opencode.db"
     database(path, EXPORT)

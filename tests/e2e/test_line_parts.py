@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.sandbox import detect
+from agentcli.permissions.sandbox import detect
 from tests.e2e.program import Program
 from tests.e2e.test_auto import ran, sh
 

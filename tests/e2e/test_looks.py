@@ -139,7 +139,7 @@ def test_the_transcript_opens_over_a_question_which_waits(program: Program) -> N
 
 @pytest.mark.full
 def test_the_arguments_of_a_servers_tool_are_shown_once_and_its_answer_below(program: Program) -> None:
-    fake = Path(__file__).parents[1] / "mcp" / "fake_server.py"
+    fake = Path(__file__).parents[1] / "features" / "mcp" / "fake_server.py"
     servers = json.dumps({"mcpServers": {"fake": {"command": sys.executable, "args": [str(fake)]}}})
     rows = "\n".join(f"row {n}" for n in range(9))
     replies = [

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.sandbox.choose import detect
+from agentcli.permissions.sandbox.choose import detect
 from tests.e2e.program import ROOT, Program
 from tests.sampling import sampled
 from tests.terminal import Terminal

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agentcli.sandbox import detect
+from agentcli.permissions.sandbox import detect
 from tests.e2e.program import Program
 
 pytestmark = pytest.mark.skipif(detect().kind != "bubblewrap", reason="no bubblewrap works here")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.sandbox import detect
+from agentcli.permissions.sandbox import detect
 from tests.e2e.program import Program, Ran
 
 pytestmark = pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")

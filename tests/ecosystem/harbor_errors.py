@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-from agentcli.harbor import AgentCli
+from agentcli.extras.harnesses.harbor import AgentCli
 
 ENDINGS = {
     "1": {"exit_code": 1, "subtype": "failed", "error": "It broke."},

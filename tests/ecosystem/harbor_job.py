@@ -106,7 +106,13 @@ async def main(folder: Path, model: str) -> None:
         "quiet": True,
         "n_attempts": int(os.environ.get("ATTEMPTS", "1")),
         "environment": {"import_path": "harbor_job:Bubblewrap", "kwargs": {"auto_mounting": True}},
-        "agents": [{"import_path": "agentcli.harbor:AgentCli", "model_name": model, "kwargs": {"max_turns": 9}}],
+        "agents": [
+            {
+                "import_path": "agentcli.extras.harnesses.harbor:AgentCli",
+                "model_name": model,
+                "kwargs": {"max_turns": 9},
+            }
+        ],
         "tasks": [{"path": str(folder / "task")}],
     }
     job = await Job.create(JobConfig.model_validate(config))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentcli.hooks.files import EVENTS
+from agentcli.features.hooks.files import EVENTS
 from agentcli.providers.scripted.model import Reply, say
 from tests.loopback.server import Loopback
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.atif.document import ImageFolder, subagents_in, to_atif
+from agentcli.extras.exporters.atif.document import ImageFolder, subagents_in, to_atif
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.e2e.program import ROOT
 from tests.ecosystem.software import python_at_least, python_package

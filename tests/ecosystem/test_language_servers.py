@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from agentcli.agent.session import AgentSession
-from agentcli.app.sections import SCHEMA
-from agentcli.config import load
-from agentcli.lsp.configured import KNOWN
-from agentcli.lsp.server import Patience
-from agentcli.lsp.session import session_feature
+from agentcli.features.checks.lsp.configured import KNOWN
+from agentcli.features.checks.lsp.server import Patience
+from agentcli.features.checks.lsp.session import session_feature
+from agentcli.frontends.sections import SCHEMA
+from agentcli.program.config import load
 from agentcli.tools.lsp import LanguageServers
 from tests.agent.open_session import open_session
 from tests.e2e.program import Program

@@ -15,7 +15,7 @@ from tests.ecosystem.others import Other
 from tests.ecosystem.software import npm_packages
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(900)]
-SAMPLE = Path(__file__).parents[1] / "importers/sessions/samples/claude-code-2.1.197.jsonl"
+SAMPLE = Path(__file__).parents[1] / "extras/importers/sessions/samples/claude-code-2.1.197.jsonl"
 NAMES = {"claude-code": "claude", "codex": "codex"}
 
 

@@ -12,27 +12,27 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.project import project_of
-from agentcli.cli import run
+from agentcli.agent.project.places import Place, find
 from agentcli.core.event import Event
 from agentcli.core.message import Text
 from agentcli.core.model import Request
 from agentcli.core.tasks import emitted
-from agentcli.extensions.agents import FORM as AGENT_FORM
-from agentcli.extensions.commands import FORM as COMMAND_FORM
-from agentcli.extensions.commands import body_of
-from agentcli.extensions.discover import discover
-from agentcli.extensions.installed_plugins import Plugins
-from agentcli.extensions.skills import FORM as SKILL_FORM
-from agentcli.extensions.skills import check
-from agentcli.hooks.loaded import loaded
+from agentcli.features.hooks.loaded import loaded
+from agentcli.frontends.cli import run
+from agentcli.frontends.opening import project_of
+from agentcli.program.extensions.agents import FORM as AGENT_FORM
+from agentcli.program.extensions.commands import FORM as COMMAND_FORM
+from agentcli.program.extensions.commands import body_of
+from agentcli.program.extensions.discover import discover
+from agentcli.program.extensions.installed_plugins import Plugins
+from agentcli.program.extensions.skills import FORM as SKILL_FORM
+from agentcli.program.extensions.skills import check
 from agentcli.program.options import Options
-from agentcli.project.places import Place, find
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.tools.registry import tools
 from tests.agent.open_session import open_session, results, say_to
 from tests.ecosystem.software import python_package, repository
-from tests.extensions.commit_command import assert_shows_git, changed_repository, sent
+from tests.program.extensions.commit_command import assert_shows_git, changed_repository, sent
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(900)]
 MUTATIONS = 50

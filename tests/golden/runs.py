@@ -15,7 +15,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from agentcli.cli.parser import whole_group
+from agentcli.frontends.cli.parser import whole_group
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.e2e.program import Program as InWork
 from tests.loopback import Asked, Loopback

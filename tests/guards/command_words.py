@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentcli.cli.arguments import lone_word
-from agentcli.cli.other_commands import refuse_other
-from agentcli.cli.parser import whole_group
 from agentcli.core.errors import UsageError
+from agentcli.frontends.cli.arguments import lone_word
+from agentcli.frontends.cli.other_commands import refuse_other
+from agentcli.frontends.cli.parser import whole_group
 from tests.guards import Figures, material
 
 

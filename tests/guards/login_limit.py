@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from agentcli.serve.access import Access, Grant
+from agentcli.frontends.serve.access import Access, Grant
 from tests.guards import Figures, material
 
 LINKS = 20

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from agentcli.core.tool import Boxed
 from agentcli.permissions.paths import Workspace
-from agentcli.sandbox import Sandbox, detect
-from agentcli.sandbox.aftermath import Aftermath
-from agentcli.sandbox.probe import startable
+from agentcli.permissions.sandbox import Sandbox, detect
+from agentcli.permissions.sandbox.aftermath import Aftermath
+from agentcli.permissions.sandbox.probe import startable
 from tests.guards import Figures, material
 
 SECRET = "the-secret-of-the-house"

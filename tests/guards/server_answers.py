@@ -15,11 +15,11 @@ import mcp_types
 from pydantic import ValidationError
 
 from agentcli.core.mcp_servers import ServerTool
-from agentcli.mcp.answers import mended
-from agentcli.mcp.config import definition
-from agentcli.mcp.listing import tools_of
-from agentcli.mcp.schema import upfront
-from agentcli.mcp.values import answer_of, content_of, resource_of
+from agentcli.features.mcp.answers import mended
+from agentcli.features.mcp.config import definition
+from agentcli.features.mcp.listing import tools_of
+from agentcli.features.mcp.schema import upfront
+from agentcli.features.mcp.values import answer_of, content_of, resource_of
 from tests.guards import Figures, material
 from tests.loopback import tool_schemas
 

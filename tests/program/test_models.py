@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.sections import SCHEMA
-from agentcli.config import Config
-from agentcli.config.general import General
 from agentcli.core.errors import InputError
+from agentcli.frontends.sections import SCHEMA
+from agentcli.program.config import Config
+from agentcli.program.config.general import General
 from agentcli.program.models import Models, no_key
 from agentcli.providers.retry_policy import RetryPolicy
 from tests.tables import each_row

@@ -9,9 +9,9 @@ from typing import get_args, get_type_hints
 import pytest
 
 from agentcli import manual
-from agentcli.cli.arguments import contradiction, plain_options, prepared
 from agentcli.core import record
 from agentcli.core.dataclass import replace
+from agentcli.frontends.cli.arguments import contradiction, plain_options, prepared
 from agentcli.program.options import Flag, FlagOptions, Options, flags
 
 PAGES = "\n".join(manual.page(topic) for topic in manual.TOPICS)

@@ -10,13 +10,13 @@ import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.agent.setup import fitting
-from agentcli.app.project import program_of
 from agentcli.context.settings import TiktokenSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated, Tiktoken, vocabularies
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec, ToolSchema
+from agentcli.frontends.opening import program_of
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import Options
 from agentcli.program.program import Program

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from agentcli.app.doctor import examine
-from agentcli.app.project import program_of
 from agentcli.core.message import ToolCall
+from agentcli.frontends.doctor import examine
+from agentcli.frontends.opening import program_of
 from agentcli.permissions.decide import decide
 from agentcli.program.options import Options
 from agentcli.program.program import Program

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.agent.project.instructions import Instructions
 from agentcli.program.system_prompt import Surroundings, environment, system_blocks
-from agentcli.project.instructions import Instructions
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from agentcli.core.model import ToolSchema
-from agentcli.mcp.schema import upfront
+from agentcli.features.mcp.schema import upfront
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import say
 from tests.loopback import Loopback

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.sections import SCHEMA
-from agentcli.config import Config
 from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange, Prices
+from agentcli.frontends.sections import SCHEMA
+from agentcli.program.config import Config
 from agentcli.program.models import Models
 from agentcli.providers import model_figures
 from agentcli.providers.settings import BUILT_IN

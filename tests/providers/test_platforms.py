@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.sections import SCHEMA
-from agentcli.config import Config
 from agentcli.core.errors import ConfigError, InputError, ModelError
 from agentcli.core.message import Image, Text, Thinking, ToolResult
 from agentcli.core.model import RequestMessage
+from agentcli.frontends.sections import SCHEMA
+from agentcli.program.config import Config
 from agentcli.program.models import Models
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.connect import connect

@@ -10,12 +10,12 @@ import os
 import sys
 from pathlib import Path
 
-from agentcli.config.edit import set_key
 from agentcli.core.errors import SessionBusy
-from agentcli.project.trust import trust
+from agentcli.frontends.terminal.input.history import HistoryEntry, append_history
+from agentcli.program.config.edit import set_key
+from agentcli.program.trust import trust
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
-from agentcli.ui.input.history import HistoryEntry, append_history
 from tests.sessions.bodies import reply, user
 
 KEPT = 100_000

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentcli.importers.sessions import read
+from agentcli.extras.importers.sessions import read
 from agentcli.sessions.info import SessionInfo, decode_info
 from agentcli.sessions.store import Store
 from tests.sessions.imported import store_imported
@@ -25,7 +25,7 @@ def sessions(root: Path) -> Iterator[tuple[str, Store, SessionInfo]]:
         shutil.copytree(folder, store.root / info.project_id / info.id)
         yield folder.name, store, info
     store = Store(root / "imported")
-    foreign = sorted((HERE.parent / "importers" / "sessions" / "samples").iterdir())
+    foreign = sorted((HERE.parent / "extras" / "importers" / "sessions" / "samples").iterdir())
     for file in (*foreign, REAL) if REAL.exists() else foreign:
         yield file.name, store, store_imported(store.root, read(file), root)
 

@@ -38,7 +38,7 @@ from agentcli.core.record import (
     Unpin,
     VerbatimText,
 )
-from agentcli.importers.sessions import Imported, read
+from agentcli.extras.importers.sessions import Imported, read
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.exporting import ExportFormat, collect, export, export_pieces
 from agentcli.sessions.exporting.highlight import (

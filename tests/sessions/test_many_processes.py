@@ -15,9 +15,9 @@ from typing import IO
 
 import pytest
 
+from agentcli.frontends.terminal.input.history import load_history
 from agentcli.sessions.integrity import check
 from agentcli.sessions.store import Store
-from agentcli.ui.input.history import load_history
 from tests.sessions.busy_child import KEPT
 
 REPOSITORY = Path(__file__).parents[2]

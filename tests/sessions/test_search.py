@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Title, Todo, TodoItem
-from agentcli.importers.sessions import Imported
+from agentcli.extras.importers.sessions import Imported
 from agentcli.sessions.search import Hit, search
 from tests.sessions.imported import store_imported
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.batch import trees
-from agentcli.batch.ledger import Row, fold
-from agentcli.batch.merging import merge
-from agentcli.batch.results import Batch
-from agentcli.batch.tasks import Isolation
+from agentcli.extras.batch import trees
+from agentcli.extras.batch.ledger import Row, fold
+from agentcli.extras.batch.merging import merge
+from agentcli.extras.batch.results import Batch
+from agentcli.extras.batch.tasks import Isolation
 from agentcli.system.git import git
 from agentcli.system.git_changes import changes, choices
 from agentcli.system.worktrees import add_worktree

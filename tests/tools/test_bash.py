@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.tool import Boxed, CallScope, CommandSandbox, ToolLimits, ToolOutput
-from agentcli.sandbox.choose import detect
+from agentcli.permissions.sandbox.choose import detect
 from agentcli.tools.bash import environment
 from agentcli.tools.registry import run, tools
 from tests.processes import fresh_mark, living

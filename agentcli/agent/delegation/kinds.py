@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import cast
 
 from agentcli.agent.delegation.mcp_subset import ServerSubset
+from agentcli.agent.project.extensions import BUILT_IN, STEPS, AgentKind
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.settings import AgentSettings, Effort
 from agentcli.core.aliases import AGENTS, known_as, like_tool
@@ -16,7 +17,6 @@ from agentcli.core.mcp_servers import PREFIX, Servers, ServerTool
 from agentcli.core.model import Model
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import Tool
-from agentcli.project.extensions import BUILT_IN, STEPS, AgentKind
 
 DEPTH = 2
 """Levels of subagents at most: one of the last level sends none."""

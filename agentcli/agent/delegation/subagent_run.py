@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from agentcli.agent.project.extensions import AgentKind
 from agentcli.agent.report import changes
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import (
@@ -28,7 +29,6 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.subagent_result import CALLS, FILES, spending
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import ToolOutput
-from agentcli.project.extensions import AgentKind
 from agentcli.system.process import Ended
 from agentcli.tools.jobs import Fresh, Job
 from agentcli.tools.task import Delegation

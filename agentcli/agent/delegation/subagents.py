@@ -23,6 +23,7 @@ from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, 
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
 from agentcli.agent.feature import SessionFeature
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt, PromptExtensions
+from agentcli.agent.project.extensions import BUILT_IN, AgentKind, listing_only
 from agentcli.agent.setup import Children, Parent, SessionSetup
 from agentcli.agent.spending import RunLimits, Spent
 from agentcli.agent.tool_context import offer
@@ -37,7 +38,6 @@ from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import Tool, ToolOutput
-from agentcli.project.extensions import BUILT_IN, AgentKind, listing_only
 from agentcli.resources import prompt
 from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh

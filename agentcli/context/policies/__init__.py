@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from agentcli.annexes import annex
 from agentcli.context.policies import auto
 from agentcli.context.policies.plans import Plan, keep_all
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
@@ -81,25 +79,17 @@ class Policy:
     by_provider: bool = False
 
 
-def _own(policy: str, name: str) -> Callable[..., Any]:
-    """Return a function of a policy of this package, which is imported when the function is called."""
-    return _of(partial(import_module, f"{__name__}.{policy}"), name)
+def _late(policy: str, name: str) -> Callable[..., Any]:
+    """Return a function of a policy's module, which is imported when the function is called."""
 
-
-def _seed(policy: str, name: str) -> Callable[..., Any]:
-    """Return a function of an annex's policy, which is imported when the function is called."""
-    return _of(partial(annex, f"policy {policy}"), name)
-
-
-def _of(module: Callable[[], Any], name: str) -> Callable[..., Any]:
     def run(*given: Any, **named: Any) -> Any:
-        return getattr(module(), name)(*given, **named)
+        return getattr(import_module(f"{__name__}.{policy}"), name)(*given, **named)
 
     return run
 
 
 _PRICED = Pruner(by_price, pays_from)
-_TO_THE_LETTER = Pruner(_seed("opencode", "prune"), _seed("opencode", "prunes_from"), once_a_prompt=True)
+_TO_THE_LETTER = Pruner(_late("opencode", "prune"), _late("opencode", "prunes_from"), once_a_prompt=True)
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
@@ -115,41 +105,41 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             priced=True,
         ),
         "gemini": Policy(
-            _seed("gemini", "plan"), _seed("gemini", "threshold"), "compact.md", "snapshot", stricter=False
+            _late("gemini", "plan"), _late("gemini", "threshold"), "compact.md", "snapshot", stricter=False
         ),
         "opencode": Policy(
-            _seed("opencode", "plan"),
-            _seed("opencode", "threshold"),
+            _late("opencode", "plan"),
+            _late("opencode", "threshold"),
             "compact-opencode.md",
             "prose",
             prune=_TO_THE_LETTER,
         ),
         "regions": Policy(
-            _own("regions", "plan"),
-            _own("regions", "threshold"),
+            _late("regions", "plan"),
+            _late("regions", "threshold"),
             "compact-regions.md",
             "regions",
-            hard=_own("regions", "hard"),
+            hard=_late("regions", "hard"),
         ),
         "sliding": Policy(
-            _seed("sliding", "plan"),
-            _seed("sliding", "threshold"),
+            _late("sliding", "plan"),
+            _late("sliding", "threshold"),
             "compact-sliding.md",
             "prose",
-            hard=_seed("sliding", "hard"),
+            hard=_late("sliding", "hard"),
         ),
         "native": Policy(
-            _own("native", "plan"),
+            _late("native", "plan"),
             _soft_mark,
             "compact.md",
             "snapshot",
-            prune=Pruner(_own("native", "prune"), _own("native", "clears_from")),
+            prune=Pruner(_late("native", "prune"), _late("native", "clears_from")),
             keeps_prompts=True,
             items=True,
             priced=True,
         ),
         "provider": Policy(
-            _own("provider", "plan"),
+            _late("provider", "plan"),
             _soft_mark,
             "compact.md",
             "snapshot",

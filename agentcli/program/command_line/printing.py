@@ -1,6 +1,6 @@
 """Tables and lists that are printed once: drawn by rich on a terminal, plain and whole anywhere else.
 
-Rich is slow to import, so it is imported only to draw. `agentcli.ui.render` draws a session's answers instead, because rich's
+Rich is slow to import, so it is imported only to draw. `agentcli.frontends.terminal.render` draws a session's answers instead, because rich's
 Markdown drops words of a reply (HTML tags, link addresses) and cannot print blocks as they arrive.
 """
 

@@ -17,7 +17,7 @@ ExportFormat = Literal["json", "md", "html"]
 AGENTS = ("claude-code", "codex")
 """Formats of other agents, which resume such a session."""
 FORMATS: tuple[str, ...] = (*get_args(ExportFormat), "atif", *AGENTS)
-"""All formats; the ones that are no ExportFormat are written by annexes."""
+"""All formats; the ones that are no ExportFormat are written by extras."""
 _BY_ENDING: Mapping[str, ExportFormat] = {
     "": "md",
     ".md": "md",

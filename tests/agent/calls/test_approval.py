@@ -14,7 +14,7 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.dataclass import replace
 from agentcli.core.message import ToolCall
-from agentcli.mcp.session import ServerTools
+from agentcli.features.mcp.session import ServerTools
 from agentcli.permissions.rules import parse_rules
 from agentcli.tools.registry import TRAITS
 from tests.agent.calls.passing import TOOLS, a_call, judged

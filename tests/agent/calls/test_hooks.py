@@ -14,7 +14,7 @@ from agentcli.agent.calls.hooks import HookStage
 from agentcli.core.dataclass import replace
 from agentcli.core.event import Noticed
 from agentcli.core.message import ToolResult
-from agentcli.hooks.files import Hook
+from agentcli.features.hooks.files import Hook
 from tests.agent.calls.passing import a_call, ended, judged, with_result
 from tests.agent.open_session import open_session
 

@@ -8,7 +8,7 @@ from agentcli.agent.calls.call import Call
 from agentcli.agent.calls.stages import NestedStage, Prepare
 from agentcli.agent.instructions import METADATA, NestedInstructions
 from agentcli.context.tokens.estimators import Calibrated
-from agentcli.mcp.session import ServerTools
+from agentcli.features.mcp.session import ServerTools
 from agentcli.permissions.decide import Decision
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS

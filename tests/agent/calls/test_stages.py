@@ -15,7 +15,7 @@ from agentcli.core.event import Recorded
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Body
 from agentcli.core.tool import ToolOutput
-from agentcli.mcp.session import ServerTools
+from agentcli.features.mcp.session import ServerTools
 from agentcli.permissions.decide import Decision
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS, tools

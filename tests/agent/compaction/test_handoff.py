@@ -11,12 +11,12 @@ import pytest
 
 from agentcli.agent.session import AgentSession
 from agentcli.agent.tool_context import SessionPassages
-from agentcli.app.project import program_of
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Pin, Todo, TodoItem
 from agentcli.core.tasks import emitted
 from agentcli.core.text.passage import Passage
+from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 from agentcli.tools.recall import recall

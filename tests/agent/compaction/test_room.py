@@ -17,7 +17,7 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, Event, TurnEnded
 from agentcli.core.model import Request, StreamEvent
 from agentcli.core.record import Compaction
-from agentcli.lab.replay import Setup, replay
+from agentcli.extras.lab.replay import Setup, replay
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
 from agentcli.tools.registry import TRAITS
 from tests.agent.open_session import DEMO, open_session, say_to

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from agentcli.agent.delegation.kinds import servers_for
+from agentcli.agent.project.extensions import AgentKind
 from agentcli.core.errors import ToolError
-from agentcli.extensions.tool_switches import allowed, denied, switches
-from agentcli.project.extensions import AgentKind
-from tests.mcp.played_servers import LARGE, STATUS, Played
+from agentcli.program.extensions.tool_switches import allowed, denied, switches
+from tests.features.mcp.played_servers import LARGE, STATUS, Played
 
 
 @pytest.mark.parametrize("name", ["git_*", "git_status", "g*"])

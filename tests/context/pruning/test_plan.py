@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agentcli.context.cleared import CLEARED
 from agentcli.context.policies import plan_prune
+from agentcli.context.policies.opencode import prunable
 from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.plan import (
     NONE,
@@ -31,7 +32,6 @@ from agentcli.core.history import evolve
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record
-from agentcli.seeds.opencode import prunable
 from agentcli.tools.registry import TRAITS
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.transcripts import Session, sessions

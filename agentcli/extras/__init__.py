@@ -1,0 +1,1 @@
+"""Extras: programs beside the agent, which nothing of it imports."""

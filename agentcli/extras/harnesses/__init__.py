@@ -1,0 +1,1 @@
+"""Adapters to the harnesses of others: Harbor and Inspect."""

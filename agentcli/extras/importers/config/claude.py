@@ -1,0 +1,111 @@
+"""Configuration of Claude Code: `~/.claude.json`, `~/.claude/settings.json`, `~/.claude/CLAUDE.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentcli.extras.importers.config.found import NEVER_ASKS, Found, Item, hook_groups, read_json, table, texts
+from agentcli.features.hooks.files import EVENTS
+from agentcli.system import probe
+
+_MODES = {"default": "ask", "acceptEdits": "auto-edit", "plan": "plan", "auto": "auto"}
+_FILE_TOOLS = ("Read", "Edit", "Write", "MultiEdit", "Grep", "Glob", "LS", "NotebookEdit")
+
+
+def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
+    """Read all settings of Claude Code for this user and this folder."""
+    found = Found()
+    own = env.get("CLAUDE_CONFIG_DIR")
+    folder = Path(own) if own else home / ".claude"
+    state = read_json((Path(own) if own else home) / ".claude.json", found)
+    for name, server in table(state, "mcpServers").items():
+        found.server(name, server, "~/.claude.json")
+    for name, server in table(state, "projects", str(cwd), "mcpServers").items():
+        found.server(name, server, f"~/.claude.json ({cwd.name})")
+    settings = read_json(folder / "settings.json", found)
+    _settings(settings, "~/.claude/settings.json", home, found)
+    _plugins(settings, folder, found)
+    found.file("AGENTS.md", folder / "CLAUDE.md")
+    return found
+
+
+def restrictions(path: Path, source: str, top: str) -> Found:
+    """Return a project's rules and its settings without effect; `top` is the pattern of the project's folder."""
+    found = Found()
+    raw = read_json(path, found)
+    permissions = table(raw, "permissions")
+    for kind in ("allow", "ask", "deny"):
+        for rule in texts(permissions.get(kind)):
+            _rule(kind, rule, source, found, top)
+    found.skip_others(permissions, ("allow", "ask", "deny"), f"{source}: permissions")
+    found.skip_others(raw, ("permissions", "hooks"), source)
+    return found
+
+
+def _settings(raw: Mapping[str, Any], source: str, home: Path, found: Found) -> None:
+    found.items += hook_groups(raw.get("hooks"), source, found, {name: name for name in EVENTS})
+    permissions = table(raw, "permissions")
+    for kind in ("allow", "ask", "deny"):
+        for rule in texts(permissions.get(kind)):
+            _rule(kind, rule, source, found)
+    _folders(texts(permissions.get("additionalDirectories")), source, home, found)
+    mode = permissions.get("defaultMode")
+    if isinstance(mode, str) and mode in _MODES:
+        found.items.append(Item("config.toml", "mode", _MODES[mode], source))
+    elif mode:
+        found.skip(source, f"defaultMode {mode}", NEVER_ASKS)
+    if isinstance(model := raw.get("model"), str):
+        found.items.append(Item("config.toml", "model", model, source))
+    for name in table(raw, "env"):
+        found.skip(source, f"variable {name}", "set it in your shell")
+    line = table(raw, "statusLine")
+    if line.get("type", "command") == "command" and isinstance(command := line.get("command"), str):
+        found.items.append(Item("config.toml", "ui.status_command", command, source))
+    known = ("hooks", "permissions", "model", "env", "enabledPlugins", *(["statusLine"] if line else []))
+    found.skip_others(raw, known, source)
+
+
+def _folders(names: Sequence[str], source: str, home: Path, found: Found) -> None:
+    """Add the folders that belong to every workspace: existing ones whose path does not depend on the session's folder."""
+    paths = [home / name.removeprefix("~/") if name.startswith("~/") else Path(name) for name in names]
+    for path in paths:
+        if not path.is_absolute():
+            found.skip(source, f"folder {path}", "it counts from each project; use --add-dir there")
+        elif not probe.is_dir(path):
+            found.skip(source, f"folder {path}", "it does not exist")
+    if usable := [str(path) for path in paths if path.is_absolute() and probe.is_dir(path)]:
+        found.items.append(Item("config.toml", "add_dirs", usable, source))
+
+
+def _plugins(settings: Mapping[str, Any], folder: Path, found: Found) -> None:
+    """List the enabled plugins, each with the command that adds it."""
+    installed = table(read_json(folder / "plugins" / "installed_plugins.json", found), "plugins")
+    for name, on in table(settings, "enabledPlugins").items():
+        given = installed.get(name)
+        copies = given if isinstance(given, list) else [given]
+        paths = [copy["installPath"] for copy in copies if isinstance(copy, Mapping) and copy.get("installPath")]
+        place, which = (paths[0], "") if paths else ("PATH|URL", ", from its folder or git repository")
+        if on:
+            found.skip(
+                "~/.claude/settings.json", f"plugin {name}", f"add it with `agentcli plugins add {place}`{which}"
+            )
+
+
+def _rule(kind: str, rule: str, source: str, found: Found, top: str = "") -> None:
+    """Add a rule. Its path is relative to the disk's root (`//`), a project's `top` (`/`), the home (`~/`), or else the workspace."""
+    tool, paren, rest = rule.partition("(")
+    if tool == "Edit" and kind != "allow":  # its rules cover all tools that change files
+        _rule(kind, f"Write{paren}{rest}", source, found, top)
+    path = rest.removesuffix(")")
+    if not paren or tool not in _FILE_TOOLS:
+        found.rule(kind, rule, source)
+    elif path.startswith("//"):
+        found.rule(kind, f"{tool}({path[1:]})", source)
+    elif path.startswith("/") and top:
+        found.rule(kind, f"{tool}({top}{path})", source)
+    elif path.startswith("/"):
+        found.skip(source, f"{kind} {rule}", "its path counts from the folder of that file")
+    else:
+        found.rule(kind, rule, source)

@@ -1,0 +1,187 @@
+"""`agentcli context compare`: how policies compare."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.errors import InputError
+from agentcli.program.command_line.flags import InProject, Json, OfModel, Set, taking
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, on_terminal, print_styled, print_table
+from agentcli.program.options import Options
+
+if TYPE_CHECKING:
+    from agentcli.context.compaction.record import Summary, SummaryTask
+    from agentcli.core.history import History
+    from agentcli.core.model import ModelSpec
+    from agentcli.extras.lab.compare import Report
+    from agentcli.extras.lab.replay import Setup
+    from agentcli.program.program import Program
+
+HORIZONS = "0,5,80"
+"""Horizons with a point of their own when all policies are compared."""
+HORIZONS_HELP = f"also play auto with each of these compact_horizons; default with all policies: {HORIZONS}"
+
+Sessions = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]
+Policies = Annotated[
+    str, typer.Option("--policies", metavar="NAMES", help="policies, separated by commas (default: all)")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareFlags:
+    """The flags of `agentcli context compare`."""
+
+    policies: Policies = ""
+    json: Json = False
+    svg: Annotated[
+        str, typer.Option("--svg", metavar="FILE", help="write a plot of the first session to this file")
+    ] = ""
+    summariser: Annotated[
+        str, typer.Option("--summariser", metavar="MODEL", help="write summaries with this model (costs money)")
+    ] = ""
+    points: Annotated[
+        str, typer.Option("--points", metavar="FILE", help="write a plot of price against what is in view to this file")
+    ] = ""
+    horizons: Annotated[str, typer.Option("--horizons", metavar="NUMBERS", help=HORIZONS_HELP)] = ""
+    html: Annotated[
+        str, typer.Option("--html", metavar="FILE", help="write a page with tables and plots to this file")
+    ] = ""
+    model: OfModel = ""
+    settings: Set = None
+    cwd: InProject = ""
+
+
+@taking(CompareFlags)
+def compare(sessions: Sessions, asked: CompareFlags) -> None:
+    """Replay sessions under several policies; needs no key.
+
+    The provider's cache is emulated.
+    """
+    from agentcli.extras.lab import page, plot
+    from agentcli.extras.lab import points as price_points
+    from agentcli.extras.lab.compare import compare as compare_policies
+    from agentcli.frontends.opening import program_of
+
+    program = program_of(Options(cwd=asked.cwd, model=asked.model, settings=tuple(asked.settings or ())))
+    past = {name: program.sessions.past(name) for name in sessions}
+    recorded = {name: list(session.records()) for name, session in past.items()}
+    setups = {name: _setup(program, session.history, asked.summariser) for name, session in past.items()}
+    found = compare_policies(recorded, _playable(asked.policies, asked.horizons, setups), setups)
+    first = next(iter(found.played))
+    series = {name: played.sizes for name, played in found.played[first].items()}
+    marks = _marks(setups[first])
+    drawn = price_points.points(found.totals())
+    if asked.json:
+        say_json(found.to_json())
+    else:
+        _print_comparison(found)
+        say("\n".join([*plot.text_plot(series), "", *price_points.text_points(drawn)]))
+    if asked.svg:
+        _write(asked.svg, plot.svg(series, first, marks))
+    if asked.points:
+        _write(asked.points, price_points.svg_points(drawn, _title(sessions)))
+    if asked.html:
+        _write(asked.html, page.html(found, marks))
+
+
+def _setup(program: Program, history: History, summariser: str) -> Setup:
+    from agentcli.context.settings import ContextSettings
+    from agentcli.extras.lab.replay import Setup
+
+    setup = Setup(program.selection.spec_for(history), program.traits, program.config[ContextSettings])
+    return replace(setup, summarise=_written_by(program, summariser, setup.model)) if summariser else setup
+
+
+def _marks(setup: Setup) -> dict[str, int]:
+    """Return the lines of a plot, in tokens."""
+    from agentcli.context.window import limits_of
+
+    limits = limits_of(setup.model, setup.settings)
+    return {"soft": limits.soft, "hard": limits.hard, "window": limits.window}
+
+
+def _named(policies: str, horizons: str) -> list[str]:
+    """Return the policies to play, `auto` also with each horizon; the usual horizons if no policy was chosen either."""
+    from agentcli.context.settings import POLICIES
+
+    horizons = horizons or ("" if policies else HORIZONS)
+    named: list[str] = []
+    for policy in map(str.strip, policies.split(",") if policies else POLICIES):
+        more = filter(None, map(str.strip, horizons.split(","))) if policy == "auto" else ()
+        named += [policy, *(f"auto@{horizon}" for horizon in more)]
+    return list(dict.fromkeys(named))
+
+
+def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list[str]:
+    """Return the policies to play that the models of all sessions allow. Raises InputError if a named policy is not among them.
+
+    A replay asks no provider for summaries, so `provider` cannot be played.
+    """
+    from agentcli.context.provider_support import missing
+    from agentcli.context.settings import PROVIDER
+
+    named = _named(policies, horizons)
+    models = [setup.model for setup in setups.values()]
+    reasons = {name: next(filter(None, (missing(name, model) for model in models)), "") for name in named}
+    if PROVIDER in reasons:
+        reasons[PROVIDER] = "A replay asks no provider for summaries, so it can't compare the policy provider."
+    if policies and (why := next(filter(None, reasons.values()), "")):
+        raise InputError(why)
+    return [name for name in named if not reasons[name]]
+
+
+def _title(sessions: list[str]) -> str:
+    return sessions[0] if len(sessions) == 1 else f"{len(sessions)} sessions"
+
+
+def _write(file: str, text: str) -> None:
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"Can't write {file}: {error.strerror}.") from error
+    print(f"Written to {file}.", file=sys.stderr)
+
+
+def _print_comparison(found: Report) -> None:
+    """Print a table for each session. On a terminal each policy is a column: there are fewer policies than measures."""
+    from agentcli.extras.lab.compare import COLUMNS, TENTHS
+
+    for title, rows in found.tables():
+        print_styled([(title, "bold")])
+        if on_terminal(sys.stdout):
+            measures, *columns = zip(COLUMNS, *rows, strict=True)
+            head = (Column("", style="dim"), *(Column(name, numeric=True) for name in measures[1:]))
+            print_table(head, columns)
+        else:
+            print_table([Column(name, numeric=n > 0) for n, name in enumerate(COLUMNS)], rows)
+        if title in found.played:
+            print()
+            print_table([Column(name, numeric=n > 0) for n, name in enumerate(TENTHS)], found.tenths(title))
+        print()
+
+
+def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[SummaryTask], Summary]:
+    """Summaries by a real model. Each has its own connection, since each runs in its own event loop."""
+
+    import asyncio
+
+    from agentcli.agent.compaction.run import summarise
+    from agentcli.agent.compaction.snapshot import Brief
+    from agentcli.agent.compaction.summariser import Summariser
+    from agentcli.context.settings import ContextSettings
+
+    calls = program.config[ContextSettings].max_summary_calls
+
+    def write(task: SummaryTask) -> Summary:
+        brief, form = Brief(task.window, main), task.form
+        summariser = Summariser(program.models.connect(name), calls, longest=form.reply_tokens, margin=form.margin)
+        return asyncio.run(summarise(task, brief, summariser)).summary
+
+    return write

@@ -1,0 +1,149 @@
+"""Comparison of sessions under several policies: cost, requests, and what stood in view of what the same work needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from agentcli.core.codec.encode import usage_to_json
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ConfigError
+from agentcli.core.record import Record
+from agentcli.extras.lab.demand import PARTS
+from agentcli.extras.lab.replay import Played, Setup, replay
+
+COLUMNS = (
+    "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "in view", "missed",
+    "with recalls", "overflows",
+)  # fmt: skip
+"""`in view`: the share of the names that replies needed and that stood in view; `with recalls`: cost with one recall for each missed."""
+TENTHS = ("in view by tenth", *(str(n) for n in range(1, PARTS + 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Results of each session under each policy: `played[session][policy]`, sessions by name."""
+
+    policies: tuple[str, ...]
+    played: Mapping[str, Mapping[str, Played]]
+
+    def totals(self) -> dict[str, Played]:
+        """Return each policy's result over all sessions, with `sizes` one after the other."""
+        return {policy: reduce(_both, (each[policy] for each in self.played.values())) for policy in self.policies}
+
+    def tables(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+        """Yield a title and rows under `COLUMNS` for each session, and for all of them if there are several."""
+        for name, played in self.played.items():
+            yield name, [_cells(each) for each in played.values()]
+        if len(self.played) > 1:
+            yield f"all {len(self.played)} sessions", [_cells(each) for each in self.totals().values()]
+
+    def tenths(self, session: str) -> list[tuple[str, ...]]:
+        """Return the rows under `TENTHS` for a session: what stood in view in each tenth of its requests."""
+        played = self.played[session].values()
+        return [(each.policy, *(f"{share:.1%}" for share in each.needs.tenths())) for each in played]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the results for scripts."""
+        return {
+            "sessions": {
+                name: {policy: played_json(each) for policy, each in played.items()}
+                for name, played in self.played.items()
+            },
+            "total": {policy: played_json(each) for policy, each in self.totals().items()} if self.played else {},
+        }
+
+
+def compare(
+    sessions: Mapping[str, Sequence[Record]], policies: Sequence[str], setup: Setup | Mapping[str, Setup]
+) -> Report:
+    """Replay every session under every policy; `setup` is one for all sessions, or one for each by its name.
+
+    A policy may be named with a horizon (`auto@40`), which replaces `context.compact_horizon`.
+    Raise ConfigError for a policy that does not exist, or a horizon that is no number.
+    """
+    setups = dict.fromkeys(sessions, setup) if isinstance(setup, Setup) else setup
+    played = {
+        name: {policy: _replayed(records, policy, setups[name]) for policy in policies}
+        for name, records in sessions.items()
+    }
+    return Report(tuple(policies), played)
+
+
+def _replayed(records: Sequence[Record], named: str, setup: Setup) -> Played:
+    policy, _, horizon = named.partition("@")
+    if not horizon:
+        return replay(records, policy, setup)
+    try:
+        settings = replace(setup.settings, compact_horizon=float(horizon))
+    except ValueError:
+        raise ConfigError(f"{named!r} names no horizon. Write a number of requests, as in {policy}@20.") from None
+    return replace(replay(records, policy, replace(setup, settings=settings)), policy=named)
+
+
+def played_json(played: Played) -> dict[str, Any]:
+    """Return one run for scripts. Shares are 0 to 1, money is USD, null if the model's price is unknown."""
+    return {
+        "requests": played.requests,
+        "peak": played.peak,
+        "compactions": played.compactions,
+        "prunes": played.prunes,
+        "usage": usage_to_json(played.usage),
+        "cost": _usd(played, played.cost),
+        "summary_cost": _usd(played, played.summary_cost),
+        "cost_with_recalls": _usd(played, played.charged),
+        "needed": sum(played.needs.needed),
+        "missed": sum(played.needs.missed),
+        "in_view": round(played.needs.in_view, 4),
+        "in_view_by_tenth": [round(share, 4) for share in played.needs.tenths()],
+        "overflows": played.overflows,
+        "refused": played.refused,
+        "broken": list(played.broken),
+        "sizes": list(played.sizes),
+    }
+
+
+def _cells(played: Played) -> tuple[str, ...]:
+    usage = played.usage
+    numbers = (played.requests, played.peak, played.compactions, played.prunes)
+    tokens = (usage.input, usage.cache_write, usage.cache_read, usage.output)
+    overflows = f"{played.overflows}" + (f" ({played.refused} refused)" if played.refused else "")
+    return (
+        played.policy,
+        *(f"{number:,}" for number in (*numbers, *tokens)),
+        money(played, played.cost),
+        f"{played.needs.in_view:.1%}",
+        f"{sum(played.needs.missed):,}",
+        money(played, played.charged),
+        overflows,
+    )
+
+
+def money(played: Played, amount: float) -> str:
+    """Return an amount of a run in words: `unknown` if its model has no price."""
+    return f"${amount:.2f}" if played.priced else "unknown"
+
+
+def _usd(played: Played, amount: float) -> float | None:
+    return round(amount, 6) if played.priced else None
+
+
+def _both(one: Played, other: Played) -> Played:
+    return Played(
+        one.policy,
+        one.sizes + other.sizes,
+        one.usage + other.usage,
+        one.cost + other.cost,
+        one.summary_cost + other.summary_cost,
+        one.compactions + other.compactions,
+        one.prunes + other.prunes,
+        one.overflows + other.overflows,
+        one.refused + other.refused,
+        one.needs + other.needs,
+        one.recalls + other.recalls,
+        one.planted + other.planted,
+        tuple(sorted({*one.broken, *other.broken})),
+        one.priced and other.priced,
+    )

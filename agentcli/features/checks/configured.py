@@ -1,0 +1,81 @@
+"""The checks of the settings: by glob, with the place that sets them; a project's own need the approval of a person."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.text.path_pattern import matching
+from agentcli.permissions.started import Started
+from agentcli.program.config.general import General
+from agentcli.program.definition import Definition
+from agentcli.program.project import Project
+
+FILE = "{file}"
+"""The placeholder for the file in a command; it becomes the path relative to the session's folder."""
+PROJECT_FILE = ".agentcli/config.toml"
+"""The file of a project that may define checks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: a command for the files that a glob matches."""
+
+    glob: str
+    command: str
+    project: bool = False
+    """True if the project's file defines it."""
+
+    def matches(self, path: str) -> bool:
+        """Return True if it checks the file at a path relative to the session's folder."""
+        return bool(matching(self.glob, [path]))
+
+    def line(self, path: str) -> str:
+        """Return the command line for a file."""
+        name = f"./{path}" if path.startswith("-") else path
+        return self.command.replace(FILE, shlex.quote(name))
+
+    @property
+    def by_file(self) -> bool:
+        """True if it checks one file, False if it checks the project as a whole."""
+        return FILE in self.command
+
+    @property
+    def definition(self) -> Definition:
+        """The check as a definition that a person approves."""
+        content = {"glob": self.glob, "command": self.command}
+        return Definition("check", self.glob, PROJECT_FILE, self.command, content)
+
+
+def configured(program: Project) -> Sequence[Check]:
+    """Return the checks of the settings, approved or not. An empty command switches a glob off."""
+    origins = program.config.origins
+    return [
+        Check(glob, command, Path(origins.get(f"checks.{glob}", "")).parts[-2:] == tuple(PROJECT_FILE.split("/")))
+        for glob, command in program.config[General].checks.items()
+        if command.strip()
+    ]
+
+
+def in_force(program: Project) -> Sequence[Check]:
+    """Return the checks that may run: the user's own, and the project's that a person approved.
+
+    In a folder that is not trusted there are none: most load code of it.
+    """
+    if not program.trusted:
+        return []
+    return [one for one in configured(program) if not one.project or program.approvals.allows(one.definition)]
+
+
+def definitions(program: Project) -> Sequence[Definition]:
+    """Return the definitions of the project's checks, which a person has to approve."""
+    return [one.definition for one in configured(program) if one.project]
+
+
+def started(program: Project) -> Sequence[Started]:
+    """Return the commands of the checks in force."""
+    return [
+        Started(f"the check of {one.glob}", one.command.replace(FILE, ""), program.cwd) for one in in_force(program)
+    ]

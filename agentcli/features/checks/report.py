@@ -1,0 +1,75 @@
+"""Reports on checks: for `/checks` and `doctor`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from agentcli.agent.session import AgentSession
+from agentcli.core.sanitise import safe_line
+from agentcli.features.checks.configured import Check, configured
+from agentcli.features.checks.session import SessionChecks
+from agentcli.features.checks.suggestions import Suggestion, suggestions
+from agentcli.permissions.shell.inert import OF_THE_SHELL
+from agentcli.permissions.shell.known_programs import WRAPPERS
+from agentcli.permissions.shell.parse import parse
+from agentcli.program.config.general import General
+from agentcli.program.project import Project
+from agentcli.system.programs import located
+
+Row = tuple[str, bool, str]
+
+
+def lines(program: Project, session: AgentSession) -> list[str]:
+    """Describe the checks of a session to people, and the ones that the project suggests."""
+    here = session.core.ctx.service(SessionChecks)
+    stopped = here.stopped if here is not None else {}
+    known = [f"{_entry(one.glob, one.command)}    # {_state(program, one, stopped)}" for one in configured(program)]
+    new = suggested(program)
+    if not known and not new:
+        return ["No checks. See `agentcli help checks`."]
+    more = (
+        ["This project's own files suggest, for [checks] of your config.toml:", *map(_suggestion, new)] if new else []
+    )
+    return [*known, *more]
+
+
+def rows(program: Project) -> Iterator[Row]:
+    """Report the checks that wait for approval, and the ones that the project suggests."""
+    for one in configured(program):
+        state = _state(program, one, {})
+        missing = _missing(one.command, program.cwd, program.given_env.get("PATH", os.defpath))
+        state = f"{missing} is not installed" if missing and state == "on" else state
+        yield "check", state == "on", f"{_entry(one.glob, one.command)} ({state})"
+    for new in suggested(program):
+        yield "check suggested", True, _suggestion(new)
+
+
+def suggested(program: Project) -> Sequence[Suggestion]:
+    """Return the checks that the project's files suggest for globs that the settings do not name."""
+    named = program.config[General].checks
+    return [one for one in suggestions(program.cwd, program.given_env.get("PATH", os.defpath)) if one.glob not in named]
+
+
+def _missing(command: str, folder: Path, path: str) -> str:
+    """Return the first program of a command that its shell would not find; empty if it finds all."""
+    named = (part.words[0].text for part in parse(command).parts if part.words)
+    programs = (name for name in named if name and name not in OF_THE_SHELL | WRAPPERS)
+    found = ((name, located(name, "" if "/" in name else path, folder)) for name in programs)
+    return next((name for name, file in found if not file), "")
+
+
+def _state(program: Project, one: Check, stopped: Mapping[Check, str]) -> str:
+    if one.project and not program.approvals.allows(one.definition):
+        return "waits for approval: /hooks approve"
+    return f"off: it {stopped[one]}" if one in stopped else "on"
+
+
+def _entry(glob: str, command: str) -> str:
+    return safe_line(f"{json.dumps(glob)} = {json.dumps(command, ensure_ascii=False)}")
+
+
+def _suggestion(one: Suggestion) -> str:
+    return f"{_entry(one.glob, one.command)}    # {', '.join(one.evidence)}"

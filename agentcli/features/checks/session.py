@@ -1,0 +1,200 @@
+"""Checks in a session: they run around each edit, and its result gets the findings that are new."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentcli.agent.calls.call import Call, Run, Stage, edited_later
+from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import SessionFeature
+from agentcli.agent.tool_context import offer
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.event import Warned
+from agentcli.core.sanitise import safe_line
+from agentcli.features.checks.configured import Check, configured, in_force
+from agentcli.features.checks.running import SECONDS, run_check
+from agentcli.program.project import Project
+from agentcli.system import probe
+from agentcli.tools.lib.findings import Finding, findings_in, line_shift, new_findings, report
+
+CHARACTERS = 4_000
+"""Maximum characters that checks add to one result."""
+FILE_BYTES = 5_000_000
+"""Size of a file from which on it is not checked."""
+FILES = 5
+"""Maximum files of one edit that are checked."""
+FOUND = 1
+"""The exit code with which a check may tell that it has found something without naming a line, as formatters do."""
+UNTRUSTED = (
+    "Checks load code of the folder: none runs until you trust this folder. `agentcli --trust` does for one run."
+)
+NOT_FOUND = (126, 127)
+"""Exit codes of a shell that cannot start a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Findings of a check, and the content of the file that it has seen."""
+
+    content: bytes | None
+    findings: Sequence[Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One check of one file: its line, and the state before the edit; None if the check gave none."""
+
+    check: Check
+    path: Path
+    line: str
+    before: Known | None = None
+
+
+class SessionChecks:
+    """The checks of one session, with their last findings. A check that fails is named once, and off from then on."""
+
+    def __init__(self, core: SessionCore, checks: Sequence[Check]) -> None:
+        self.all = checks
+        self.stopped: dict[Check, str] = {}
+        """Checks that are off, each with the reason."""
+        self._core = core
+        self._writing: set[str] = set()
+        self._known: dict[tuple[Check, Path | None], Known] = {}
+        self._waiting: dict[tuple[Check, Path], Known] = {}
+        """States before edits that a later edit of the same reply follows."""
+
+    def jobs(self, paths: Sequence[Path]) -> Sequence[_Job]:
+        """Return the checks to run for files that an edit will change."""
+        return [job for path in paths[:FILES] for job in self._jobs(path)]
+
+    def _jobs(self, path: Path) -> Iterator[_Job]:
+        cwd = self._core.setup.workspace.cwd.resolve()
+        if not path.is_relative_to(cwd):
+            return
+        name = str(path.relative_to(cwd))
+        for check in self.all:
+            if check not in self.stopped and check.matches(name):
+                yield _Job(check, path, check.line(name))
+
+    async def before(self, jobs: Sequence[_Job], deadline: float) -> Sequence[_Job]:
+        """Return the checks with the findings that there are before the edit."""
+        return await asyncio.gather(*(self._before(job, deadline) for job in jobs))
+
+    async def _before(self, job: _Job, deadline: float) -> _Job:
+        waiting = self._waiting.pop((job.check, job.path), None)
+        if waiting is not None:
+            return replace(job, before=waiting)
+        content = await asyncio.to_thread(_content, job.path)
+        known = self._known.get(_key(job))
+        if known is not None and (known.content == content or not job.check.by_file):
+            return replace(job, before=Known(content, known.findings))
+        if content is None and job.check.by_file:
+            return replace(job, before=Known(None, ()))
+        found = await self._run(job, deadline)
+        return replace(job, before=Known(content, found)) if found is not None else job
+
+    def wait(self, jobs: Sequence[_Job]) -> None:
+        """Leave the checks to a later edit."""
+        for job in jobs:
+            if job.before is not None:
+                self._waiting[(job.check, job.path)] = job.before
+
+    async def after(self, jobs: Sequence[_Job], deadline: float) -> str:
+        """Return the text about the new findings of checks; empty if there are none."""
+        texts = await asyncio.gather(*(self._after(job, deadline) for job in jobs if job.before is not None))
+        return "\n".join(filter(None, texts))
+
+    async def _after(self, job: _Job, deadline: float) -> str:
+        content = await asyncio.to_thread(_content, job.path)
+        if (content is None and job.check.by_file) or job.check in self.stopped:
+            return ""
+        found = await self._run(job, deadline)
+        if found is None:
+            return ""
+        self._known[_key(job)] = Known(content, found)
+        assert job.before is not None
+        old, new = ((text or b"").split(b"\n") for text in (job.before.content, content))
+        moved = line_shift([*map(_text, old)], [*map(_text, new)])
+        fresh = new_findings(job.before.findings, found, moved)
+        return report(job.line, fresh) if fresh else ""
+
+    async def _run(self, job: _Job, deadline: float) -> Sequence[Finding] | None:
+        """Run a check and return its findings; None if it gave none, for a reason that is told once."""
+        ran = await run_check(self._core, job.line, deadline, self._writing)
+        trouble = ran.trouble
+        if not trouble and ran.exit_code in NOT_FOUND:
+            trouble = f"could not run: {safe_line(ran.output.strip())[:200]}"
+        found = () if trouble else findings_in(ran.output)
+        if not trouble and not any(finding.line for finding in found):
+            if ran.exit_code == 0:
+                return ()
+            if ran.exit_code == FOUND:
+                return found
+            trouble = f"ended with exit code {ran.exit_code} and names no line: {safe_line(ran.output.strip())[:200]}"
+        if trouble:
+            self._stop(job.check, trouble)
+            return None
+        return found
+
+    def _stop(self, check: Check, why: str) -> None:
+        if check not in self.stopped:
+            self.stopped[check] = why
+            text = f"The check `{safe_line(check.command)}` {why}. It is off for the rest of this session."
+            self._core.printed.add(Warned(text))
+
+
+class CheckStage(Stage):
+    """Runs checks around edits, within `SECONDS`. The last edit of a file in a reply is checked, not the ones before it."""
+
+    def __init__(self, core: SessionCore, checks: SessionChecks) -> None:
+        self._core, self._checks = core, checks
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            jobs = self._checks.jobs(call.paths) if call.its_tool.traits.edits_files else ()
+            if not jobs:
+                return await run(call)
+            began = time.monotonic()
+            jobs = await self._checks.before(jobs, began + SECONDS)
+            spent = time.monotonic() - began
+            call = await run(call)
+            if call.output is None or call.output.status != "success":
+                return call
+            if edited_later(call, self._core.traits):
+                self._checks.wait(jobs)
+                return call
+            try:
+                text = await self._checks.after(jobs, time.monotonic() + SECONDS - spent)
+            except asyncio.CancelledError:
+                return call  # the edit has taken effect
+            text = text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}…\n[more was left out]"
+            return call.with_findings(text)
+
+        return ran
+
+
+def _key(job: _Job) -> tuple[Check, Path | None]:
+    return job.check, job.path if job.check.by_file else None
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the content of a file; None if there is none, or it is too large."""
+    try:
+        return path.read_bytes() if probe.is_file(path) and path.stat().st_size <= FILE_BYTES else None
+    except OSError:
+        return None
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace")
+
+
+def session_feature(program: Project, core: SessionCore) -> SessionFeature:
+    """Return the checks in a session."""
+    if not program.trusted and configured(program):
+        core.printed.add(Warned(UNTRUSTED))
+    checks = SessionChecks(core, in_force(program))
+    return SessionFeature("checks", [CheckStage(core, checks)], services=[offer(SessionChecks, checks)])

@@ -1,0 +1,322 @@
+"""Hooks, and the JSON files that define them in the format of Claude Code: read as values, without running anything."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.sanitise import safe_line
+from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.program.definition import Definition
+from agentcli.system.regular_file import Missing, Unusable, read_text
+
+if TYPE_CHECKING:
+    from agentcli.program.plugin_parts import PluginHooks
+
+Dialect = Literal["claude", "gemini"]
+
+TIMEOUT = 60.0
+"""Time limit of a hook in seconds, unless its file or its event sets another."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    """A kind of event at which hooks run. `SessionHooks` has a method that fires it, `Hooks` one that does nothing."""
+
+    gemini: str = ""
+    """Gemini CLI's name for it, if it has one."""
+    timeout: float = TIMEOUT
+    """Time limit of its hooks in seconds."""
+    has_subject: bool = True
+    """False if its hooks run for any matcher."""
+    can_block: bool = True
+    """False if nothing can be blocked: a hook's reason is then told to the person."""
+
+
+EVENTS: Mapping[str, EventKind] = MappingProxyType(
+    {
+        "SessionStart": EventKind("SessionStart", can_block=False),
+        "SessionEnd": EventKind("SessionEnd", timeout=5.0, can_block=False),
+        "UserPromptSubmit": EventKind("BeforeAgent", timeout=30.0, has_subject=False),
+        "PreToolUse": EventKind("BeforeTool"),
+        "PermissionRequest": EventKind(),
+        "PostToolUse": EventKind("AfterTool"),
+        "PostToolUseFailure": EventKind(),
+        "Notification": EventKind("Notification", can_block=False),
+        "SubagentStart": EventKind(can_block=False),
+        "SubagentStop": EventKind(),
+        "Stop": EventKind("AfterAgent", has_subject=False),
+        "StopFailure": EventKind(),
+        "PreCompact": EventKind("PreCompress"),
+        "PostCompact": EventKind(can_block=False),
+    }
+)
+"""Events at which hooks run."""
+GEMINI_EVENTS: Mapping[str, str] = MappingProxyType({name: kind.gemini for name, kind in EVENTS.items() if kind.gemini})
+"""Gemini CLI's names of events, by ours."""
+MAX_BYTES = 1_000_000
+"""Largest size of a file of hooks, in bytes."""
+_NAMES = re.compile(r"[\w ,|-]+")
+_CONDITION = re.compile(r"[^()\s]+(?:\(.*\))?", re.DOTALL)
+"""Form of an `if`: a tool, or a tool with a pattern in parentheses."""
+FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {
+        "command": (str,),
+        "timeout": (int, float),
+        "if": (str,),
+        "strict": (bool,),
+        "async": (bool,),
+        "args": (list,),
+        "dialect": (str,),
+        "allowedEnvVars": (list,),
+    }
+)
+"""Fields of a hook that have an effect, with their types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A command that runs at every event of one name whose subject it matches, for at most `timeout` seconds.
+
+    `matcher` is empty or `*` for all, names separated by `,` or `|`, or else a regular expression to search for. With
+    `args` the command is a program that gets them, else a line for the shell.
+    """
+
+    event: str
+    command: str
+    matcher: str = ""
+    timeout: float = 30.0
+    args: tuple[str, ...] | None = None
+    condition: str = ""
+    """Rule such as `Bash(git *)` that the tool's call must match as well (`if`)."""
+    strict: bool = False
+    """True if any failure blocks, not only exit code 2."""
+    background: bool = False
+    """True if it runs in the background (`async`) and decides nothing."""
+    source: str = "config.toml"
+    """The file that defines it, as the person knows it."""
+    project: bool = False
+    """True if it comes from a project: it may deny and ask, but not allow."""
+    dialect: Dialect = "claude"
+    """Program it was written for, whose names of events and tools it gets."""
+    folder: Path | None = None
+    """Folder that `CLAUDE_PROJECT_DIR` names; None for the root of the repository."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Further variables of its environment."""
+    secrets: tuple[str, ...] = ()
+    """Variables that a project's hook sees although they contain secrets (`allowedEnvVars`)."""
+
+    @property
+    def name(self) -> str:
+        """File name of its script, or else of its program."""
+        words = [
+            word for word in self.words if not re.search(r"[\s=]", word)
+        ]  # no assignment, header or text of another shell
+        scripts = [word for word in words if re.search(r"\.\w{1,5}$", word) and not word.startswith("-")]
+        chosen = (scripts or words or ["hook"])[0]
+        return safe_line(chosen.rstrip("/").rpartition("/")[2])[:60] or "hook"
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Words of the command line, as far as they are known without a shell."""
+        return [*(_words(self.command) if self.args is None else [self.command]), *(self.args or ())]
+
+    @property
+    def line(self) -> str:
+        """The exact command line."""
+        return self.command if self.args is None else shlex.join([self.command, *self.args])
+
+    def matches(self, event: str, subjects: Sequence[str]) -> bool:
+        """Return True if the hook runs at this event, whose subject has any of these names."""
+        if event != self.event:
+            return False
+        if self.matcher in ("", "*") or (event in EVENTS and not EVENTS[event].has_subject):
+            return True
+        if _NAMES.fullmatch(self.matcher):
+            names = {name.strip() for name in re.split("[,|]", self.matcher)}
+            return not names.isdisjoint(subjects)
+        return any(re.search(self.matcher, subject) for subject in subjects)
+
+    @property
+    def definition(self) -> Definition:
+        """Its definition, for the approval of a person."""
+        content = {
+            "event": self.event,
+            "matcher": self.matcher,
+            "command": self.command,
+            "args": None if self.args is None else [*self.args],
+            "timeout": self.timeout,
+            "if": self.condition,
+            "strict": self.strict,
+            "async": self.background,
+            "dialect": self.dialect,
+            **({"allowedEnvVars": [*self.secrets]} if self.secrets else {}),
+        }
+        on = f"{self.event} {self.matcher}" if self.matcher not in ("", "*") else self.event
+        on += f"; sees {', '.join(self.secrets)} of your environment" if self.secrets else ""
+        return Definition("hook", f"{self.name} ({on})", self.source, self.line, content)
+
+
+@dataclass(frozen=True, slots=True)
+class HookFile:
+    """Hooks of one file, and notes for the person about left-out ones."""
+
+    hooks: tuple[Hook, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_hooks(
+    path: Path,
+    source: str,
+    *,
+    project: bool = False,
+    folder: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    dialect: Dialect = "claude",
+) -> HookFile:
+    """Return the hooks of a file, in their order there; `source` is its name in messages. A missing file has none.
+
+    A file of Gemini CLI (`dialect`) uses its names of events, and times in milliseconds.
+    """
+    source = safe_line(source)
+    try:
+        raw = json.loads(read_text(path, MAX_BYTES))
+    except Missing:
+        return HookFile()
+    except Unusable as why:
+        return _broken(source, str(why))
+    except json.JSONDecodeError as error:
+        return HookFile(notes=(f"{source} line {error.lineno}: {error.msg} — nothing in it takes effect.",))
+    except (ValueError, RecursionError):
+        return _broken(source, "it is not usable JSON")
+    if not isinstance(raw, dict):
+        return _broken(source, "it contains no JSON object")
+    if raw.get("disableAllHooks") is True:
+        return HookFile(notes=(f"{source} switches its hooks off (disableAllHooks).",))
+    variables = tuple((env or {}).items())
+    base = Hook("", "", source=source, project=project, folder=folder, env=variables, dialect=dialect)
+    return _hooks_in(raw.get("hooks", {}), base)
+
+
+def bundled_hooks(given: PluginHooks) -> HookFile:
+    """Return the hooks of a plugin, from its files and its manifest."""
+    dialect: Dialect = "gemini" if given.gemini else "claude"
+    found = [read_hooks(path, given.source, env=given.variables, dialect=dialect) for path in given.files]
+    found += [_in_manifest(table, given) for table in given.tables]
+    hooks, notes = [one.hooks for one in found], [one.notes for one in found]
+    return HookFile(tuple(chain.from_iterable(hooks)), tuple(dict.fromkeys(chain.from_iterable(notes))))
+
+
+def _in_manifest(raw: object, given: PluginHooks) -> HookFile:
+    inner = raw.get("hooks", raw) if isinstance(raw, dict) else raw
+    return _hooks_in(inner, Hook("", "", source=safe_line(given.source), env=tuple(given.variables.items())))
+
+
+def _hooks_in(raw: object, base: Hook) -> HookFile:
+    reading = _Reading(base, [], [])
+    reading.events(raw)
+    return HookFile(tuple(reading.hooks), tuple(dict.fromkeys(reading.notes)))
+
+
+def _broken(source: str, why: str) -> HookFile:
+    return HookFile(notes=(f"{source}: {why} — nothing in it takes effect.",))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Reading of one file; `base` has the fields that all its hooks share."""
+
+    base: Hook
+    hooks: list[Hook]
+    notes: list[str]
+
+    def events(self, raw: Any) -> None:
+        if not isinstance(raw, dict):
+            self._note('"hooks" is not an object: none of its hooks run.')
+            return
+        gemini = GEMINI_EVENTS if self.base.dialect == "gemini" else {}
+        own = {foreign: name for name, foreign in gemini.items()}
+        for name, groups in raw.items():
+            event = own.get(name, str(name))
+            if event not in EVENTS:
+                near = did_you_mean(near_names(event, EVENTS))
+                self.notes.append(f"Event {safe_line(event)[:60]} is not supported; its hooks never run.{near}")
+            elif not isinstance(groups, list):
+                self._note(f"{event} is not a list: its hooks do not run.")
+            else:
+                for group in groups:
+                    self.hooks.extend(self._group(event, group))
+
+    def _group(self, event: str, group: Any) -> Iterator[Hook]:
+        entries = group.get("hooks") if isinstance(group, dict) else None
+        matcher = group.get("matcher", "") if isinstance(group, dict) else None
+        if not isinstance(entries, list) or not isinstance(matcher, str | None):
+            self._note(f'{event} has an entry without a list "hooks": it is left out.')
+            return
+        matcher = matcher or ""
+        try:
+            re.compile(matcher if matcher != "*" else "")
+        except (re.error, RecursionError) as error:
+            self._note(
+                f"the matcher {safe_line(matcher)[:60]!r} is not a regular expression ({error}): its hooks are left out."
+            )
+            return
+        for entry in entries:
+            kind = entry.get("type", "command") if isinstance(entry, dict) else ""
+            if kind != "command":
+                self._note(f"hooks of type {safe_line(str(kind))[:40] or '?'} are left out: only commands run here.")
+            elif (hook := self._hook(event, matcher, entry)) is not None:
+                yield hook
+
+    def _hook(self, event: str, matcher: str, entry: Mapping[str, Any]) -> Hook | None:
+        wrong = [key for key, kinds in FIELDS.items() if key in entry and not _is(entry[key], kinds)]
+        args, secrets = entry.get("args"), entry.get("allowedEnvVars") or ()
+        if not all(isinstance(one, str) for one in secrets):
+            wrong = ["allowedEnvVars"]
+        if not wrong and entry.get("if") and not _CONDITION.fullmatch(entry["if"].strip()):
+            wrong = ["if"]
+        if wrong or not entry.get("command") or not all(isinstance(one, str) for one in args or ()):
+            self._note(
+                f"a hook of {event} has no usable {wrong[0] if wrong else 'args' if args else 'command'}: it is left out."
+            )
+            return None
+        gemini = self.base.dialect == "gemini"
+        default = EVENTS[event].timeout
+        timeout = float(entry["timeout"]) / (1000 if gemini else 1) if "timeout" in entry else default
+        return Hook(
+            event=event,
+            command=entry["command"],
+            matcher=matcher,
+            timeout=timeout if timeout > 0 else TIMEOUT,
+            args=None if args is None else tuple(args),
+            condition=entry.get("if", ""),
+            strict=entry.get("strict", False),
+            background=entry.get("async", False),
+            source=self.base.source,
+            project=self.base.project,
+            dialect="gemini" if entry.get("dialect") == "gemini" else self.base.dialect,
+            folder=self.base.folder,
+            env=self.base.env,
+            secrets=tuple(secrets),
+        )
+
+    def _note(self, text: str) -> None:
+        self.notes.append(f"{self.base.source}: {text}")
+
+
+def _is(value: Any, kinds: tuple[type, ...]) -> bool:
+    return isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()

@@ -1,0 +1,102 @@
+"""Hooks from files: the user's own, and a trusted project's once a person approved them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli.core.dataclass import dataclass
+from agentcli.features.hooks.settings import HookSettings
+from agentcli.permissions.started import Started
+from agentcli.program.files import CLAUDE_FILES, label, project_files
+from agentcli.program.project import Project
+from agentcli.system.regular_file import version
+
+if TYPE_CHECKING:
+    from agentcli.features.hooks.files import Hook, HookFile
+    from agentcli.program.definition import Definition
+    from agentcli.program.extensions.plugins import Plugin
+
+USER_FILE = "hooks.json"
+"""The file of the user's own hooks, in the config folder."""
+PROJECT_FILES = (".agentcli/hooks.json", *CLAUDE_FILES)
+"""The files of a project that may define hooks."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedHooks:
+    """Hooks from files, and notes for the person about entries that were skipped."""
+
+    hooks: tuple[Hook, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def user_hooks(project: Project) -> LoadedHooks:
+    """Return the user's own hooks."""
+    return _read(project.dirs.config / USER_FILE, USER_FILE)
+
+
+def project_hooks(project: Project) -> LoadedHooks:
+    """Return the hooks that a trusted project's files define, approved or not; none if the folder is not trusted."""
+    if not project.trusted:
+        return LoadedHooks()
+    found = project_files(project.cwd, PROJECT_FILES)
+    read = [_read(path, label(path, project.cwd), path.parent.parent) for path in found.paths]
+    hooks = tuple(hook for file in read for hook in file.hooks)
+    return LoadedHooks(hooks, (*found.notes, *(note for file in read for note in file.notes)))
+
+
+def _read(path: Path, source: str, folder: Path | None = None) -> LoadedHooks:
+    """Read the hooks of a file; `folder` is given for a project's file. If the file does not exist, nothing is imported."""
+    return _parsed(path, source, folder, version(path)) if os.path.lexists(path) else LoadedHooks()
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, source: str, folder: Path | None, _: tuple[int, ...]) -> LoadedHooks:
+    """Parse the hooks of one version of a file."""
+    from agentcli.features.hooks.files import read_hooks
+
+    found = read_hooks(path, source, project=folder is not None, folder=folder)
+    return LoadedHooks(found.hooks, found.notes)
+
+
+def definitions(project: Project) -> Sequence[Definition]:
+    """Return the definitions of the project's hooks, which a person has to approve."""
+    return [hook.definition for hook in project_hooks(project).hooks]
+
+
+def loaded(project: Project) -> LoadedHooks:
+    """Return the hooks in force, in their order, with notes about the hooks that were left out."""
+    own, theirs = user_hooks(project), project_hooks(project)
+    approved = tuple(hook for hook in theirs.hooks if project.approvals.allows(hook.definition))
+    bundled = [*_bundled(project.plugins[0])]
+    hooks = (*own.hooks, *(hook for file in bundled for hook in file.hooks), *approved)
+    return LoadedHooks(hooks, (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes))
+
+
+def _bundled(plugins: Sequence[Plugin]) -> Iterator[HookFile]:
+    """Yield the hooks of each plugin."""
+    if plugins:
+        from agentcli.features.hooks.files import bundled_hooks
+
+        yield from (bundled_hooks(plugin.hooks) for plugin in plugins)
+
+
+def started(project: Project) -> Sequence[Started]:
+    """Return the commands of the hooks in force."""
+    hooks = [
+        Started(f"the hook {hook.event} of {hook.source}", [hook.command, *hook.args], hook.folder or project.cwd)
+        if hook.args is not None
+        else Started(f"the hook {hook.event} of {hook.source}", hook.command, hook.folder or project.cwd)
+        for hook in loaded(project).hooks
+    ]
+    settings = project.config[HookSettings]
+    tables = (*settings.commands, {"event": "PreCompress", "command": settings.pre_compress})
+    own = [
+        Started(f"the hook {table.get('event')} of config.toml", str(table.get("command")), project.cwd)
+        for table in tables
+    ]
+    return [*hooks, *own]

@@ -1,0 +1,283 @@
+"""Hooks of one open session: fires the events, and turns verdicts into decisions, texts for the model and warnings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from agentcli.agent.hooks import NOTHING, Hooks, KnownHook, Outcome, Ran, Source, Subagent, Verdict
+from agentcli.agent.project.places import folders
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import AgentError
+from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.journal import Journal
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.record import Mode
+from agentcli.core.tasks import run_beside
+from agentcli.core.tool import Traits
+from agentcli.features.hooks.conditions import fulfils
+from agentcli.features.hooks.configured import PRE_COMPRESS
+from agentcli.features.hooks.environment_file import VARIABLE, environment_file
+from agentcli.features.hooks.files import EVENTS, Hook
+from agentcli.features.hooks.names import own_input
+from agentcli.features.hooks.payloads import (
+    Circumstances,
+    as_dialect,
+    error_text,
+    event,
+    suggestions,
+    tool_event,
+    tool_response,
+)
+from agentcli.features.hooks.runner import HookEvent, Runner, before_compression
+from agentcli.features.hooks.transcript import Transcript
+from agentcli.features.hooks.verdict import combined
+
+if TYPE_CHECKING:
+    from agentcli.permissions.paths import Workspace
+
+TEXT = 10_000
+"""Characters of a hook's text that the model sees at most; the rest stays in a file."""
+_NO_MORE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class HookPlace:
+    """The session that hooks run in, as far as they need it."""
+
+    journal: Journal
+    cwd: Path
+    mode: Callable[[], Mode]
+    model: Callable[[], str]
+    traits: Mapping[str, Traits]
+    workspace: Workspace
+    effort: str = ""
+    subagent: Subagent | None = None
+
+
+class SessionHooks(Hooks):
+    """Fires the events of one open session, as `Hooks` describes them. Without a hook for an event nothing happens, and nothing is written."""
+
+    def __init__(self, hooks: Sequence[Hook], place: HookPlace) -> None:
+        self.hooks = self._own = hooks
+        self._last: dict[KnownHook, Ran] = {}
+        self.last = self._last
+        self._place = place
+        self._events = {"PreCompact" if hook.event == PRE_COMPRESS else hook.event for hook in hooks}
+        self._transcript = Transcript(place.journal, place.cwd)
+        self._background: WeakSet[asyncio.Task[Any]] = WeakSet()
+        self._calls: dict[str, ToolCall] = {}
+        self.variables = place.subagent.variables if place.subagent is not None else {}
+
+    def has(self, *names: str) -> bool:
+        return not self._events.isdisjoint(names)
+
+    @property
+    def is_subagent(self) -> bool:
+        return self._place.subagent is not None
+
+    def identity(self, kind: str, child: Journal) -> Subagent | None:
+        if not self.hooks:
+            return None
+        return Subagent(child.id, kind, self._place.journal.id, self._transcript.update(), self.variables)
+
+    async def session_start(self, source: Source, interrupt: asyncio.Event) -> Outcome:
+        if (of := self._place.subagent) is not None:
+            return await self._fire("SubagentStart", of.kind, interrupt)
+        if not self.has("SessionStart"):
+            return NOTHING
+        found = event(self._facts(), "SessionStart", source, source=source)
+        with environment_file() as file:
+            ran = await self._ran(found, interrupt, {VARIABLE: str(file.path)})
+            fresh, trouble = await file.variables(self._place.cwd, self._place.workspace.command_env)
+        self.variables = {**self.variables, **fresh}
+        outcome = self._outcome("SessionStart", ran)
+        return replace(outcome, events=(*outcome.events, Warned(trouble))) if trouble else outcome
+
+    def go_on_from(self, former: Hooks) -> None:
+        self.variables = former.variables
+
+    async def session_end(self, reason: str) -> Outcome:
+        if not self.has("SessionEnd") or self.is_subagent:
+            return NOTHING
+        enough = asyncio.Event()
+        timer = asyncio.get_running_loop().call_later(EVENTS["SessionEnd"].timeout, enough.set)
+        try:
+            return await self._fire("SessionEnd", reason, enough, reason=reason)
+        finally:
+            timer.cancel()
+
+    async def prompt(self, text: str, interrupt: asyncio.Event) -> Outcome:
+        if self.is_subagent:
+            return NOTHING
+        return await self._fire("UserPromptSubmit", "", interrupt, prompt=text)
+
+    async def pre_tool(self, call: ToolCall) -> Outcome:
+        return await self._about("PreToolUse", call)
+
+    async def permission(self, call: ToolCall, session: str, always: str) -> Outcome:
+        return await self._about("PermissionRequest", call, permission_suggestions=suggestions(session, always))
+
+    async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:
+        spent = round(result.seconds * 1000)
+        if result.failed:
+            about = {"error": error_text(result), "is_interrupt": interrupted, "duration_ms": spent}
+            return await self._about("PostToolUseFailure", call, **about)
+        if not self.has("PostToolUse"):
+            return NOTHING
+        response = tool_response(call, result)
+        return await self._about("PostToolUse", call, tool_response=response, duration_ms=spent)
+
+    async def stop(self, text: str, again: bool, jobs: Sequence[str], interrupt: asyncio.Event) -> Outcome:
+        if not self.has("Stop", "SubagentStop"):
+            return NOTHING
+        own = {"stop_hook_active": again, "last_assistant_message": text, "background_tasks": [*jobs]}
+        fields = {**self._facts().thinking, **own, "session_crons": []}
+        if (of := self._place.subagent) is not None:
+            path = self._transcript.update() if self.has("SubagentStop") else ""
+            return await self._fire("SubagentStop", of.kind, interrupt, agent_transcript_path=path, **fields)
+        return await self._fire("Stop", "", interrupt, **fields)
+
+    async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
+        kind = _error_kind(error)
+        about = {"error": kind, "error_details": str(error), "last_assistant_message": text or str(error)}
+        found = await self._fire("StopFailure", kind, interrupt, **about)
+        return replace(found, verdict=Verdict())
+
+    async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
+        interrupt = interrupt or asyncio.Event()
+        kind = "manual" if trigger == "manual" else "auto"
+        journal = self._place.journal
+        old = before_compression("manual" if kind == "manual" else "auto", journal.id, journal.folder, **more)
+        former = await self._ran(old, interrupt)
+        found = await self._fire("PreCompact", kind, interrupt, trigger=kind, custom_instructions=focus)
+        warnings = [Warned(f"{ran.warning.rstrip('.')}. The compaction continues.") for ran in former if ran.warning]
+        return replace(found, events=(*warnings, *found.events))
+
+    async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:
+        kind = "manual" if trigger == "manual" else "auto"
+        return await self._fire("PostCompact", kind, interrupt, trigger=kind, compact_summary=summary)
+
+    def notify(self, message: str, kind: str) -> None:
+        if not self.has("Notification"):
+            return
+        about = {"message": message, "title": "agentcli", "notification_type": kind}
+        self._background.add(run_beside(self._fire("Notification", kind, asyncio.Event(), **about)))
+
+    async def test(self, name: str, subject: str, call: ToolCall | None, fields: Mapping[str, Any]) -> Sequence[Ran]:
+        """Run the hooks of an event for a look at their verdicts."""
+        if call is not None:
+            self._calls[call.call_id] = call
+            return await self._ran(tool_event(self._facts(), name, call, **fields), asyncio.Event())
+        return await self._ran(event(self._facts(), name, subject, **fields), asyncio.Event())
+
+    def close(self) -> None:
+        for task in self._background:
+            task.cancel()
+        self._transcript.close()
+
+    async def _about(self, name: str, call: ToolCall, /, **fields: Any) -> Outcome:
+        if not self.has(name):
+            return NOTHING
+        self._calls[call.call_id] = call
+        try:
+            ran = await self._ran(tool_event(self._facts(), name, call, **fields), asyncio.Event())
+        finally:
+            self._calls.pop(call.call_id, None)
+        return self._outcome(name, ran, call)
+
+    async def _fire(self, name: str, subject: str, interrupt: asyncio.Event, /, **fields: Any) -> Outcome:
+        if not self.has(name):
+            return NOTHING
+        return self._outcome(name, await self._ran(event(self._facts(), name, subject, **fields), interrupt))
+
+    async def _ran(
+        self, found: HookEvent, interrupt: asyncio.Event, env: Mapping[str, str] = _NO_MORE
+    ) -> Sequence[Ran]:
+        place = self._place
+        call = self._calls.get(str(found.payload.get("tool_use_id", "")))
+        root = next(iter(folders(place.cwd)))
+
+        def accepts(hook: Hook, _: HookEvent) -> bool:
+            condition, folder = hook.condition, hook.folder
+            if folder is None or not folder.is_relative_to(root):  # a subagent works in a worktree of the project
+                folder = root
+            return not condition or call is None or fulfils(condition, call, folder, place.traits, place.workspace)
+
+        runner = Runner(
+            self._own,
+            cwd=place.cwd,
+            accepts=accepts,
+            input=lambda hook, event: as_dialect(event, call, hook.dialect, place.cwd),
+            env={"CLAUDE_PROJECT_DIR": str(root), **env},
+            base=place.workspace.env,
+            background=self._background,
+        )
+        ran = await runner.run(found, interrupt)
+        self._last.update((each.hook, each) for each in ran)
+        return [_bounded(each, call) for each in ran]
+
+    def _facts(self) -> Circumstances:
+        place = self._place
+        return Circumstances(
+            place.journal.id,
+            self._transcript.update(),
+            place.cwd,
+            place.mode(),
+            place.journal.history.turn,
+            place.model(),
+            place.effort,
+            place.subagent,
+        )
+
+    def _outcome(self, name: str, ran: Sequence[Ran], call: ToolCall | None = None) -> Outcome:
+        """Combine the verdicts of all hooks of an event; cut texts to the length that a model may be shown."""
+        verdict = combined([each.verdict for each in ran])
+        events: list[Event] = [Warned(each.warning) for each in ran if each.warning]
+        shown = [each for each in ran if each.verdict.message and not _is_shown_anyway(name, each.verdict)]
+        events += [Noticed(f"{each.hook.name}: {each.verdict.message}") for each in shown]
+        if verdict.blocks and name in EVENTS and not EVENTS[name].can_block:
+            events += [Warned(f"{each.hook.name}: {each.verdict.reason}") for each in ran if each.verdict.blocks]
+        changing = [each for each in ran if each.verdict.input is not None]
+        if any(each.verdict.input != changing[0].verdict.input for each in changing[1:]):
+            text = f"Hooks {', '.join(each.hook.name for each in changing)} change the same call differently; the first counts."
+            events.append(Warned(text))
+        deciding = [each.hook.name for each in ran if verdict.answer and each.verdict.answer == verdict.answer]
+        key = f"hook-{name}-{call.call_id}" if call else f"hook-{name}-{self._place.journal.history.last_seq}"
+        cut = replace(verdict, reason=self._cut(key, verdict.reason), context=self._cut(key, verdict.context))
+        return Outcome(
+            cut, tuple(events), ", ".join(dict.fromkeys(deciding)), changing[0].hook.name if changing else ""
+        )
+
+    def _cut(self, key: str, text: str) -> str:
+        if len(text) <= TEXT:
+            return text
+        path = self._place.journal.keep_output(key, text)
+        return f"{text[:TEXT]}\n[{len(text) - TEXT:,} more characters in {path}]"
+
+
+def _bounded(ran: Ran, call: ToolCall | None) -> Ran:
+    """Translate the run's input to our names, and keep a project's hook within its limits: it may forbid and ask, never allow."""
+    verdict = ran.verdict
+    if ran.hook.project and verdict.answer == "allow":
+        verdict = replace(verdict, answer="", reason="")
+    if call is not None and verdict.input is not None:
+        verdict = replace(verdict, input=own_input(call, verdict.input, ran.hook.dialect))
+    return replace(ran, verdict=verdict)
+
+
+def _is_shown_anyway(name: str, verdict: Verdict) -> bool:
+    """Return True if the person sees the message as the reason of a denial."""
+    return name in ("PreToolUse", "PermissionRequest") and verdict.blocks and verdict.message == verdict.reason
+
+
+def _error_kind(error: AgentError) -> str:
+    """Return the kind of an error in the words of Claude Code."""
+    known = {"auth": "authentication_failed", "billing": "billing_error", "rate_limit": "rate_limit"}
+    known |= {"overloaded": "server_error", "server": "server_error", "bad_request": "invalid_request"}
+    return known.get(str(getattr(error, "cause", "")), "unknown")

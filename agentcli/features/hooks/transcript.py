@@ -1,0 +1,106 @@
+"""`transcript.jsonl`: the messages of a session for hooks, one a line, in the form of Claude Code."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.journal import Journal
+from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.record import Record
+from agentcli.features.hooks.names import foreign_call
+from agentcli.system import probe
+
+NAME = "transcript.jsonl"
+
+
+class Transcript:
+    """The transcript of one open session; written when a hook is about to run, and only then.
+
+    It lies in the session's folder, or in a temporary file for a session that is not stored.
+    """
+
+    def __init__(self, journal: Journal, cwd: Path) -> None:
+        self._journal, self._cwd = journal, cwd
+        self._path = journal.folder / NAME if journal.folder is not None else None
+        self._temporary = journal.folder is None
+        self._written = 0
+
+    def update(self) -> str:
+        """Write the messages that are not in it yet; return its path, or the empty text if it cannot be written.
+
+        Before the first record of a session there is no folder for it: the path is the one that it will have.
+        """
+        try:
+            if self._path is None:
+                handle, name = tempfile.mkstemp(prefix="agentcli-transcript-", suffix=".jsonl")
+                os.close(handle)
+                self._path = Path(name)
+            newest = self._journal.history.last_seq
+            if self._written < newest or not probe.exists(self._path):
+                self._write(self._path, newest)
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return ""
+        return str(self._path or "")
+
+    def close(self) -> None:
+        """Remove it if the session is not stored."""
+        if self._temporary and self._path is not None:
+            with suppress(OSError):
+                self._path.unlink()
+
+    def _write(self, path: Path, newest: int) -> None:
+        anew = not self._written or not probe.exists(path)
+        known = 0 if anew else self._written
+        newest_first = takewhile(lambda record: record.seq > known, self._journal.records(newest_first=True))
+        fresh = [*newest_first][::-1]
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_TRUNC if anew else os.O_APPEND)
+        with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
+            for record in fresh:
+                for line in transcript_lines(record, self._journal.id, self._cwd):
+                    file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        self._written = newest
+
+
+def transcript_lines(record: Record, session: str, cwd: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the lines of one record; none for a record that is no message."""
+    head = {"sessionId": session, "cwd": str(cwd), "timestamp": record.time, "uuid": f"{session}-{record.seq}"}
+    match record.body:
+        case Message(role, parts):
+            content = [block for part in parts for block in _block(part, cwd)]
+            yield {"type": role, **head, "message": {"role": role, "content": content}}
+        case ToolResult() as result:
+            block = {
+                "type": "tool_result",
+                "tool_use_id": result.call_id,
+                "content": result.output,
+                "is_error": result.failed,
+            }
+            yield {"type": "user", **head, "message": {"role": "user", "content": [block]}}
+        case _:
+            return
+
+
+def _block(part: Part, cwd: Path) -> Iterator[Mapping[str, Any]]:
+    match part:
+        case Text(synthetic=True, source="" | "reminder"):
+            return  # agentcli's reminders come from neither the user nor the model
+        case Text(text):
+            yield {"type": "text", "text": text}
+        case Thinking(text):
+            yield {"type": "thinking", "thinking": text}
+        case ToolCall():
+            name, given = foreign_call(part, "claude", cwd)
+            yield {"type": "tool_use", "id": part.call_id, "name": name, "input": given}
+        case File(_, path, text):
+            yield {"type": "text", "text": f"{path}\n{text}"}
+        case Image(mime, _, path):
+            yield {"type": "text", "text": f"[{mime} image {path}]"}

@@ -1,0 +1,181 @@
+"""Logins to MCP servers: their storage, and the exchange with the person's browser."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from agentcli.core.errors import InputError
+from agentcli.core.tasks import start_task
+from agentcli.features.mcp.config import ServerDefinition
+from agentcli.features.mcp.login_keys import former_key, vault_key
+from agentcli.features.mcp.variables import MissingVariable, expanded
+from agentcli.system import probe
+from agentcli.system.browser import open_page
+from agentcli.system.key_store import KeyStore
+
+if TYPE_CHECKING:
+    from agentcli.program.project import Project
+
+FILE = "mcp-tokens.json"
+"""The file in the state folder that stores logins if there is no keyring."""
+LOGIN_SECONDS = 300.0
+"""Seconds that the person has for a login."""
+_DONE = b"<!doctype html><title>agentcli</title><p>You are logged in. You may close this page."
+
+
+class LoginStore:
+    """The stored login of one server."""
+
+    def __init__(self, project: Project, server: ServerDefinition) -> None:
+        self._store = KeyStore(project.dirs.state, FILE)
+        self._name, self._former = vault_key(server), former_key(server)
+
+    def read(self) -> str:
+        """Return the login as JSON; empty if none is stored."""
+        return self._store.key(self._name)
+
+    def write(self, text: str) -> None:
+        """Store a login in place of the former one; an empty text removes it. One that was stored for the whole host goes with it."""
+        if text:
+            self._store.set(self._name, text)
+        for name in (self._former, *([] if text else [self._name])):
+            if name in self._store.places():
+                self._store.remove(name)
+
+    @property
+    def is_for_the_host(self) -> bool:
+        """True if there is a login only as former versions stored it, for the whole host: it is given to no server any more."""
+        stored = self._store.places()
+        return self._former in stored and self._name not in stored
+
+
+def authentication(project: Project, server: ServerDefinition) -> Any:
+    """Return the authentication of requests to a server that the user has logged in to; None for any other server."""
+    if not server.transport.has_login or not probe.exists(project.dirs.state / FILE):
+        return None
+    try:
+        server = expanded(server, project.env)
+    except MissingVariable:
+        return None
+    vault = LoginStore(project, server)
+    if not vault.read():
+        return None
+    from agentcli.features.mcp.tokens import provider
+
+    return provider(server, vault)
+
+
+def to_renew(project: Project, servers: Iterable[ServerDefinition]) -> Iterator[str]:
+    """Yield a line about each server whose login a former version stored for its whole host."""
+    if not probe.exists(project.dirs.state / FILE):
+        return
+    for server in servers:
+        with contextlib.suppress(MissingVariable):
+            if server.transport.has_login and LoginStore(project, expanded(server, project.env)).is_for_the_host:
+                yield (
+                    f"The login of server {server.name} was stored for every address of its host, and is no longer used: logins are now valid for"
+                    f" one address each. Run `agentcli mcp login {server.name}`, or `logout` to forget it."
+                )
+
+
+def log_out(project: Project, server: ServerDefinition) -> bool:
+    """Forget the login of a server. Return False if none is stored. Raises InputError if a variable of its definition is not set."""
+    vault = LoginStore(project, _expanded(server, project.env))
+    had = bool(vault.read()) or vault.is_for_the_host
+    vault.write("")
+    return had
+
+
+async def log_in(
+    project: Project,
+    server: ServerDefinition,
+    say: Callable[[str], None],
+    pasted: Callable[[], Awaitable[str | None]] | None = None,
+) -> bool:
+    """Log in to a server in the browser; false if it asks for no login. Raises InputError if that fails.
+
+    `pasted` waits for the address that the browser was led to, since over ssh the browser is on another machine; None gives the login up.
+    """
+    await asyncio.to_thread(import_module, "agentcli.features.mcp.tokens")
+    from agentcli.features.mcp.tokens import CALLBACK, LoginPage, login
+
+    server = _expanded(server, project.env)
+    arrived: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    listening = await _listening(arrived, server.oauth.callback_port)
+    redirect = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{CALLBACK}"
+
+    async def open_url(url: str) -> None:
+        opened = await asyncio.to_thread(open_page, url, project.env)
+        say(f"{'Log in in your browser' if opened else 'Open this in a browser to log in'}: {url}")
+
+    async def answered() -> str:
+        return await _answered(arrived, pasted)
+
+    try:
+        return await login(server, LoginStore(project, server), LoginPage(redirect, open_url, answered))
+    finally:
+        listening.close()
+
+
+async def _listening(arrived: asyncio.Future[str], port: int) -> asyncio.Server:
+    try:
+        return await asyncio.start_server(_catcher(arrived), "127.0.0.1", port)
+    except OSError as error:
+        raise InputError(
+            f"Can't use port {port} for the login: {os.strerror(error.errno or 0)}. Free it, or change callbackPort."
+        ) from error
+
+
+async def _answered(arrived: asyncio.Future[str], pasted: Callable[[], Awaitable[str | None]] | None) -> str:
+    """Return the address that the login led to, caught or pasted. Raises InputError if the login was given up or took too long."""
+    typing = start_task(pasted()) if pasted is not None else None
+    waited: set[asyncio.Future[Any]] = {arrived, typing} if typing is not None else {arrived}
+    try:
+        await asyncio.wait(waited, timeout=LOGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if arrived.done():
+            return arrived.result()
+        if typing is None or not typing.done():
+            raise InputError(f"No login within {LOGIN_SECONDS:g} s.")
+        text = typing.result()
+        if text is None:
+            raise InputError("The login was given up.")
+        return text
+    finally:
+        if typing is not None:
+            typing.cancel()
+            await asyncio.wait({typing})
+
+
+def _expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinition:
+    try:
+        return expanded(server, env)
+    except MissingVariable as error:
+        raise InputError(f"Server {server.name} {error}.") from error
+
+
+def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
+    """Return a handler of connections that catches the address to which the login leads."""
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with contextlib.suppress(
+                ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError
+            ):
+                head = await reader.readuntil(b"\r\n\r\n")
+                target = head.split(b" ", 2)[1].decode("latin-1")
+                if target.startswith("/callback?") and not arrived.done():
+                    arrived.set_result(target)
+                length = str(len(_DONE)).encode()
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: " + length + b"\r\n\r\n" + _DONE
+                )
+                await writer.drain()
+        finally:
+            writer.close()
+
+    return connected

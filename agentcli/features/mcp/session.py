@@ -1,0 +1,362 @@
+"""MCP servers in a session: their tools, offered to the model or searched for, and their prompts and resources."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from agentcli.agent.calls.call import Call, Run, Stage
+from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import SessionFeature
+from agentcli.agent.ports import Prompt, PromptSource
+from agentcli.agent.request_builder import RequestBuilder
+from agentcli.agent.setup import SessionSetup
+from agentcli.agent.tool_context import offer
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Estimator
+from agentcli.core.dataclass import replace
+from agentcli.core.errors import InputError, ToolError
+from agentcli.core.event import Event, Warned
+from agentcli.core.history import History
+from agentcli.core.mcp_servers import (
+    CALL,
+    LOADED,
+    MATCHED,
+    PREFIX,
+    SEARCH,
+    Content,
+    ServerPrompt,
+    Servers,
+    ServerState,
+    ServerTool,
+    loaded_tools,
+    not_connected,
+    server_of,
+)
+from agentcli.core.message import TYPED, File, Part, Text, ToolResult
+from agentcli.core.model import ToolSchema
+from agentcli.core.sanitise import safe_line
+from agentcli.core.tasks import until_interrupted
+from agentcli.core.tool import Tool, ToolOutput, Traits
+from agentcli.features.mcp import schema
+from agentcli.program.mcp_settings import McpSettings
+from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, KeepFile, image_of, kept_data, no_server_tool, server_tool
+
+CATALOGUE = "MCP servers of this session"
+"""The beginning of the reminder that lists the servers."""
+INSTRUCTIONS = 500
+"""Characters of a server's instructions that the catalogue gives."""
+CATALOGUE_SHARE = 1 / 16
+"""Largest list of servers and tools, as a share of the window."""
+_CHARACTERS_A_TOKEN = 4
+_NOT_CONFIGURED = "No MCP servers are configured here, so there is no tool {}."
+_TROUBLE = ("failed", "needs login")
+
+
+class ServerTools:
+    """The MCP tools that one session may call. `traits` gains the traits of each tool that is `found`.
+
+    `room` returns the tokens of the tools that the model sees from the start.
+    """
+
+    def __init__(
+        self,
+        servers: Servers | None,
+        traits: dict[str, Traits],
+        estimator: Callable[[], Estimator],
+        room: Callable[[], int] = int,
+    ) -> None:
+        self.traits = traits
+        self.found: dict[str, Tool] = {}
+        self._servers = servers
+        self._estimator, self._room = estimator, room
+        self._changes_told = len(servers.changes()) if servers is not None else 0
+        self._listed = False
+        self._warned: set[str] = set()
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all tools of servers."""
+        return [tool.name for tool in self._servers.tools()] if self._servers is not None else []
+
+    async def find(self, name: str) -> Tool | str:
+        """Return the tool of that name, waiting while its server connects; or the reason why there is none."""
+        if self._servers is None:
+            if name == SEARCH:
+                return _NOT_CONFIGURED.format(name)
+            return not_connected(server_of(name), "it is not configured here")
+        if self._known(name) is None:
+            await self._servers.settle(SEARCH_SECONDS, name, again=True)
+        known = self._known(name)
+        if known is None:
+            return self._servers.obstacle(name)
+        tool = self.found[name] = server_tool(known)
+        self.traits[name] = tool.traits
+        return tool
+
+    async def no_server_tool(self, given: Mapping[str, Any]) -> str:
+        """Answer a call of the gate that names no tool of a server, with the tools that there are."""
+        if self._servers is None:
+            return _NOT_CONFIGURED.format(CALL)
+        await self._servers.settle(SEARCH_SECONDS, again=True)
+        return no_server_tool(given, self._servers.tools())
+
+    def upfront(self) -> Sequence[ToolSchema]:
+        """Return the tools that follow the built-in ones: of the servers that fit whole into the room for them, smallest first."""
+        if self._servers is None:
+            return ()
+        counter, tokens = TokenCounter(self._estimator()), self._room()
+        chosen: list[ToolSchema] = []
+        for _, size, schemas in sorted(self._sized(counter), key=lambda each: each[:2]):
+            if size <= tokens:
+                tokens -= size
+                chosen += schemas
+        return sorted(chosen, key=lambda tool: tool.name)
+
+    def loading(self, output: ToolOutput, history: History) -> ToolOutput:
+        """Return the output of a search with the definitions of the tools that it found, for a model that loads them itself.
+
+        Unchanged if no provider takes a definition, or if it differs from the one that the model has loaded already: that would
+        change earlier requests.
+        """
+        upfront = {tool["name"] for tool in history.tools}
+        known = {tool.name: tool for tool in loaded_tools(_results(history))}
+        fresh: list[ToolSchema] = []
+        for name in output.metadata.get(MATCHED, ()):
+            tool = self._known(name)
+            if name in upfront or tool is None:
+                continue
+            definition = _schema(tool)
+            if definition is None or known.get(name, definition) != definition:
+                return output
+            fresh.append(definition)
+        if not fresh:
+            return output
+        return replace(output, metadata={**output.metadata, LOADED: [definition.raw for definition in fresh]})
+
+    def catalogue(self, tokens: int) -> str:
+        """Return the reminder that lists servers and tools; empty without servers."""
+        states = self._servers.states() if self._servers is not None else ()
+        if self._servers is None or not states:
+            return ""
+        if not self._listed:
+            self._listed, self._changes_told = True, len(self._servers.changes())
+        head = f"{CATALOGUE}. Find their tools with {SEARCH}, call them with {CALL}."
+        tools = self._servers.tools()
+        whole = "\n".join([head, *(_entry(state, tools, names=True) for state in states)])
+        if len(whole) <= tokens * _CHARACTERS_A_TOKEN:
+            return whole
+        short = "\n".join([head, *(_entry(state, tools, names=False) for state in states)])
+        return short[: tokens * _CHARACTERS_A_TOKEN]
+
+    def catalogue_for(self, core: SessionCore, most: int) -> str:
+        """Return the reminder that lists servers and tools, in the room that the window leaves it, but at most so many tokens."""
+        return self.catalogue(min(most, int(core.model.window * CATALOGUE_SHARE)))
+
+    def changes(self) -> Sequence[str]:
+        """Return the changes among the servers since the last call, and since the catalogue."""
+        if self._servers is None:
+            return ()
+        lines = self._servers.changes()
+        fresh, self._changes_told = lines[self._changes_told :], len(lines)
+        return fresh
+
+    def warnings(self) -> Iterator[Event]:
+        """Yield a line for the person, once, about each server that fails or has an unusable part."""
+        for state in self._servers.states() if self._servers is not None else ():
+            if state.status in _TROUBLE and state.name not in self._warned:
+                self._warned.add(state.name)
+                yield Warned(state.sentence)
+            if state.odd and state.odd[0] not in self._warned:
+                self._warned.add(state.odd[0])
+                more = f" (and {len(state.odd) - 1} more: `/mcp tools {state.name}`)" if len(state.odd) > 1 else ""
+                yield Warned(f"Server {state.name}, {state.odd[0]}{more}.")
+
+    def _known(self, name: str) -> ServerTool | None:
+        tools = self._servers.tools() if self._servers is not None else ()
+        return next((tool for tool in tools if tool.name == name), None)
+
+    def _sized(self, counter: TokenCounter) -> Iterator[tuple[bool, int, Sequence[ToolSchema]]]:
+        """For each connected server: whether it may wait, the tokens of its tools, and these."""
+        assert self._servers is not None
+        tools = [tool for tool in self._servers.tools() if not tool.aside]
+        for state in self._servers.states():
+            own = [tool for tool in tools if tool.server == state.name and state.status == "connected"]
+            schemas = [found for tool in own if (found := _schema(tool)) is not None]
+            if schemas:
+                yield not own[0].always, counter.overhead((), schemas), schemas
+
+
+def _results(history: History) -> Iterator[ToolResult]:
+    return (entry.body for entry in history.entries if isinstance(entry.body, ToolResult))
+
+
+def _schema(tool: ServerTool) -> ToolSchema | None:
+    parameters = schema.upfront(tool.parameters)
+    return None if parameters is None else ToolSchema(tool.name, tool.description[:DESCRIPTION], parameters)
+
+
+def _entry(state: ServerState, tools: Sequence[ServerTool], *, names: bool) -> str:
+    own = [tool.name for tool in tools if tool.server == state.name and not tool.aside]
+    said = " ".join(state.instructions.split())[:INSTRUCTIONS] if names else ""
+    lines = [f"- {state.name} ({state})"]
+    lines += [f"  says of itself: {said}"] if said else []
+    lines += [f"  tools: {', '.join(own)}"] if own and names else []
+    return "\n".join(lines)
+
+
+class LoadingStage(Stage):
+    """Adds definitions of tools to the output of a search."""
+
+    def __init__(self, setup: SessionSetup, server_tools: ServerTools, builder: RequestBuilder) -> None:
+        self._setup, self._server_tools, self._builder = setup, server_tools, builder
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            call = await run(call)
+            if (
+                call.output is None
+                or call.call.name != SEARCH
+                or not self._setup.models.defers(self._builder.model.spec)
+            ):
+                return call
+            return replace(call, output=self._server_tools.loading(call.output, self._builder.journal.history))
+
+        return ran
+
+
+MENTION = re.compile(r"""(?:^|(?<=[\s("']))@([A-Za-z0-9_-]{1,40}):([^\s"')]+)""")
+"""The mention of a resource of a server: `@server:uri`."""
+
+
+def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
+    """Return the server prompt that a line names, as `/server:prompt` or `/mcp__server__prompt`; None if it names none."""
+    if servers is None or not text.startswith("/"):
+        return None
+    name = text[1:].split(None, 1)[0] if text[1:].split() else ""
+    return next((one for one in servers.prompts() if name in (one.command, f"{PREFIX}{one.server}__{one.name}")), None)
+
+
+class ServerPrompts:
+    """The prompts and resources of servers, for the prompts of a session."""
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+
+    def named(self, text: str) -> bool:
+        """Return True if a prompt begins with `/name` of a server's prompt."""
+        return prompt_of(self._servers, text) is not None
+
+    async def attached(self, prompt: Prompt, keep: KeepFile, check: Callable[[str], None]) -> Prompt:
+        """Return the prompt, preceded by every resource that it mentions."""
+        return await with_resources(self._servers, prompt, keep, check)
+
+    async def expanded(self, prompt: Prompt, keep: KeepFile) -> Prompt:
+        """Return the prompt with the texts that a server makes of it, if it names one."""
+        found = prompt_of(self._servers, prompt.text)
+        return await with_prompt(self._servers, found, prompt, keep) if found is not None else prompt
+
+
+async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt, keep: KeepFile) -> Prompt:
+    """Return the prompt with the texts that the server makes of it. Raises InputError if an argument is missing, or the server fails."""
+    line = prompt.text
+    try:
+        contents = await servers.prompt(found.server, found.name, _arguments(found, line))
+    except ToolError as error:
+        raise InputError(str(error)) from error
+    parts = [_part(content, found.command, keep) for content in contents]
+    if not parts:
+        raise InputError(f"The prompt {found.command} is empty.")
+    first = next((part for part in parts if isinstance(part, Text)), None)
+    marked = (
+        replace(part, meta={TYPED: {"line": line}}) if part is first and isinstance(part, Text) else part
+        for part in parts
+    )
+    before = (part for part in prompt.parts if part != Text(line))
+    return replace(prompt, parts=(*before, *marked))
+
+
+async def with_resources(
+    servers: Servers, prompt: Prompt, keep: KeepFile, check: Callable[[str], None] = lambda _: None
+) -> Prompt:
+    """Return the prompt, preceded by every resource that it mentions as `@server:uri`.
+
+    Raises InputError for a resource that cannot be read, and what `check` raises for an address.
+    """
+    if ":" not in prompt.text:
+        return prompt
+    names = {state.name for state in servers.states()}
+    found: list[Part] = []
+    for server, uri in dict.fromkeys((match[1], match[2].rstrip(".,;!?")) for match in MENTION.finditer(prompt.text)):
+        if server not in names:
+            continue
+        check(uri)
+        try:
+            answer = await servers.read(server, uri)
+        except ToolError as error:
+            raise InputError(f"Can't read @{server}:{safe_line(uri)}: {error}") from error
+        found += [_part(content, f"{server}:{uri}", keep, file=True) for content in answer.contents]
+    return replace(prompt, parts=(*found, *(prompt.parts or (Text(prompt.text),)))) if found else prompt
+
+
+def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
+    """Assign the arguments by position; the last one takes all the remaining words."""
+    try:
+        words = shlex.split(line.partition(" ")[2])
+    except ValueError as error:
+        raise InputError(f"Can't read the arguments of /{found.command}: {error}.") from error
+    names = [name for name, _ in found.arguments]
+    if names and len(words) > len(names):
+        words = [*words[: len(names) - 1], " ".join(words[len(names) - 1 :])]
+    given = dict(zip(names, words, strict=False))
+    missing = [name for name, required in found.arguments if required and name not in given]
+    if missing:
+        form = " ".join(name.upper() if required else f"[{name.upper()}]" for name, required in found.arguments)
+        raise InputError(f"/{found.command} needs {', '.join(missing)}. Use /{found.command} {form}.")
+    return given
+
+
+def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) -> Part:
+    """Turn a piece of a server's answer into a part of a prompt; data that no model takes is kept as a file that the text names."""
+    if (image := image_of(content)) is not None:
+        return image
+    if content.kind == "text":
+        return File("text/plain", name, content.text) if file or content.uri else Text(content.text)
+    if content.kind == "link":
+        return Text(f"[resource {content.name}: {content.uri}]", True)
+    text = kept_data(keep, re.sub(r"[^A-Za-z0-9_-]+", "_", name), content)
+    return File("text/plain", name, text) if file else Text(text, True)
+
+
+def session_feature(core: SessionCore, settings: McpSettings) -> SessionFeature:
+    """Return what servers bring to a session: without any, only the reasons why there are no tools of theirs."""
+    setup, pool = core.setup, core.setup.servers
+
+    def room() -> int:
+        return 0 if setup.settings.agent.is_small(core.model.window) else settings.upfront_tokens
+
+    tools = ServerTools(pool, core.traits, partial(setup.models.estimator, setup.settings.context.policy), room)
+    if pool is None:
+        return SessionFeature("mcp", found=tools)
+    return SessionFeature(
+        "mcp",
+        [LoadingStage(setup, tools, core.builder)],
+        found=tools,
+        services=[offer(Servers, pool), offer(PromptSource, ServerPrompts(pool))],
+        opened=partial(wait_for_servers, core, pool, settings.wait),
+        listing=partial(tools.catalogue_for, core, settings.catalogue_tokens),
+        news=tools.changes,
+        notices=tools.warnings,
+    )
+
+
+async def wait_for_servers(core: SessionCore, pool: Servers, moment: float, interrupt: asyncio.Event) -> None:
+    """Wait for servers that are being connected; with a person there a moment only: servers that come later are reached through the gate."""
+    setup = core.setup
+    seconds = moment if setup.person.attended else None
+    if not core.journal.history.system or not setup.person.attended:
+        await until_interrupted(interrupt, pool.settle(seconds))

@@ -1,0 +1,200 @@
+"""Logins to MCP servers with OAuth: the official SDK speaks the protocol; tokens are stored between runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+)
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+from agentcli.features.mcp.config import ServerDefinition
+from agentcli.features.mcp.values import not_connected_to
+
+CALLBACK = "/callback"
+REDIRECTS = 5
+"""Largest number of redirects to follow at a login."""
+_REQUEST = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agentcli", "version": "1"}},
+}
+
+
+class Vault(Protocol):
+    """Storage of one server's login, as JSON text."""
+
+    def read(self) -> str:
+        """Return the stored login; empty if there is none."""
+        ...
+
+    def write(self, text: str) -> None:
+        """Store a login in place of the former one; an empty text removes it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoginPage:
+    """The person's browser: `open_url` shows a page, `answered` returns the address that it led to in the end."""
+
+    redirect: str
+    open_url: Callable[[str], Awaitable[None]]
+    answered: Callable[[], Awaitable[str]]
+
+
+def provider(server: ServerDefinition, vault: Vault, page: LoginPage | None = None) -> OAuthClientProvider:
+    """Return the authentication of requests to a server. Without a page, an expired login is a failure, never a question."""
+    storage = _Storage(server, vault, page.redirect if page else "http://127.0.0.1/callback")
+
+    async def arrived() -> AuthorizationCodeResult:
+        assert page is not None
+        return code_of(await page.answered())
+
+    made = OAuthClientProvider(
+        server.url,
+        storage.metadata,
+        storage,
+        redirect_handler=page.open_url if page else None,
+        callback_handler=arrived if page else None,
+    )
+    storage.connect(made)
+    return made
+
+
+def code_of(address: str) -> AuthorizationCodeResult:
+    """Return the code in the address that a login led to. Raise InputError with the server's reason if it has none."""
+    found = {name: values[0] for name, values in parse_qs(urlsplit(address.strip()).query).items()}
+    if "code" not in found:
+        why = found.get("error_description") or found.get("error") or "the address contains no code"
+        raise InputError(f"The login failed: {why}.")
+    return AuthorizationCodeResult(code=found["code"], state=found.get("state"), iss=found.get("iss"))
+
+
+async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool:
+    """Log in to a server. Return False if it asks for no login.
+
+    Raise InputError if the login fails; a former login then stays unchanged.
+    """
+    fresh = _Fresh()
+    auth = provider(server, fresh, page)
+    headers = {**server.headers, "Accept": "application/json, text/event-stream"}
+    method, body = ("GET", None) if server.transport.streams_only else ("POST", _REQUEST)
+    try:
+        async with httpx2.AsyncClient(auth=auth, headers=headers, timeout=30.0) as client:
+            response = await _sent(client, client.build_request(method, server.url, json=body))
+            if response.status_code in (401, 403):
+                raise InputError(f"The login failed: the server still answers {response.status_code}.")
+    except httpx2.ConnectError as error:
+        raise InputError(f"The login failed: {not_connected_to(str(error.request.url), error, 0)}.") from error
+    except (OAuthFlowError, httpx2.HTTPError) as error:
+        raise InputError(f"The login failed: {error}") from error
+    vault.write(fresh.text)
+    return bool(fresh.text)
+
+
+class _Fresh:
+    """Storage of a login that has not succeeded yet."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def read(self) -> str:
+        return self.text
+
+    def write(self, text: str) -> None:
+        self.text = text
+
+
+async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    """Send a request and return the answer, its body not read. Follow redirects only on the same host, as the SDK does."""
+    for _ in range(REDIRECTS):
+        response = await client.send(request, stream=True)
+        await response.aclose()
+        after = response.next_request
+        if after is None or after.method != request.method or _origin(after.url) != _origin(request.url):
+            break
+        request = after
+    return response
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+class _FixedScopes(OAuthClientMetadata):
+    """Metadata of a client with the scopes of the definition, which the SDK would replace by the server's proposal."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "scope":
+            super().__setattr__(name, value)
+
+
+class _Storage:
+    """Tokens and client of one login, with the data for renewing the tokens in a later run."""
+
+    def __init__(self, server: ServerDefinition, vault: Vault, redirect: str) -> None:
+        self._server, self._vault = server, vault
+        self._provider: OAuthClientProvider | None = None
+        settings = server.oauth
+        self.metadata = (_FixedScopes if settings.scopes else OAuthClientMetadata).model_validate(
+            {
+                "client_name": "agentcli",
+                "redirect_uris": [redirect],
+                "scope": " ".join(settings.scopes) or None,
+                "token_endpoint_auth_method": "client_secret_post" if settings.client_secret else "none",
+            }
+        )
+
+    def connect(self, made: OAuthClientProvider) -> None:
+        """Give the provider the data of a former run: when the token expires, and where to renew it."""
+        self._provider, kept = made, self._kept()
+        made.context.token_expiry_time = kept.get("expires")
+        if "metadata" in kept:
+            made.context.oauth_metadata = OAuthMetadata.model_validate(kept["metadata"])
+
+    async def get_tokens(self) -> OAuthToken | None:
+        kept = self._kept()
+        return OAuthToken.model_validate(kept["tokens"]) if "tokens" in kept else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        known = self._provider.context.oauth_metadata if self._provider else None
+        self._keep(
+            tokens=tokens.model_dump(mode="json", exclude_none=True),
+            expires=time.time() + tokens.expires_in if tokens.expires_in else None,
+            **({"metadata": known.model_dump(mode="json", exclude_none=True)} if known else {}),
+        )
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        settings, kept = self._server.oauth, self._kept()
+        if settings.client_id:
+            own = {"client_id": settings.client_id, "client_secret": settings.client_secret or None}
+            given = {**self.metadata.model_dump(mode="json", exclude_none=True), **own}
+            return OAuthClientInformationFull.model_validate(given)
+        return OAuthClientInformationFull.model_validate(kept["client"]) if "client" in kept else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self._keep(client=client_info.model_dump(mode="json", exclude_none=True))
+
+    def _kept(self) -> dict[str, Any]:
+        try:
+            kept = json.loads(self._vault.read() or "{}")
+        except ValueError:
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def _keep(self, **values: Any) -> None:
+        merged: Mapping[str, Any] = {**self._kept(), **values}
+        self._vault.write(json.dumps(merged))

@@ -1,0 +1,137 @@
+"""The program behind an editor: a Program for each session, in the folder that the editor names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.buffers import EditorFiles
+from agentcli.agent.ports import Approve, AskUser, TextEditor
+from agentcli.agent.session import AgentSession
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.features.mcp.run_servers import RunServers
+from agentcli.frontends.acp.elsewhere import SharedElsewhere, machine_of, shared_elsewhere
+from agentcli.frontends.opening import program_of
+from agentcli.frontends.reports import ProgramReports
+from agentcli.program.front_end import FrontEnd, soon
+from agentcli.program.options import Options
+from agentcli.program.project import TRUSTED
+from agentcli.program.trust import is_trusted, what_it_would_load
+from agentcli.providers.catalog import models
+from agentcli.providers.connect import warm
+from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.selecting import is_subagent
+from agentcli.sessions.store import Store
+from agentcli.system.paths import app_dirs
+
+LISTED = 100
+"""Maximum models of an endpoint's list: an editor shows them all in one menu."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRequest:
+    """Project of a session as an editor names it: its folder, more roots, and MCP servers by name as in `.mcp.json`."""
+
+    cwd: Path
+    directories: tuple[Path, ...] = ()
+    servers: Mapping[str, Mapping[str, Any]] | None = None
+
+
+class EditorHost:
+    """The program around all sessions of an editor. `attach` is the shared session to which new ones lead, if any."""
+
+    def __init__(self, options: Options, env: Mapping[str, str] | None = None, attach: str = "") -> None:
+        self._options, self.attach = options, attach
+        self._env = os.environ if env is None else env
+
+    def project(
+        self, request: ProjectRequest, approve: Approve, ask: AskUser, editor: TextEditor | None = None
+    ) -> EditorProject:
+        """Return the program in the folder of a request; `editor` is set if its buffers can be read. Raise AgentError for wrong configuration."""
+        directories = (*self._options.add_dirs, *map(str, request.directories))
+        options = replace(self._options, cwd=str(request.cwd), add_dirs=directories)
+        files = EditorFiles(editor) if editor is not None else None
+        program = program_of(options, self._env, FrontEnd(approve, ask, files))
+        # Servers sent by the person's editor need no approval.
+        if (servers := program.part(RunServers)) is not None:
+            servers.add(request.servers or {}, "the editor")
+        return EditorProject(program)
+
+    def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
+        """Return the stored sessions, last written first, without the sessions of subagents."""
+        store = Store(app_dirs(self._env).sessions)
+        infos = store.list(store.project_id(cwd) if cwd else None)
+        here = str(cwd.resolve()) if cwd else ""
+        return [info for info in infos if not is_subagent(info) and (not here or info.directory == here)]
+
+    def elsewhere(self, session_id: str) -> SharedElsewhere | None:
+        """Return a session that another program has open and shares; None if there is none."""
+        dirs = app_dirs(self._env)
+        return shared_elsewhere(machine_of(Store(dirs.sessions), dirs.state, self._env), session_id)
+
+
+class EditorProject(ProgramReports):
+    """The program in one folder, for one session; slash commands show its reports."""
+
+    def new(self) -> AgentSession:
+        """Start a new session."""
+        with self._program.preparing():
+            return self._started(self._program.sessions.new())
+
+    def open(self, session_id: str) -> AgentSession:
+        """Open a stored session by its whole id. Raise InputError if it does not exist, SessionBusy if it is open elsewhere."""
+        with self._program.preparing():
+            return self._started(self._program.sessions.open(self._found(session_id)))
+
+    def fork(self, session_id: str) -> AgentSession:
+        """Open a copy of a session, in this folder."""
+        program = self._program
+        return self._started(
+            program.sessions.open(program.store.fork(self._found(session_id), directory=program.cwd), "fork")
+        )
+
+    def models(self) -> Sequence[str]:
+        """Return the names of the models that can be connected."""
+        known = self._program.models
+        configured = self._program.config.models
+        names = dict.fromkeys((*(spec.name for spec in models()), *configured))
+        listed = [
+            spec.name
+            for settings in known.with_lists
+            for spec in islice(known.listed_specs(known.listed_by(settings.name)), LISTED)
+        ]
+        reached = {name.partition("/")[0]: name for name in listed}
+        reachable = {provider for provider, name in reached.items() if known.obstacle(name) is None}
+        ours = [name for name in names if known.obstacle(name) is None]
+        return [*ours, *(name for name in listed if name.partition("/")[0] in reachable and name not in names)]
+
+    def unloaded(self) -> Sequence[str]:
+        """Files that trusting the folder would load; none when it is trusted."""
+        program = self._program
+        if program.options.trust or is_trusted(program.cwd, program.dirs.state / TRUSTED):
+            return []
+        return [*map(str, what_it_would_load(program.cwd)), *program.running_its_code]
+
+    async def close(self) -> None:
+        """End the MCP servers of the session, and give back the connections of its models."""
+        await self._program.close()
+
+    @property
+    def sandboxed(self) -> bool:
+        """True if commands can be sandboxed here."""
+        return self._program.workspace_policy.sandbox.working
+
+    def _found(self, session_id: str) -> SessionInfo:
+        """Return a session by its whole id: an editor sends no name and no prefix."""
+        return self._program.store.chosen(
+            session_id, [info for info in self._program.store.list() if info.id == session_id]
+        )
+
+    def _started(self, session: AgentSession) -> AgentSession:
+        """Return the session; start its servers and import its provider's SDK in the background, before the first prompt."""
+        soon(warm, session.model.kind)
+        self._program.start_parts()
+        return session

@@ -1,0 +1,253 @@
+"""One session that an editor has open: its turns, and its questions to the person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from acp import RequestError
+from acp.interfaces import Client
+from acp.schema import (
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    PromptResponse,
+    SessionModeState,
+    ToolCallProgress,
+    Usage,
+)
+
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser, TextEditor
+from agentcli.agent.session import AgentSession
+from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
+from agentcli.core.message import ToolResult
+from agentcli.core.message import Usage as Tokens
+from agentcli.frontends.acp import options
+from agentcli.frontends.acp.buffers import ClientBuffers, Offers
+from agentcli.frontends.acp.commands import available, command_in, run_command
+from agentcli.frontends.acp.dialogs import Dialogs
+from agentcli.frontends.acp.endings import stop_reason
+from agentcli.frontends.acp.errors import BUSY, INVALID_REQUEST, answered
+from agentcli.frontends.acp.host import EditorProject
+from agentcli.frontends.acp.progress import OutputTails
+from agentcli.frontends.acp.prompts import Block, prompt_of, typed_text
+from agentcli.frontends.acp.questions import NO, approval_options
+from agentcli.frontends.acp.replay import replay
+from agentcli.frontends.acp.tool_calls import text_content
+from agentcli.frontends.acp.updates import Update, Updates, message_chunk, thought_chunk
+from agentcli.frontends.commands.unknown import no_command, unknown_command
+
+Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[EditorProject, AgentSession]]
+"""Opens the session, given its functions for approvals and questions and, if its buffers can be read, its editor."""
+
+
+class EditorSession:
+    """A session that is open for an editor; `roots` are its folders as the editor names them."""
+
+    def __init__(self, client: Client, offers: Offers, roots: Sequence[Path], opened: Opened) -> None:
+        self._client = client
+        self._dialogs = Dialogs(client, offers.form, self.cancel)
+        self._buffers = ClientBuffers(client, offers.saves, roots)
+        self.project, self.session = opened(self._approve, self._dialogs.ask, self._buffers if offers.reads else None)
+        self.id = self._buffers.session_id = self._dialogs.session_id = self.session.journal.id
+        self._models = self.project.models()
+        self._updates = Updates(self.session)
+        self._tails = OutputTails(self._send_tail)
+        self._interrupt: asyncio.Event | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._notes = self._opening_notes()
+        self._reported = self._settings
+
+    @property
+    def working(self) -> bool:
+        """True while a turn runs."""
+        return self._interrupt is not None
+
+    @property
+    def modes(self) -> SessionModeState:
+        """Modes that the editor may switch to."""
+        return options.modes(self.session, self.project.sandboxed)
+
+    @property
+    def config_options(self) -> options.ConfigOptions:
+        """Settings that the editor may change."""
+        return options.config_options(self.session, self.project.sandboxed, self._models)
+
+    async def announce(self) -> None:
+        """Run the hooks of the session's start, whose notices are sent with the first prompt, and list the slash commands."""
+        self.session.begin(self._note)
+        await self._send(
+            AvailableCommandsUpdate(
+                session_update="available_commands_update",
+                available_commands=available(self.session, self.project.commands),
+            )
+        )
+
+    def _note(self, events: Sequence[Event]) -> None:
+        self._notes = [*self._notes, *(update for event in events for update in self._updates.of(event))]
+
+    async def _send_notes(self) -> None:
+        notes, self._notes = self._notes, []
+        for update in notes:
+            await self._send(update)
+
+    async def replay(self) -> None:
+        """Send the contents of the session."""
+        for update in replay(self.session, self._updates):
+            await self._send(update)
+
+    async def prompt(self, blocks: Sequence[Block]) -> PromptResponse:
+        """Run one turn. Raise RequestError if it fails, or while another runs."""
+        if self.working:
+            raise RequestError(INVALID_REQUEST, BUSY)
+        self._interrupt = asyncio.Event()
+        self._idle.clear()
+        before = self.session.history.usage
+        try:
+            with answered():
+                ended = await self._turn(blocks, self._interrupt)
+        finally:
+            await self._tails.end_all()
+            self._interrupt = None
+            self._idle.set()
+        return PromptResponse(
+            stop_reason=stop_reason(ended, self.session.history), usage=_usage(self.session.history.usage - before)
+        )
+
+    async def _turn(self, blocks: Sequence[Block], interrupt: asyncio.Event) -> TurnEnded:
+        text = typed_text(blocks)
+        command = command_in(text, self.project.commands)
+        await self._send_notes()
+        if command is not None:
+            ended = await run_command(*command, self.session, self.project, interrupt, self._show)
+        else:
+            self._refuse_unknown(text)
+            self._buffers.begin()
+            prompt = await prompt_of(blocks, self.session.cwd, self.session.buffers)
+            ended = await self.session.run(prompt, interrupt, self._show)
+        if ended.ending == "blocked" and ended.error is not None:
+            await self._send(message_chunk(str(ended.error)))
+        if command is not None and ended.text and not ended.steps:  # the answer of a model was sent as it came
+            await self._send(message_chunk(ended.text))
+        return ended
+
+    def _refuse_unknown(self, text: str) -> None:
+        """Raise InputError for an unknown command."""
+        unknown = unknown_command(
+            text,
+            lambda _: self.session.extensions.is_entry(text),
+            lambda server: any(state.name == server for state in self.session.servers),
+        )
+        if unknown:
+            raise no_command(unknown, not self.project.unloaded())
+
+    def cancel(self) -> None:
+        """Interrupt the running turn, if any."""
+        if self._interrupt is not None:
+            self._interrupt.set()
+
+    async def close(self) -> None:
+        """End the running turn, and the session."""
+        self.cancel()
+        await self._idle.wait()
+        await self.session.end("other")
+        await self.project.close()
+
+    async def switch(self, setting: str, value: str) -> None:
+        """Change a setting. Raise RequestError for a value that does not exist, and for a model or effort during a turn."""
+        if setting != options.MODE and self.working:
+            raise RequestError(INVALID_REQUEST, BUSY)
+        with answered():
+            match setting:
+                case options.MODE:
+                    self.session.switch(mode=value)
+                case options.MODEL:
+                    self.session.switch(model=value)
+                case _:
+                    self.session.effort = "" if value == options.DEFAULT else value
+        await self._report_settings()
+
+    async def _show(self, event: Event) -> None:
+        match event:
+            case ToolProgress(call_id, text):
+                self._tails.add(call_id, text)
+            case Recorded(record) if isinstance(record.body, ToolResult):
+                await self._tails.end(record.body.call_id)
+            case _:
+                pass
+        await self._send_notes()
+        for update in self._updates.of(event):
+            await self._send(update)
+        await self._report_settings()
+
+    async def _report_settings(self) -> None:
+        """Report settings that changed from inside: the mode after a plan, another model after a failure."""
+        if self._settings == self._reported:
+            return
+        before, self._reported = self._reported, self._settings
+        if before[0] != self._reported[0]:
+            await self._send(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.session.mode))
+        await self._send(ConfigOptionUpdate(session_update="config_option_update", config_options=self.config_options))
+
+    @property
+    def _settings(self) -> tuple[str, str, str]:
+        return self.session.mode, self.session.model.name, self.session.effort
+
+    async def _approve(self, request: ApprovalRequest) -> ApprovalResponse | None:
+        """Ask the person for an approval. Return None if no answer comes, which denies the call."""
+        own = self._updates.is_own(request.call.call_id)
+        start, shown = self._updates.asking(request)
+        if start is not None:
+            await self._send(start)
+        chosen = await self._dialogs.choose(shown, approval_options(request))
+        if not own:
+            status = "failed" if chosen in (None, NO) else "completed"
+            await self._send(
+                ToolCallProgress(
+                    session_update="tool_call_update",
+                    tool_call_id=shown.tool_call_id,
+                    status="failed" if status == "failed" else "completed",
+                )
+            )
+        return None if chosen is None else ApprovalResponse(cast("Any", chosen))
+
+    async def _send_tail(self, call_id: str, tail: str) -> None:
+        await self._send(
+            ToolCallProgress(
+                session_update="tool_call_update",
+                tool_call_id=call_id,
+                status="in_progress",
+                content=[text_content(tail, "execute")],
+            )
+        )
+
+    async def _send(self, update: Update) -> None:
+        """Send an update; if the client has disconnected, interrupt the turn instead."""
+        try:
+            await self._client.session_update(self.id, update)
+        except ConnectionError:
+            self.cancel()
+
+    def _opening_notes(self) -> Sequence[Update]:
+        """Return a message about the unloaded files of an untrusted folder, and notes about the session and its settings."""
+        notes: list[Update] = [thought_chunk(note) for note in self.session.notes]
+        if unloaded := self.project.unloaded():
+            listed = "\n".join(f"- {line}" for line in unloaded)
+            text = f"This folder is not trusted, so this is not loaded:\n\n{listed}\n\nTo load it, have the editor start `agentcli acp --trust`.\n\n"
+            return [message_chunk(text), *notes]
+        return notes
+
+
+def _usage(tokens: Tokens) -> Usage:
+    """Convert the tokens of a turn; the protocol's input excludes tokens read from the cache."""
+    return Usage(
+        total_tokens=tokens.total,
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        thought_tokens=tokens.reasoning,
+        cached_read_tokens=tokens.cache_read,
+        cached_write_tokens=tokens.cache_write,
+    )

@@ -1,0 +1,195 @@
+"""Starts a run, interactive or not. Imports nothing that is not needed at once."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
+
+from agentcli.core.errors import CredentialsError, InputError
+from agentcli.frontends.terminal.settings import UiSettings
+from agentcli.program.front_end import soon
+from agentcli.program.options import LAST, Options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentcli.agent.ports import Approve, AskUser
+    from agentcli.agent.session import AgentSession
+    from agentcli.frontends.sharing import Front, Share
+    from agentcli.frontends.terminal.app import Terminal
+    from agentcli.frontends.terminal.device import Device
+    from agentcli.frontends.terminal.early import EarlyTerminal
+    from agentcli.frontends.terminal.host import TerminalHost
+    from agentcli.program.program import Program
+
+NO_TERMINAL = "Not a terminal. Use -p PROMPT for non-interactive use."
+
+
+def start(options: Options, early: EarlyTerminal | None = None) -> int:
+    """Run as the command line asks and return the exit code. Raises InputError if a person is needed but stdin is no terminal.
+
+    `early` is a terminal that shows the prompt already, and echoes keys while we load.
+    """
+    if options.demo:
+        from agentcli.program.demo import prepared
+
+        with prepared(options, alone=options.print or not has_terminal()) as asked:
+            return run_options(asked, early)
+    if options.session == "" and (options.print or not has_terminal()):
+        raise InputError("Which session? Give an id, a unique prefix, or a name, or use --last.")
+    return run_options(options, early)
+
+
+def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
+    """Run with these options and return the exit code."""
+    if options.print:
+        from agentcli.frontends.headless.print_mode import print_mode
+        from agentcli.frontends.opening import program_of
+        from agentcli.system.logs import log_to
+
+        program = program_of(options)
+        log_to(program.dirs, program.env, enabled=not options.no_session)
+        return print_mode(program, options)
+    if not has_terminal():
+        if options.session is None:
+            _needs_model(options)
+        raise InputError(NO_TERMINAL)
+    return repl(options, early)
+
+
+def has_terminal() -> bool:
+    """Return whether stdin and stdout are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _needs_model(options: Options) -> NoReturn:
+    """Raise CredentialsError if no model is chosen, which the user has to mend first; else InputError."""
+    from agentcli.frontends.opening import program_of
+
+    program = program_of(options)
+    with program.preparing():
+        program.selection.model_name()
+        raise InputError(NO_TERMINAL)
+
+
+def repl(options: Options, early: EarlyTerminal | None = None) -> int:
+    """Run a session with a person at a terminal; line by line on a dumb terminal or with `--plain`. Returns the exit code."""
+    from agentcli.frontends.terminal.early import possible
+
+    load_session = partial(_load_session, options)
+    try:
+        if options.plain or not possible():
+            from agentcli.frontends.plain.repl import run
+
+            return run(load_session, prompts=_prompts(options))
+        import_startup = partial(importlib.import_module, "agentcli.frontends.terminal.startup")
+        startup = early.during(import_startup) if early is not None else import_startup()
+        code: int = startup.run(load_session, load_terminal, prompts=_prompts(options), early=early)
+    except CredentialsError as error:
+        if early is not None:
+            early.leave()
+        return _ask_for_key(error, options)
+    return code
+
+
+def load_terminal() -> Callable[[Device], Terminal]:
+    """Import the class of the terminal that takes over once the program is loaded; the import is the slow part."""
+    from agentcli.frontends.terminal.app import Terminal
+
+    return Terminal
+
+
+def _load_session(
+    options: Options, approve: Approve, ask: AskUser, report: Callable[[str], object]
+) -> tuple[TerminalHost, AgentSession, UiSettings, Path | None]:
+    """Everything a session needs, loaded and put together while the person types already."""
+    from agentcli.frontends.opening import program_of
+    from agentcli.frontends.sharing import Sharing
+    from agentcli.frontends.terminal.host import TerminalHost
+    from agentcli.frontends.terminal.reading import reading
+    from agentcli.frontends.terminal.render.status_line import check_facts
+    from agentcli.program.front_end import FrontEnd
+    from agentcli.program.retention import sweep_later
+    from agentcli.providers.connect import warm
+    from agentcli.system.logs import log_to
+
+    sharing = Sharing()
+    program = program_of(options, front_end=FrontEnd(sharing.approving(approve), sharing.asking(ask)))
+    sharing.start = partial(_share, program)
+    log_to(program.dirs, program.env, enabled=not options.no_session)
+    host = TerminalHost(program, sharing)
+    # `resume` without a name of a session opens a new one and shows the list of stored ones, if there are any.
+    with program.preparing():
+        wanted = host.wanted = _words(host, options.session)
+        if wanted or (options.session == "" and program.sessions.chosen(LAST)):
+            host.choosing, session = True, program.sessions.new()
+        else:
+            session = program.sessions.begin(reading(report))
+    # Import the SDK, which takes a second, while the person types, not while they wait for the first answer.
+    soon(warm, session.model.kind)
+    if not options.no_session:
+        sweep_later(program)
+    soon(program.start_parts)
+    settings = program.config[UiSettings]
+    check_facts(settings.status)
+    return host, session, settings, None if options.no_session else program.dirs.state
+
+
+def _words(host: TerminalHost, selector: str | None) -> str:
+    """Return the words to choose a session by, if none is named like this but some contain them; else an empty text."""
+    return selector if selector and selector != LAST and host.may_mean(selector) else ""
+
+
+async def _share(program: Program, front: Front) -> Share:
+    from agentcli.frontends.serve.control import share_session
+
+    return await share_session(program, front)
+
+
+def _prompts(options: Options) -> tuple[str, ...]:
+    if options.session == "":
+        return ("/resume", *options.prompts(""))
+    return options.prompts(options.prompt or "")
+
+
+def _ask_for_key(error: CredentialsError, options: Options) -> int:
+    """Without a key: how to set one, a prompt that takes a pasted one, and the demo to look at meanwhile."""
+    from getpass import getpass
+
+    print(*getattr(error, "__notes__", ()), error, sep="\n", file=sys.stderr)
+    while True:
+        try:
+            answer = getpass("Paste a key (hidden), or type demo; Enter quits: ").strip()
+            if answer.lower() in ("", "n", "no", "q", "quit", "exit"):
+                return error.exit_code
+            if answer.lower() in ("demo", "y", "yes"):
+                return start(Options(demo=True, plain=options.plain))
+            _store_key(answer, options)
+            return repl(options)
+        except EOFError:
+            return error.exit_code
+        except (CredentialsError, InputError) as wrong:
+            print(wrong, file=sys.stderr)
+
+
+def _store_key(text: str, options: Options) -> None:
+    """Try a pasted key and store it. Raises CredentialsError if it is rejected, InputError if it is no key."""
+    from agentcli.frontends.opening import program_of
+    from agentcli.program.keys import checked, provider_of, try_key
+    from agentcli.providers.registry import SERVERS
+    from agentcli.providers.settings import BUILT_IN
+    from agentcli.system.key_store import KeyStore
+
+    key = checked(text)
+    provider = provider_of(key) or input(f"Which provider is it for? [{'/'.join(SERVERS)}] ").strip()
+    if provider not in SERVERS:
+        raise InputError(f"Unknown provider {provider!r}. Use `agentcli auth set PROVIDER`.")
+    program = program_of(options)
+    if reason := try_key(BUILT_IN[provider], key, program.given_env):
+        print(f"The key could not be checked: {reason}.", file=sys.stderr)
+    store = KeyStore(program.dirs.config)
+    place = store.set(provider, key)
+    print(f"Stored the key in {'the keyring' if place == 'keyring' else store.path}.", file=sys.stderr)

@@ -1,0 +1,59 @@
+"""Words in place of a command that would start a paid session as a prompt: commands of other agents, and our own commands below a group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+
+from agentcli.core.errors import UsageError
+from agentcli.core.text.near import one_letter_off
+from agentcli.frontends.cli.completion import command_paths
+
+_KEYS = "`agentcli auth set` stores a key, `agentcli auth remove` removes it."
+_UPDATES = "Update it with what installed it, such as `pip install -U agentcli`, `pipx upgrade agentcli` or `uv tool upgrade agentcli`."
+_ONE_PROMPT = "`agentcli -p PROMPT` answers one prompt."
+_RUNNING = "`agentcli serve` shows sessions in a browser, `agentcli attach` in a terminal."
+_IN_A_SESSION = "`/{word}` is a command of the session: agentcli /{word}."
+_ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("login", "logout", "signin", "signout", "whoami", "account"), _KEYS),
+    **dict.fromkeys(("update", "upgrade", "install", "uninstall", "reinstall", "downgrade", "rollback"), _UPDATES),
+    **dict.fromkeys(("exec", "run", "prompt", "ask", "chat", "print", "e"), _ONE_PROMPT),
+    **dict.fromkeys(("web", "ui", "tui", "app", "remote", "gateway", "daemon", "server"), _RUNNING),
+    **dict.fromkeys(("review", "init", "memory", "compact", "clear", "status", "diff"), _IN_A_SESSION),
+    **dict.fromkeys(("apply", "cloud", "github", "pr", "debug", "sandbox", "generate", "features", "db", "proto", "execpolicy", "a"), ""),
+    **dict.fromkeys(("marketplace", "extension"), "`agentcli plugins` adds and removes them."),
+    **dict.fromkeys(("session", "history", "ls", "logs"), "`agentcli sessions list` lists sessions."),
+    **dict.fromkeys(("settings", "setup", "configure", "onboard"), "`agentcli config show` lists the settings, `agentcli help start` the first steps."),
+    "version": "`agentcli --version` prints it.",
+    "usage": "`agentcli stats` shows tokens and costs.",
+    "worktree": "`agentcli --worktree NAME` works in one.",
+}  # fmt: skip
+"""Commands of other coding agents, with what does the same here; `{word}` is the command."""
+_COMPOUND = re.compile(r"[a-z]+(-[a-z0-9]+)+")
+"""A word such as `setup-token`, which nobody says to a model by itself."""
+
+
+def refuse_other(word: str, commands: Set[str]) -> None:
+    """Raise UsageError for a lone word that is a command of something else, and no prompt."""
+    if said := _objection(word, commands - {"run"}):
+        raise UsageError(said)
+
+
+def _objection(word: str, commands: Set[str]) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", word):
+        return ""
+    if near := [command for command in sorted(commands) if one_letter_off(word, command)]:
+        said = f"Unknown command {word!r}. Did you mean `agentcli {near[0]}`?"
+    elif word in _ELSEWHERE:
+        said = f"{word!r} is not a command of agentcli. {_ELSEWHERE[word].format(word=word)}".strip()
+    elif below := [path for path in command_paths() if path.rpartition(" ")[2] == word]:
+        said = f"{word!r} is a command of a group: {_listed(below)}."
+    elif _COMPOUND.fullmatch(word):
+        said = f"Unknown command {word!r}. `agentcli --help` lists the commands."
+    else:
+        return ""
+    return f"{said} To send it as a prompt: agentcli -- {word}"
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return ", ".join(f"`agentcli {path}`" for path in paths[:4])

@@ -1,0 +1,140 @@
+"""`agentcli sessions list` and `search`: they answer at once, so plain arguments are read here, without a parser."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.printing import Column, on_terminal, print_table
+from agentcli.program.command_line.progress import Progress
+from agentcli.program.options import Options
+
+if TYPE_CHECKING:
+    from agentcli.sessions.info import SessionInfo
+    from agentcli.sessions.project import Place
+
+FOUND, HITS = 20, 3
+"""Sessions that a search shows unless told otherwise, and places in each."""
+NEWEST = 200
+"""Sessions that a terminal shows unless told otherwise; a pipe gets all."""
+_MARKS = ("\ue0fe", "\ue0ff")
+_ID, _WHEN, _TITLE = (
+    Column("id", style="dim"),
+    Column("last used", from_width=60),
+    Column("title", style="bold", fills=True),
+)
+_COST, _MODEL = Column("cost $", numeric=True, from_width=70), Column("model", from_width=90)
+_RECORDS, _FOLDER = Column("records", numeric=True, from_width=100), Column("folder")
+
+
+def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
+    """Return the action of `sessions list` or `sessions search` with flags alone; None if a parser is needed."""
+    command, rest = list(arguments[:2]), arguments[2:]
+    words = [word for word in rest if not word.startswith("-")]
+    flags = [word for word in rest if word.startswith("-")]
+    if len(set(flags)) != len(flags) or not {"--all", "--json"}.issuperset(flags):
+        return None
+    everywhere, json = "--all" in flags, "--json" in flags
+    if command == ["sessions", "list"] and not words:
+        return partial(print_list, everywhere, json)
+    if command == ["sessions", "search"] and words:
+        return partial(print_found, words, everywhere, json)
+    return None
+
+
+def print_list(
+    everywhere: bool = False, json: bool = False, limit: int | None = None, cwd: str = "", trash: bool = False
+) -> None:
+    """Print the sessions of this project or of all, newest first, each with its forks below it; or the sessions in the trash.
+
+    `limit`: 0 for all of them, None for as many as a person wants to see.
+    """
+    from agentcli.frontends.opening import project_of
+    from agentcli.sessions.info import info_to_json
+    from agentcli.sessions.project import about_gone_folders
+
+    context = project_of(Options(cwd=cwd))
+    infos = context.store.trashed() if trash else context.store.list(None if everywhere else context.project)
+    found = len(infos)
+    if limit is None and on_terminal(sys.stdout) and not json:
+        limit = NEWEST
+    infos = infos[:limit] if limit else infos
+    if json:
+        say_json([info_to_json(info) for info in infos])
+    elif not infos and trash:
+        say("The trash is empty.")
+    elif not infos:
+        say("No sessions yet in this project. `agentcli` starts one; --all lists all projects.")
+        if hint := about_gone_folders(context.store.root):
+            say(hint)
+    else:
+        _print_table(infos, () if everywhere or trash else context.project.others)
+        if found > len(infos):
+            say(f"{found - len(infos):,} older ones are not listed; --limit 0 lists all.")
+
+
+def _print_table(infos: Sequence[SessionInfo], places: Sequence[Place]) -> None:
+    """Print sessions line by line; sessions from other places of the project with that folder's name, explained below."""
+    from agentcli.sessions.tree import branches, stem
+
+    others = {place.id: place for place in places if any(info.project_id == place.id for info in infos)}
+    columns = [_ID, _WHEN, _TITLE, _COST, _MODEL, _RECORDS, *([_FOLDER] if others else [])]
+    terminal = on_terminal(sys.stdout)
+    rows = [
+        [
+            info.id,
+            when(info),
+            stem(depth) + (info.name or info.title),
+            info.cost,
+            info.model.partition("/")[2] if terminal and "/" in info.model else info.model,
+            info.records,
+            *([others[info.project_id].name if info.project_id in others else ""] if others else []),
+        ]
+        for depth, info in branches(infos)
+    ]
+    print_table(columns, rows)
+    for place in others.values():
+        say(f"{place.name}: {place}")
+
+
+def print_found(
+    words: Sequence[str],
+    everywhere: bool = False,
+    json: bool = False,
+    limit: int = FOUND,
+    cwd: str = "",
+    hits: int = HITS,
+) -> None:
+    """Print the sessions in which all the words occur, with the places."""
+    from agentcli.core.sanitise import safe
+    from agentcli.frontends.opening import project_of
+    from agentcli.sessions.search import search
+
+    context = project_of(Options(cwd=cwd))
+    projects = () if everywhere else context.project.ids
+    with Progress("Searching") as progress:
+        found = search(context.store.root, " ".join(words), projects, limit=limit, hits=hits, through=progress.of(0))
+    if json:
+        say_json([one.to_json() for one in found])
+    elif not found:
+        say(
+            "No session contains these words."
+            if everywhere
+            else "No session of this project contains these words. --all searches all projects."
+        )
+    else:
+        marks = ("\x1b[1m", "\x1b[0m") if on_terminal(sys.stdout) and "NO_COLOR" not in context.env else ("", "")
+        for one in found:
+            # Sanitise with unused letters in place of the marks, which are inserted afterwards.
+            text = safe(one.report(*_MARKS))
+            print(text.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
+
+
+def when(info: SessionInfo) -> str:
+    """Return the time of the last write to a session, for people."""
+    from agentcli.sessions.info import local_minute
+
+    return local_minute(info.time.updated)

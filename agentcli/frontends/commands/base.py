@@ -1,0 +1,140 @@
+"""Context of a slash command: the open session and the terminal's operations."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from agentcli.agent.ports import Interruptible
+from agentcli.core.dataclass import dataclass
+from agentcli.core.event import Event
+from agentcli.core.message import Part
+from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
+from agentcli.frontends.terminal.render.state import State
+from agentcli.frontends.terminal.style import Look
+from agentcli.program.commands import Arguments, Choice, Command, Group, Terminal, help_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentcli.frontends.sharing import Sharing
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A message that waits: to go with the next result if it `steers`, else for the end of the turn."""
+
+    text: str
+    steers: bool = False
+
+
+class CommandContext(Terminal, Protocol):
+    """Port to the terminal for its own slash commands: in addition the state, output, dialogs, input."""
+
+    @property
+    def sharing(self) -> Sharing:
+        """The sharing of the open session with other programs of the user."""
+        ...
+
+    @property
+    def state(self) -> State: ...
+    @property
+    def columns(self) -> int: ...
+    @property
+    def interrupted(self) -> bool:
+        """True if Ctrl-C cancelled the last dialog."""
+        ...
+
+    @property
+    def waiting(self) -> Sequence[Queued]:
+        """Messages that have not been sent yet, in the order in which they will be."""
+        ...
+
+    look: Look
+
+    def requeue(self, waiting: Sequence[Queued]) -> None:
+        """Replace the messages that have not been sent yet."""
+        ...
+
+    def show(self, *lines: str) -> None:
+        """Print styled, safe lines as they are."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Print an error."""
+        ...
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Apply events to the screen state."""
+        ...
+
+    async def play(self, doing: str, work: Interruptible) -> None:
+        """Show the events of work as they arrive; interruptible."""
+        ...
+
+    async def choose(
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
+    ) -> tuple[int, str] | None:
+        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does. `by`
+        looks into the contents of the choices as well.
+        """
+        ...
+
+    def list_keys(self) -> None:
+        """Print the keys."""
+        ...
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        """Open the text in the user's editor; returns the edited text."""
+        ...
+
+    async def open_file(self, file: Path, line: int) -> None:
+        """Open a file at a line in the user's editor."""
+        ...
+
+    def draft(self, text: str) -> None:
+        """Put text into the input."""
+        ...
+
+    def send(self, text: str, *along: Part) -> None:
+        """Send a prompt to the model; the parts in `along` go with it and are not shown."""
+        ...
+
+    def copy(self, text: str) -> None:
+        """Copy text to the clipboard, if the terminal supports it."""
+        ...
+
+    def toggle_vi(self) -> bool:
+        """Toggle vi key bindings; True if they are on now."""
+        ...
+
+    def leave(self, code: int = 0) -> None:
+        """End the program with this exit code."""
+        ...
+
+
+Run = Callable[[CommandContext, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalCommand(Command):
+    """A slash command that works only at a terminal, which it calls directly."""
+
+    run: Run | None = None
+
+
+def terminal_command(
+    group: Group,
+    *,
+    at_once: bool | tuple[str, ...] = False,
+    arguments: Arguments | None = None,
+    aliases: Sequence[str] = (),
+    values: Sequence[str] | None = None,
+) -> Callable[[Run], Command]:
+    """Make a command of the terminal of a function whose docstring is its help."""
+
+    def decorate(function: Run) -> Command:
+        taken = None if values is None else tuple(values)
+        return TerminalCommand(help_of(function), group, at_once, arguments, tuple(aliases), taken, run=function)
+
+    return decorate

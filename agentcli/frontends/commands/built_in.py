@@ -1,0 +1,64 @@
+"""The built-in slash commands, by the feature that brings them; /help comes with the registry."""
+
+from __future__ import annotations
+
+from agentcli.frontends.commands import (
+    changes,
+    context,
+    copying,
+    extensions,
+    files,
+    memory,
+    model,
+    program,
+    queue,
+    reports,
+    sessions,
+    settings,
+)
+
+CONVERSATION = (
+    context.compress,
+    context.uncompress,
+    context.prune,
+    context.context,
+    context.pin,
+    context.unpin,
+    sessions.resume,
+    sessions.sessions,
+    sessions.rename,
+    sessions.new,
+    sessions.clear,
+    sessions.handoff,
+    sessions.fork,
+    queue.queue,
+    model.model,
+    model.mode,
+    settings.status,
+    settings.config,
+    settings.keys,
+    program.permissions,
+    reports.tools,
+    reports.cache,
+    program.stats,
+    program.budget,
+)
+CHECKPOINTS = (files.undo, files.redo, context.rewind)
+EXTENSIONS = (extensions.skills, extensions.agents, extensions.plugins)
+REMOTE = (sessions.remote,)
+TODO = (reports.todo,)
+JOBS = (reports.tasks,)
+INSTRUCTIONS = (memory.memory, files.init)
+CHANGES = (changes.diff_, changes.review, changes.findings_)
+TERMINAL = (
+    copying.copy,
+    files.export,
+    files.view,
+    reports.why,
+    model.theme,
+    model.raw,
+    model.vim,
+    model.editor,
+    program.doctor,
+    sessions.quit_,
+)

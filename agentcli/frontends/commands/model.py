@@ -1,0 +1,128 @@
+"""Slash commands on settings: model, mode, appearance, keys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentcli.core.errors import UsageError
+from agentcli.core.model import ModelSpec
+from agentcli.core.record import MODE_SUMMARIES, MODES
+from agentcli.frontends.commands.base import CommandContext, terminal_command
+from agentcli.frontends.terminal.dialogs.dialogs import start_of
+from agentcli.frontends.terminal.style import THEMES, choose_theme, count
+from agentcli.program.commands import Choice, Item, Terminal
+
+IN_USE, NO_KEY = " · in use", " · no key"
+
+
+def models(context: Terminal) -> Sequence[Item]:
+    """Return the models as completions."""
+    own = context.host.model_aliases()
+    return [
+        *(Item(alias, f"= {name}") for alias, name in own.items()),
+        *(Item(one.name, _about(one)) for one in context.host.models()),
+    ]
+
+
+def modes(context: Terminal) -> Sequence[Item]:
+    """Return the modes as completions."""
+    return [Item(one, MODE_SUMMARIES[one]) for one in MODES]
+
+
+def themes(context: Terminal) -> Sequence[Item]:
+    """Return the themes as completions."""
+    return [Item(one) for one in THEMES]
+
+
+@terminal_command("Model and permissions", arguments=models)
+async def model(context: CommandContext, name: str) -> None:
+    """Switch the model: /model [NAME]
+
+    Without a name, choose from a list.
+    """
+    if not name:
+        if warnings := await context.host.refresh_models():
+            context.say(*warnings)
+        found = context.host.models()
+        now = context.session.model.name
+        lacking = context.host.lacking_keys()
+        choices = [
+            Choice(
+                one.name,
+                _about(one) + (NO_KEY if one.provider in lacking else "") + (IN_USE if one.name == now else ""),
+            )
+            for one in found
+        ]
+        chosen = await context.pick("Which model?", choices, start_of([one.name for one in found], now))
+        if chosen is None:
+            return
+        name = found[chosen].name
+    context.show_events(context.session.switch(model=name))
+    spec = context.session.model
+    context.say(f"Model: {spec.name}, with a window of {spec.window:,} tokens.")
+
+
+@terminal_command("Model and permissions", at_once=True, arguments=modes)
+async def mode(context: CommandContext, name: str) -> None:
+    """Switch the permission mode: /mode [ask|auto-edit|plan|yolo|auto]"""
+    if not name:
+        now = context.session.mode
+        choices = [Choice(one, MODE_SUMMARIES[one] + (IN_USE if one == now else "")) for one in MODES]
+        chosen = await context.pick("Which mode?", choices, start_of(MODES, now))
+        if chosen is None:
+            return
+        name = MODES[chosen]
+    context.show_events(context.session.switch(mode=name))
+    context.say(f"{name.capitalize()} mode: {MODE_SUMMARIES[context.session.mode]}.")
+
+
+@terminal_command("Terminal", at_once=True, arguments=themes)
+async def theme(context: CommandContext, name: str) -> None:
+    """Switch the colours: /theme [auto|dark|light|none]
+
+    `auto` follows the terminal's background. It applies to this session; set ui.theme to make it permanent.
+    """
+    if not name:
+        chosen = await context.pick("Theme", [Choice(one) for one in THEMES])
+        if chosen is None:
+            return
+        name = THEMES[chosen]
+    if name not in THEMES:
+        raise UsageError(f"Unknown theme {name}. Use one of: {', '.join(THEMES)}.")
+    context.look = replace(context.look, theme=choose_theme(name, os.environ, context.look.light))
+    context.say(f"Theme {name} for this session. Make it permanent: `agentcli config set ui.theme {name}`.")
+
+
+@terminal_command("Terminal", at_once=True)
+async def raw(context: CommandContext, _: str) -> None:
+    """Switch between Markdown source and rendered answers: /raw"""
+    context.look = replace(context.look, raw=not context.look.raw)
+    context.say(f"Raw Markdown: {'on' if context.look.raw else 'off'}.")
+
+
+@terminal_command("Terminal", at_once=True)
+async def vim(context: CommandContext, _: str) -> None:
+    """Switch vi keys on or off: /vim
+
+    The prompt is `:` in command mode. It applies to this session; set ui.vi to make it permanent.
+    """
+    on = context.toggle_vi()
+    value = str(on).lower()
+    context.say(
+        f"Vi mode {'on' if on else 'off'} for this session. Make it permanent: `agentcli config set ui.vi {value}`."
+    )
+
+
+@terminal_command("Terminal", at_once=True)
+async def editor(context: CommandContext, _: str) -> None:
+    """Write the next prompt in your editor: /editor"""
+    context.draft(await context.compose(""))
+
+
+def _about(model: ModelSpec) -> str:
+    """Return the context window and, if known, prices in USD per million tokens."""
+    prices = model.prices
+    cost = f" · ${prices.input:g} in, ${prices.output:g} out" if prices and prices.input else ""
+    return f"{count(model.window)} window{cost}"

@@ -1,0 +1,182 @@
+"""The registry of slash commands: the ones that the features of a program bring, by name, and the one that explains them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
+
+from agentcli import manual
+from agentcli.core.errors import UsageError
+from agentcli.core.text.near import NEAREST, did_you_mean, near_names
+from agentcli.core.text.slash import name_and_argument
+from agentcli.frontends.commands import extensions
+from agentcli.frontends.commands.base import CommandContext
+from agentcli.frontends.commands.order import by_group, grouped
+from agentcli.frontends.commands.outputs import Drawn, perform
+from agentcli.frontends.terminal.input.completion import CommandCompletion
+from agentcli.frontends.terminal.render.markdown import document
+from agentcli.manual.searching import Section, search
+from agentcli.program.commands import Command, Context, Item, Output, Said, Terminal, command
+from agentcli.program.host import Host
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.frontends.sharing import Sharing
+    from agentcli.manual.searching import Section
+    from agentcli.program.feature import Feature
+
+
+class SlashCommands:
+    """The slash commands of a program: /help, and what its features bring."""
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        self.all: Mapping[str, Command] = MappingProxyType(
+            {one.name: one for one in by_group([_help_on(self), *commands])}
+        )
+        """Every command by its own name, in the order in which /help lists them."""
+        self.everywhere: Mapping[str, Command] = MappingProxyType(
+            {name: one for name, one in self.all.items() if one.yields}
+        )
+        """The commands that work in every front end."""
+        self._aliases = {alias: one.name for one in commands for alias in one.aliases}
+
+    async def run(self, ctx: CommandContext, line: str) -> None:
+        """Run a command line `/name [argument]`. Raises UsageError for an unknown command or an unexpected argument."""
+        name, rest = name_and_argument(line)
+        found = self.find(name)
+        found.check(rest, name)
+        await perform(found, ctx, rest)
+
+    def is_command(self, text: str, session: AgentSession) -> bool:
+        """Return whether the text is a slash and a word. `/usr/bin is empty` is no command; the name of a command that a file defines begins a prompt."""
+        if not text.lstrip().startswith("/") or "/" in text.split()[0][1:]:
+            return False
+        return self.known_as(name_and_argument(text)[0]) in self.all or not session.extensions.is_entry(text.lstrip())
+
+    def from_files(self, session: AgentSession) -> Sequence[CommandCompletion]:
+        """Return the commands and skills that files define, for completion."""
+        return [CommandCompletion(item.label, item.detail) for item in extensions.items(session, self.all)]
+
+    def acts_at_once(self, text: str) -> bool:
+        """Return whether the command runs at once, without waiting for the end of the turn. Unknown commands are reported at once, too."""
+        name, argument = name_and_argument(text)
+        found = self.all.get(self.known_as(name))
+        return found is None or found.acts_at_once(argument)
+
+    def find(self, name: str) -> Command:
+        """Return the command of that name. Raises UsageError with the nearest names."""
+        if self.known_as(name) in self.all:
+            return self.all[self.known_as(name)]
+        near = near_names(name.lower(), self.all) or [
+            one for one in self.all if name and one.startswith(name[:2].lower())
+        ]
+        hint = did_you_mean([f"/{one}" for one in near[:NEAREST]]) or " Type /help for the list."
+        raise UsageError(f"Unknown command /{name}.{hint}")
+
+    def known_as(self, name: str) -> str:
+        """Return the command's own name for an alias."""
+        return self._aliases.get(name, name)
+
+
+def slash_commands(features: Sequence[Feature]) -> SlashCommands:
+    """Return the registry of the slash commands that features bring."""
+    return SlashCommands([command for feature in features for command in feature.commands()])
+
+
+class CommandHost(Host, Protocol):
+    """The program around a terminal, with its slash commands."""
+
+    @property
+    def commands(self) -> SlashCommands:
+        """The slash commands of the program."""
+        ...
+
+    @property
+    def sharing(self) -> Sharing:
+        """The sharing of the open session with other programs of the user."""
+        ...
+
+
+def _help_on(commands: SlashCommands) -> Command:
+    """Return the slash command that explains these and opens the manual."""
+
+    def names(ctx: Terminal) -> Sequence[Item]:
+        topics = [Item(topic, "manual") for topic in manual.TOPICS if topic not in commands.all]
+        return [
+            *(Item(name, one.summary) for name, one in commands.all.items()),
+            *extensions.items(ctx.session, commands.all),
+            *topics,
+        ]
+
+    @command("Terminal", at_once=True, arguments=names)
+    async def help_(ctx: Context, name: str) -> AsyncIterator[Output]:
+        """List the commands, explain one, or open or search the manual: /help [COMMAND or TOPIC or WORDS]"""
+        for output in _explained(commands, ctx, name) if name else [_overview(commands, ctx)]:
+            yield output
+
+    return help_
+
+
+def _explained(commands: SlashCommands, ctx: Context, name: str) -> Iterator[Output]:
+    """Explain a command, an entry of the user's files, or a topic of the manual, else search it. Raises UsageError if there is nothing."""
+    topic, bare = name.lower(), name.lstrip("/")
+    if topic in manual.TOPICS and commands.known_as(topic) not in commands.all:
+        yield _page(topic)
+        return
+    if commands.known_as(bare) not in commands.all and (lines := extensions.explained(ctx.session, name)):
+        yield Said(lines)
+        return
+    if commands.known_as(bare) not in commands.all and not name.startswith("/") and (found := _searched(name)):
+        yield _found(found)
+        return
+    one = commands.find(bare)
+    when = "It acts at once, even during a turn." if one.at_once else "During a turn, it waits until the turn ends."
+    yield Said([*one.paragraphs, *([when] if ctx.terminal is not None else [])])
+    if topic in manual.TOPICS:
+        yield Said([""])
+        yield _page(topic)
+
+
+def _overview(commands: SlashCommands, ctx: Context) -> Said:
+    listed = commands.everywhere if ctx.terminal is None else commands.all
+    wide = max(map(len, commands.all)) + 3
+    return Said(
+        [
+            *_by_group(listed, wide),
+            *extensions.listed(ctx.session, commands.all, wide),
+            "",
+            f"/help COMMAND explains one{', ? on an empty line lists the keys' if ctx.terminal is not None else ''}.",
+            f"/help TOPIC opens the manual, /help WORDS searches it: {', '.join(manual.TOPICS)}.",
+            *(_INPUT if ctx.terminal is not None else ()),
+        ]
+    )
+
+
+def _by_group(listed: Mapping[str, Command], wide: int) -> Iterator[str]:
+    for title, commands in grouped(listed.values()).items():
+        yield title
+        yield from (f"  /{one.name}".ljust(wide + 2) + one.summary for one in commands)
+
+
+_SECTIONS = 5
+_INPUT = (
+    "@path attaches a file, folder or image. !cmd runs a command and shows the model its output, !!cmd only shows you.",
+)
+
+
+def _searched(text: str) -> Sequence[Section]:
+
+    return search(text)
+
+
+def _found(sections: Sequence[Section]) -> Said:
+    """Return the best sections of a search, each with its first match."""
+    parts = [f"**{one.topic}** · {one.heading}\n\n{one.lines[0]}" for one in sections[:_SECTIONS] if one.lines]
+    text = "\n\n".join([*parts, "`/help TOPIC` opens one."])
+    return Drawn(text.split("\n"), draw=lambda columns, look: document(text, columns - 1, look))
+
+
+def _page(topic: str) -> Said:
+    page = manual.page(topic)
+    return Drawn(page.rstrip("\n").split("\n"), draw=lambda columns, look: document(page, columns - 1, look))

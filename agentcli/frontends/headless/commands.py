@@ -1,0 +1,121 @@
+"""Slash commands in prompts of `-p`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentcli.agent.session import AgentSession
+from agentcli.core.dataclass import replace
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.sanitise import safe
+from agentcli.core.text.slash import name_and_argument
+from agentcli.frontends.commands.unknown import no_command, unknown_command
+from agentcli.frontends.terminal.input.attachments import with_attachments
+from agentcli.frontends.turns import typed
+
+if TYPE_CHECKING:
+    from agentcli.agent.ports import RunTurn
+    from agentcli.core.event import Emit, TurnEnded
+    from agentcli.frontends.commands.outputs import Answer
+    from agentcli.frontends.commands.registry import SlashCommands
+    from agentcli.program.commands import Command, Yields
+    from agentcli.program.feature import WrapTurn
+    from agentcli.program.program import Program
+
+
+def turn_of(
+    project: Program,
+    session: AgentSession,
+    text: str,
+    own: str | None = None,
+    around: Iterable[WrapTurn] = (),
+) -> RunTurn:
+    """Return the turn of a prompt, or of the slash command that it is. Raises InputError as `print_command`.
+
+    `own` is the part of it that was not piped in, None for all. `around` wraps the turn.
+    """
+    if (found := print_command(text, project, own)) is not None:
+        turn: RunTurn = partial(_carried_out, *found, project, session)
+    else:
+        turn = typed(session, replace(with_attachments(text, session.cwd), own=own), text)
+    for wrap in around:
+        turn = partial(wrap, turn, session)
+    return turn
+
+
+async def _carried_out(
+    yields: Yields, argument: str, project: Program, session: AgentSession, interrupt: asyncio.Event, emit: Emit
+) -> TurnEnded:
+    from agentcli.frontends.commands.outputs import as_turn
+    from agentcli.frontends.reports import ProgramReports
+    from agentcli.program.commands import Context
+
+    outputs = yields(Context(session, ProgramReports(project)), argument)
+    return await as_turn(outputs, session, interrupt, emit, _text)
+
+
+def _text(answer: Answer) -> str:
+    """Return the text of an answer: a report as lines, an act as sentences."""
+    return safe("\n".join(answer.lines)) or " ".join([*answer.notices, answer.window])
+
+
+def print_command(text: str, project: Program, own: str | None = None) -> tuple[Yields, str] | None:
+    """Return the command in a prompt, with its argument; None for a prompt for the model, such as a command that a project's file defines.
+
+    Raises InputError for a slash command that works only in the terminal, for an unknown one that is alone or has a namespace, and for a
+    prompt that a feature refuses. Other text after an unknown name (`/etc is full`, `/login answers 500`) makes it a prompt, and so do
+    several lines. `own` is the part of it that was not piped in, None for all.
+    """
+    name, argument = name_and_argument(text)
+    commands = _commands(project) if _COMMAND.match(text) else None
+    command = commands.all.get(commands.known_as(name)) if commands is not None else None
+    if command is None or ("\n" in text.strip() and not (command.yields and command.takes_text)):
+        for feature in project.features:
+            feature.refuse(project, text, text if own is None else own)
+        _refuse_unknown(text, project)
+        return None
+    if command.yields is None:
+        known = ", ".join(f"/{each}" for each in _commands(project).everywhere)
+        raise InputError(
+            f"/{name} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
+            "with the same effect. Put a space before it to send it as text."
+        )
+    if not command.takes(argument):
+        raise UsageError(f"/{command.name} takes {_arguments(command)} with -p, not {argument!r}.")
+    return command.yields, argument
+
+
+def _commands(program: Program) -> SlashCommands:
+    from agentcli.frontends.commands.registry import slash_commands
+
+    return slash_commands(program.features)
+
+
+def _refuse_unknown(text: str, project: Program) -> None:
+    """Raise InputError for a command that does not exist."""
+
+    def is_known(name: str) -> bool:
+        from agentcli.program.extensions.lookup import named
+
+        return named(project.extensions, name) is not None
+
+    def is_server(name: str) -> bool:
+        from agentcli.features.mcp.run_servers import RunServers
+
+        servers = project.part(RunServers)
+        return servers is not None and name in servers.configured().servers
+
+    unknown = unknown_command(text, is_known, is_server)
+    if unknown:
+        raise no_command(unknown, project.trusted)
+
+
+_COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")
+
+
+def _arguments(command: Command) -> str:
+    return " or ".join(value or "nothing" for value in command.values or ("",))

@@ -1,0 +1,163 @@
+"""Non-interactive front end: the answer on stdout as text, one JSON object, or a stream of JSON lines."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from dataclasses import field
+from typing import Any, Literal, TextIO
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.event import (
+    CompactionEnded,
+    Event,
+    Noticed,
+    Pruned,
+    Retrying,
+    ToolStarted,
+    Waiting,
+    Warned,
+)
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.frontends.run_events import Denial, InitEvent, Json, Result, RunEvent, to_json
+from agentcli.frontends.run_results import ResultBuilder, run_events
+from agentcli.permissions.unattended import NOBODY
+
+Format = Literal["text", "json", "stream-json"]
+
+
+@dataclass(slots=True)
+class Headless:
+    """Prints a run's events in one format. `finish` must be called last on every path; it returns the exit code."""
+
+    format: Format
+    out: TextIO = field(default_factory=lambda: sys.stdout)
+    err: TextIO = field(default_factory=lambda: sys.stderr)
+    _builder: ResultBuilder = field(default_factory=ResultBuilder)
+    _writing_since: float | None = None
+
+    def is_stuck(self, seconds: float) -> bool:
+        """Return whether one write has taken `seconds` or longer: the reader of the stream has stopped reading."""
+        since = self._writing_since
+        return since is not None and time.monotonic() - since >= seconds
+
+    def begin(self, init: InitEvent) -> None:
+        """Report the start of the run."""
+        self.goes_on_as(init.session_id)
+        self._line(init)
+
+    def goes_on_as(self, session_id: str) -> None:
+        """Note the session that the result names."""
+        self._builder.session_id = session_id
+
+    def show(self, event: Event) -> None:
+        """Handle an event: record it for the result and print it in the format."""
+        self._builder.note(event)
+        if self.format == "stream-json":
+            for each in run_events(event):
+                self._write(each)
+        # The stream has every event; warnings are also printed to stderr.
+        if (self.format != "stream-json" or isinstance(event, Warned | Noticed)) and (note := _progress(event)):
+            self._print(safe(note), self.err)
+
+    async def heard(self, event: Event) -> None:
+        """Show an event of a turn."""
+        self.show(event)
+
+    def warn(self, message: str) -> None:
+        """Print a warning that is not an event of the run."""
+        self.show(Warned(message))
+
+    def finish(
+        self, *, error: BaseException | None = None, subtype: str = "", exit_code: int | None = None, cure: str = ""
+    ) -> int:
+        """Print the result and return the exit code. `error`: the error that ended the run, if any; `cure` is printed below it on stderr."""
+        result = self._builder.result(error, subtype, exit_code)
+        match self.format:
+            case "text":
+                self._finish_text(result)
+            case "json":
+                self._write(result)
+            case "stream-json":
+                self._line(result)
+        if error is not None:
+            self._print(f"agentcli: {safe(str(error))}", self.err)
+        if cure:
+            self._print(f"agentcli: {cure}", self.err)
+        return result.exit_code
+
+    def _finish_text(self, result: Result) -> None:
+        if result.text and result.subtype != "schema":  # a program reads it, which expects JSON that matches
+            self._print(safe(result.text) if self.out.isatty() else result.text, self.out)
+        for denial in result.denials:
+            self._print(f"agentcli: denied: {safe_line(_denied(denial))}", self.err)
+
+    def _line(self, event: RunEvent) -> None:
+        if self.format == "stream-json":
+            self._write(event)
+
+    def _write(self, event: RunEvent) -> None:
+        # ASCII only: a line separator or a lone surrogate in a model's text must not break a reader that splits on \n.
+        self._print(_json(to_json(event)), self.out)
+
+    def _print(self, text: str, stream: TextIO) -> None:
+        self._writing_since = time.monotonic()
+        try:
+            stream.write(text + "\n")
+            stream.flush()
+        finally:
+            self._writing_since = None
+
+
+def _progress(event: Event) -> str:
+    match event:
+        case ToolStarted(title=title):
+            return f"· {title}"
+        case Warned(message) | Noticed(message):
+            return f"agentcli: {message}"
+        case Retrying():
+            return f"agentcli: {event.text()}"
+        case CompactionEnded(why=why):
+            return f"agentcli: {why}"
+        case Pruned(call_ids, tokens, why):
+            return f"agentcli: cleared {len(call_ids)} old calls ({tokens:,} tokens): {why}"
+        case Waiting(delay, reason):
+            return f"agentcli: waiting {delay:.2f} s: {reason}"
+        case _:
+            return ""
+
+
+def _json(line: Json) -> str:
+    try:
+        return json.dumps(line, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(line))
+
+
+def _finite(value: Any) -> Any:
+    """Return the value with numbers that JSON lacks (NaN, infinity) as text."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case dict():
+            return {key: _finite(inner) for key, inner in value.items()}
+        case list():
+            return [_finite(inner) for inner in value]
+        case _:
+            return value
+
+
+def _denied(denial: Denial) -> str:
+    """Return a denied call and its reason in one line."""
+    subject = next((str(denial.input[key]) for key in _SUBJECTS if denial.input.get(key)), "")
+    why = denial.why.removesuffix(NOBODY).rstrip(". ") or NOBODY
+    by_mode = denial.why.endswith(NOBODY) and denial.rule.startswith("mode ")
+    plain = subject and subject.isprintable() and "'" not in subject
+    remedy = f"; allow it with --allow '{denial.name}({subject})'" if by_mode and plain else ""
+    return f"{' '.join(filter(None, (denial.name.capitalize(), subject)))} ({why}{remedy})"
+
+
+_SUBJECTS = ("file_path", "command", "path", "url")
+"""Inputs that say what a call is about."""

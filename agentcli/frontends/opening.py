@@ -1,0 +1,40 @@
+"""Opens the project or the program of a run, with all features and their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.program.options import Options
+from agentcli.program.project import Project
+
+if TYPE_CHECKING:
+    from agentcli.program.config.schema import Schema
+    from agentcli.program.feature import Feature
+    from agentcli.program.front_end import FrontEnd
+    from agentcli.program.program import Program
+
+
+def project_of(options: Options, env: Mapping[str, str] | None = None) -> Project:
+    """Return the project of a run. Raise UsageError if its folder does not exist, InputError if the current one has been removed."""
+    return Project(options, all_settings, env)
+
+
+def program_of(
+    options: Options,
+    env: Mapping[str, str] | None = None,
+    front_end: FrontEnd | None = None,
+    features: Sequence[Feature] | None = None,
+) -> Program:
+    """Return the program of a run, with all features. Raise UsageError if its folder does not exist, ConfigError if the configuration is wrong."""
+    from agentcli.frontends.features import FEATURES
+    from agentcli.program.program import Program
+
+    return Program(options, FEATURES if features is None else features, all_settings, env, front_end)
+
+
+def all_settings() -> Schema:
+    """Return the settings that there are. The import of all sections costs more than a command needs that reads none."""
+    from agentcli.frontends.sections import SCHEMA
+
+    return SCHEMA

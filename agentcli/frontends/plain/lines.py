@@ -1,0 +1,125 @@
+"""Lines typed at a plain terminal, read in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import select
+import termios
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from agentcli.frontends.terminal.dialogs.dialogs import TYPED_AHEAD
+
+TOGETHER = 0.05
+"""Seconds between two lines that no person typed one after the other."""
+_ANSWER = re.compile(r"\s*(?:\d|[a-z]|yes|no|)\s*", re.IGNORECASE)
+"""Lines that can only be answers, so typed for another question."""
+
+
+class Lines:
+    """Asynchronous line reader; None at the end of input. `gone`: the terminal was closed.
+
+    `early` are prompts that were typed before a question was there: they answer nothing, and wait for their turn.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._waiting: deque[str | None] = deque()
+        self._arrived = asyncio.Event()
+        self._rest = b""
+        self._ended = self._read_any = False
+        self.gone = False
+        self.early: deque[str] = deque()
+
+    @property
+    def silent(self) -> bool:
+        """True if the input has ended without a line."""
+        return self._ended and not self._read_any
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[None]:
+        """Read in the background within the context."""
+        loop = asyncio.get_running_loop()
+        try:
+            loop.add_reader(self._descriptor, self._read)
+        except PermissionError:  # a file, or /dev/null, which can always be read
+            while self._read():
+                pass
+        try:
+            yield
+        finally:
+            loop.remove_reader(self._descriptor)
+
+    async def next(self) -> str | None:
+        """Wait for the next line and return it without its newline; None at the end of input, and on every later call."""
+        await self._comes(None)
+        return None if self._waiting[0] is None else self._waiting.popleft()
+
+    async def answer(self, again: Callable[[], None]) -> str | None:
+        """Wait for a line that arrives alone after the question was printed; None at the end of input.
+
+        `again` is called to print the question again, after other lines.
+        """
+        while True:
+            if await self._put_aside():
+                again()
+                continue
+            line = await self.next()
+            if line is None or not await self._comes(TOGETHER) or self._waiting[0] is None:
+                return line
+            self._waiting.appendleft(line)
+
+    def close(self) -> None:
+        """Have `next` return None."""
+        self._put(None)
+
+    async def _put_aside(self) -> bool:
+        """Treat lines as typed ahead until input has been idle for a while; return True if there were any."""
+        while self._read():
+            pass
+        found = False
+        while await self._comes(TYPED_AHEAD) and (line := self._waiting[0]) is not None:
+            self._waiting.popleft()
+            found = True
+            if not _ANSWER.fullmatch(line):
+                self.early.append(line)
+        with contextlib.suppress(termios.error):
+            termios.tcflush(self._descriptor, termios.TCIFLUSH)  # the beginning of another line
+        return found
+
+    async def _comes(self, seconds: float | None) -> bool:
+        """Wait for a line, or the end, at most so many seconds; return False on a timeout."""
+        if not self._waiting:
+            self._arrived.clear()
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._arrived.wait()
+            except TimeoutError:
+                return False
+        return True
+
+    def _put(self, line: str | None) -> None:
+        self._waiting.append(line)
+        self._arrived.set()
+
+    def _read(self) -> bool:
+        """Read the waiting input; return False without any: the loop may call this for input that was already read."""
+        if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
+            return False
+        try:
+            data = os.read(self._descriptor, 65536)
+        except OSError:
+            data, self.gone = b"", True
+        if not data:
+            self._ended = True
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+            self._put(None)
+            return False
+        self._read_any = True
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._put(line.decode(errors="replace"))
+        return True

@@ -1,0 +1,420 @@
+"""Line-based REPL for dumb terminals, screen readers and logs: no colours, no cursor movement."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentcli.agent.ports import AGAIN, ApprovalRequest, ApprovalResponse, Interruptible, Prompt
+from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
+from agentcli.core.event import Event
+from agentcli.core.message import Part, Text
+from agentcli.core.sanitise import safe
+from agentcli.core.tasks import start_task
+from agentcli.frontends.commands.base import Queued
+from agentcli.frontends.plain import narration
+from agentcli.frontends.plain.lines import Lines
+from agentcli.frontends.plain.questions import PlainAsking
+from agentcli.frontends.terminal.idle import Idle
+from agentcli.frontends.terminal.input import user_shell
+from agentcli.frontends.terminal.input.attachments import with_attachments
+from agentcli.frontends.terminal.reading import reports_on
+from agentcli.frontends.terminal.render.state import State, update
+from agentcli.frontends.terminal.settings import UiSettings
+from agentcli.frontends.terminal.start_questions import end_reason, settle
+from agentcli.frontends.terminal.style import MUTE, Look
+from agentcli.frontends.turns import ended_jobs, farewell, typed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentcli.agent.session import AgentSession
+    from agentcli.frontends.commands.registry import CommandHost
+    from agentcli.frontends.sharing import Sharing
+    from agentcli.frontends.terminal.startup import Open
+
+
+TWICE = 1.5
+"""Seconds within which a second Ctrl-C leaves."""
+
+
+DUE_EVERY = 1.0
+"""Seconds between two looks for prompts that are due."""
+
+
+PATIENCE = 0.75
+"""Seconds for interrupted work to end after a signal, and again after its cancellation."""
+
+
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+_ALL = (signal.SIGINT, *_SIGNALS)
+
+
+_HELP = (
+    "Enter sends a line. Lines typed while it works wait for their turn.",
+    "Ctrl-C interrupts, keeping what has arrived; twice: quit. Ctrl-D quits.",
+    "A line that begins with / is a command: /help lists them. @path attaches a file or folder.",
+    "!command runs a shell command and shows it to the model, !!command without showing it.",
+    "Answer questions with a number, y or n, or e to edit the proposal.",
+)
+
+
+def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
+    """Run the REPL; returns the exit code."""
+    _guard()
+    terminal = PlainTerminal()
+    with reports_on() as report:
+        host, session, settings, _ = open_(terminal.approve, terminal.ask_user, report)
+    return asyncio.run(terminal.run(host, session, settings, prompts))
+
+
+def _guard() -> None:
+    """Install signal handlers that exit at once: for phases without work to stop first."""
+    for number in _ALL:
+        signal.signal(number, lambda number, _: os._exit(128 + number))
+
+
+def _take_back(loop: asyncio.AbstractEventLoop) -> None:
+    """Move the signal handlers from a loop that is about to close back to the process: it would reset them to the default."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL)
+    for number in _ALL:
+        loop.remove_signal_handler(number)
+    _guard()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class PlainTerminal:
+    """Line-based terminal; also the context of slash commands."""
+
+    host: CommandHost
+    session: AgentSession
+
+    def __init__(self) -> None:
+        self.look = Look(MUTE)
+        self.state = State()
+        self.columns, self.interrupted = 80, False
+        self._lines = Lines(sys.stdin.fileno())
+        self._interrupt = asyncio.Event()
+        self.working = self._left = False
+        self._code = 0
+        self._ended = asyncio.Event()
+        self._pressed_at = 0.0
+        self._next: list[str] = []
+        self._ahead: list[Part] = []
+        self._asking = PlainAsking(self)
+        self._elsewhere: list[str] = []
+        """Messages from elsewhere that begin a turn."""
+        self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
+        self.pick, self.choose, self.enter = self._asking.pick, self._asking.choose, self._asking.enter
+        self._idle = Idle(self, self)
+
+    async def run(
+        self, host: CommandHost, session: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()
+    ) -> int:
+        """Run the REPL until the user leaves; returns the exit code."""
+        self.host, self.session = host, session
+        self._next = [*([f"/resume {host.wanted}"] if host.wanted else ()), *filter(None, prompts)]
+        host.sharing.front = self
+        self._shared = settings.remote
+        self.look = replace(
+            self.look, thinking=settings.thinking, folder=str(session.cwd), for_people=session.for_people
+        )
+        self._idle.quiet = settings.idle_after
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._break)
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._end, 128 + number)
+        try:
+            with self._lines.open():
+                await self._until_ended(start_task(self._loop()))
+        finally:
+            for number in _ALL:
+                # The program is ending: nothing may interrupt the saving.
+                loop.add_signal_handler(number, lambda: None)
+            await self._idle.stop()
+            self.say(*farewell(self.host, self.session))
+            await self.host.sharing.end()
+            await self.session.end("prompt_input_exit")
+            _take_back(loop)
+        return self._code
+
+    async def _loop(self) -> None:
+        session = self.session
+        self.say(
+            f"agentcli, {session.model.name}, mode {session.mode}. /help lists the commands, /quit exits.",
+            *session.notes,
+        )
+        await settle(self.host, session, self._asking.decide, self.confirm, self.say, self.move_to)
+        await self.host.sharing.begin_if(self._shared, self.warn)
+        self.session.begin(self.show_events)
+        while not self._left:
+            text = self._next.pop(0) if self._next else self._typed_early() or await self._next_input()
+            if text is None:
+                break
+            await self._do(text)
+            self._idle.begin()
+
+    async def _next_input(self) -> str | Prompt | None:
+        """Wait for a line, or for a prompt that is due by itself; None at the end of input."""
+        while True:
+            asked = start_task(self.ask("> "))
+            while not asked.done() and not self._elsewhere and not self.session.is_due():
+                await asyncio.wait({asked}, timeout=DUE_EVERY)
+            # The wait for a line would take the answer to a question of the turn.
+            asked.cancel()
+            await asyncio.wait({asked})
+            if not asked.cancelled():
+                return asked.result()
+            if self._elsewhere:
+                text = self._elsewhere.pop(0)
+                self.say(text)
+                return text
+            self._interrupt.clear()
+            prompt = await self.session.due(self._interrupt, self.show_events)
+            self.say("")
+            if prompt is not None:
+                return prompt
+
+    async def _until_ended(self, repl: asyncio.Task[None]) -> None:
+        """Wait for the loop or an exit signal; after a signal the interrupted loop is cancelled if it does not end in time."""
+        ended = start_task(self._ended.wait())
+        await asyncio.wait({repl, ended}, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if not repl.done():
+            await asyncio.wait({repl}, timeout=PATIENCE)
+        if not repl.done():
+            repl.cancel()
+            await asyncio.wait({repl}, timeout=PATIENCE)
+        if repl.done() and not repl.cancelled():
+            repl.result()
+
+    async def approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
+        """Request approval of a call."""
+        answer = await self._asking.approve(ask)
+        self.state = replace(self.state, displayed=self.state.displayed | {ask.call.call_id})
+        return answer
+
+    @property
+    def acts(self) -> Sequence[str]:
+        """Automatic actions of the terminal in this session."""
+        return self.state.acts
+
+    @property
+    def sharing(self) -> Sharing:
+        """The sharing of the open session with other programs of the user."""
+        return self.host.sharing
+
+    @property
+    def waiting(self) -> Sequence[Queued]:
+        """Prompts that have not been sent yet."""
+        return [*map(Queued, self._next)]
+
+    def requeue(self, waiting: Sequence[Queued]) -> None:
+        """Replace the prompts that have not been sent yet."""
+        self._next = [one.text for one in waiting]
+
+    def say(self, *lines: str) -> None:
+        """Print lines of text."""
+        self._write("".join(f"{safe(line)}\n" for line in lines))
+
+    show = say  # nothing here has colours
+    copy = say  # a plain terminal has no clipboard
+
+    def warn(self, text: str) -> None:
+        """Print an error."""
+        self.say(f"Error: {text}")
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Print events."""
+        for event in events:
+            self._hear(event)
+
+    async def play(self, doing: str, work: Interruptible) -> None:
+        """Print the events of work as they arrive; Ctrl-C interrupts it."""
+        if self._left:
+            return
+        self._interrupt.clear()
+        self.working = True
+        self.state = self.state.begin(doing, time.monotonic())
+        self.say(f"{doing}.")
+        took = self.state.work
+        self.host.sharing.turned()
+
+        async def hear(event: Event) -> None:
+            nonlocal took
+            took = self.state.work or took
+            self._hear(event)
+
+        try:
+            await work(self._interrupt, hear)
+        finally:
+            self.working = False
+            self.host.sharing.turned()
+            self._print(self.state.end())
+            if took is not None:
+                self.say("", narration.ended(took, time.monotonic()))
+
+    def list_keys(self) -> None:
+        """Print what lines and keys do."""
+        self.say(*_HELP)
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        """Ask for a new text: a line-based terminal has no editor."""
+        return await self.ask("Text: ") or text
+
+    async def open_file(self, file: Path, line: int) -> None:
+        """Print the place: a line-based terminal has no editor."""
+        self.say(f"{file}:{line}")
+
+    async def move_to(self, session: AgentSession) -> None:
+        """Switch to another session and end the open one."""
+        if session.journal is self.session.journal:
+            self.session = session
+            return
+        self.say(*ended_jobs(self.session))
+        await self.session.end(end_reason(session))
+        self.session = session
+        self.say(f"This is session {session.journal.id}.", *session.notes)
+        await self.host.sharing.moved()
+        session.begin(self.show_events)
+
+    def take(self, text: str) -> str:
+        """Send a message from elsewhere to the running turn, or begin one with it."""
+        if self.working:
+            self.session.steer(Prompt(text, (Text(text),)))
+            return "steered"
+        self._elsewhere.append(text)
+        return "begun"
+
+    def interrupt(self) -> None:
+        """Interrupt the running work."""
+        if self.working:
+            self._interrupt.set()
+
+    def tell(self, text: str) -> None:
+        """Print a line."""
+        self.say(text)
+
+    def draft(self, text: str) -> None:
+        """Print a prompt for the user to type again."""
+        self.say(f"The prompt was: {text}")
+
+    def send(self, text: str, *along: Part) -> None:
+        """Queue a prompt first; the parts in `along` go with it and are not shown."""
+        self._ahead += along
+        self._next.insert(0, text)
+
+    def toggle_vi(self) -> bool:
+        """Return False: the terminal itself edits lines."""
+        return False
+
+    def leave(self, code: int = 0) -> None:
+        """End the program with this exit code."""
+        self._code = self._code or code
+        self._left = True
+
+    async def _do(self, text: str | Prompt) -> None:
+        try:
+            if isinstance(text, Prompt):
+                await self.play("Working", partial(self.session.run, text))
+            elif text.strip() == "?":
+                self.list_keys()
+            elif self.host.commands.is_command(text, self.session):
+                await self.host.commands.run(self, text)
+            elif text.startswith("!"):
+                await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
+            elif text.strip():
+                ahead, self._ahead = tuple(self._ahead), []
+                prompt = await asyncio.to_thread(with_attachments, text, self.session.cwd, ahead)
+                await self.play("Working", typed(self.session, prompt, text, partial(self.draft, text)))
+            elif self.state.failed:
+                await self.play("Working", partial(self.session.run, AGAIN))
+        except AgentError as error:
+            self.warn(str(error))
+
+    async def _shell(self, command: str, shared: bool) -> None:
+        self._interrupt.clear()
+        self.working = True
+        box = self.session.shared_command if shared else None
+        try:
+            ran = await user_shell.run(command, self.session.cwd, lambda _: None, self._interrupt, box)
+        finally:
+            self.working = False
+        self.say(ran.output.rstrip("\n"), *([f"exit code {ran.code}"] if ran.code else []))
+        if shared:
+            self._ahead.append(user_shell.as_text(ran))
+
+    async def ask(self, question: str) -> str | None:
+        """Ask for a line; None at the end of input."""
+        self._write(safe(question))
+        line = await self._lines.next()
+        if self._lines.gone:
+            self._end(HANGUP)
+        return line
+
+    async def answer(self, question: str) -> str | None:
+        """Ask a question and wait for the answer; lines typed before the question do not count."""
+
+        def again() -> None:
+            self.say("", "Ignored keys typed before this question. Prompts wait for their turn.")
+            self._write(safe(question))
+
+        self._write(safe(question))
+        line = await self._lines.answer(again)
+        if self._lines.gone:
+            self._end(HANGUP)
+        return line
+
+    def _typed_early(self) -> str:
+        """Take the next prompt that was typed before a question, and print it as if it were typed now; empty if none waits."""
+        text = self._lines.early.popleft() if self._lines.early else ""
+        if text:
+            self.say(f"> {text}")
+        return text
+
+    def _write(self, text: str) -> None:
+        try:
+            print(text, end="", flush=True)
+        except OSError:
+            # The terminal is gone. Later output must not fail again when the program ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._end(HANGUP)
+
+    def _hear(self, event: Event) -> None:
+        self.host.sharing.show([event])
+        before = self.state
+        after = update(before, event, time.monotonic()).settle()
+        self._print(after)
+        self.say(*narration.began(before, after, self.look))
+
+    def _print(self, state: State) -> None:
+        for piece in state.finished:
+            self.say(*narration.narrate(piece, self.look))
+        self.state = replace(state, finished=())
+
+    def _break(self) -> None:
+        now = time.monotonic()
+        twice, self._pressed_at = now - self._pressed_at < TWICE, now
+        if self.working and not twice:
+            self._interrupt.set()
+        elif twice:
+            self._end(INTERRUPTED)
+        else:
+            self.say("", "Press Ctrl-C again to exit.")
+
+    def _end(self, code: int) -> None:
+        """Leave with this exit code, interrupting the work."""
+        self._code = self._code or code
+        self._left = True
+        self._interrupt.set()
+        self._lines.close()
+        self._ended.set()

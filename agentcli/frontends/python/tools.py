@@ -1,0 +1,151 @@
+"""Functions of a program as tools of the agent: the signature is the schema, the docstring the description."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, is_dataclass
+from typing import Any, Literal, overload
+
+from agentcli.core.errors import ToolError, UsageError
+from agentcli.core.model import ToolSchema
+from agentcli.core.text.truncate import clip
+from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
+from agentcli.frontends.python.signature import built, parameters, slots_of
+from agentcli.tools.lib.truncate import whole_or_cut
+
+Effect = Literal["none", "read", "write", "run", "network"]
+"""Effect of a call. `none` and `read` need no permission and may run in parallel; the others ask."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_TITLE = 100
+"""Length of the line that describes a call, in characters."""
+FROM_ELSEWHERE = (KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
+"""Exceptions by which other code ends a call in the event loop."""
+_log = logging.getLogger(__name__)
+
+
+class FunctionTool:
+    """A function as a tool; calling it calls the function."""
+
+    def __init__(self, function: Callable[..., Any], name: str, description: str, effect: Effect) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.effect = function, effect
+        self.name = name or getattr(function, "__name__", "")
+        self.description = inspect.cleandoc(description or getattr(function, "__doc__", None) or "")
+        slots = slots_of(function)
+        self.parameters = parameters(function, slots)
+        self._kinds = {slot.name: slot.kind for slot in slots}
+        _check(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def tool(self) -> Tool:
+        """Return the tool in the agent's form."""
+        schema = ToolSchema(self.name, self.description, self.parameters)
+        return Tool(schema, self._run, Traits(self.effect), self._title)
+
+    def _title(self, given: Any) -> str:
+        text = ", ".join(f"{name}={value!r}" for name, value in dict(given).items())
+        return clip(f"{self.name}({text})", _TITLE)
+
+    async def _run(self, ctx: ToolContext, call_id: str, **given: Any) -> ToolOutput:
+        values = {name: built(self._kinds[name], value, name) for name, value in given.items()}
+        try:
+            text = _text(await self._called(values))
+        except ToolError:
+            raise
+        except BaseException as error:
+            if is_from_elsewhere(error):
+                raise
+            _log.warning("the tool %s failed", self.name, exc_info=True)
+            raise ToolError(f"{type(error).__name__}: {error}") from error
+        return whole_or_cut(ctx, call_id, text, {})
+
+    async def _called(self, values: dict[str, Any]) -> Any:
+        """Return the result of the function. Run a synchronous function in a thread, so that it does not block the loop."""
+        if inspect.iscoroutinefunction(self.function):
+            return await self.function(**values)
+        result = await asyncio.to_thread(_guarded, self.function, values)
+        return await result if inspect.isawaitable(result) else result
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> FunctionTool: ...
+@overload
+def tool(
+    *, name: str = "", description: str = "", effect: Effect = "none"
+) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+def tool(
+    function: Callable[..., Any] | None = None, /, *, name: str = "", description: str = "", effect: Effect = "none"
+) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
+    """Make a function a tool, as a decorator or by a call; `name` and `description` replace its own name and docstring.
+
+    A plain function may be passed as a tool without this. Raise UsageError for a function without a docstring, or with
+    a parameter that cannot be described to a model.
+    """
+    if function is not None:
+        return FunctionTool(function, name, description, effect)
+    return lambda given: FunctionTool(given, name, description, effect)
+
+
+def as_tools(given: Iterable[Callable[..., Any] | FunctionTool]) -> tuple[Tool, ...]:
+    """Return the tools of a run. Raise UsageError for an invalid one, and for a duplicate name."""
+    found: dict[str, Tool] = {}
+    for each in given:
+        if not callable(each):
+            raise UsageError(f"{each!r} is not a tool. Give functions.")
+        made = (each if isinstance(each, FunctionTool) else tool(each)).tool()
+        if made.name in found:
+            raise UsageError(f"There are two tools named {made.name}. Give one another name: tool(name=…).")
+        found[made.name] = made
+    return tuple(found.values())
+
+
+def is_from_elsewhere(error: BaseException) -> bool:
+    """Return True if other code ends the call by this exception, False if the function itself has raised it."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, FROM_ELSEWHERE)
+
+
+def _check(made: FunctionTool) -> None:
+    if not _NAME.fullmatch(made.name) or "__" in made.name:
+        raise UsageError(
+            f"{made.name!r} cannot be the name of a tool: use letters, digits and single `_`. Another one: tool(name=…)."
+        )
+    from agentcli.frontends.features import FEATURES
+    from agentcli.program.feature import traits_of
+
+    if made.name in traits_of(FEATURES):
+        raise UsageError(f"The agent has a tool named {made.name} already. Give yours another name: tool(name=…).")
+    if not made.description:
+        raise UsageError(f"The tool {made.name} has no docstring, which tells the model what it is for.")
+
+
+def _guarded(function: Callable[..., Any], values: dict[str, Any]) -> Any:
+    """Call a function in a thread and wrap exceptions that would be misread outside it: StopIteration cannot pass a future."""
+    try:
+        return function(**values)
+    except (StopIteration, *FROM_ELSEWHERE) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+def _text(result: Any) -> str:
+    """Return the result for the model: a text unchanged, anything else as JSON."""
+    if isinstance(result, str):
+        return result
+    if result is None:
+        return "(done, no result)"
+    return json.dumps(result, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

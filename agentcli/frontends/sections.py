@@ -1,0 +1,28 @@
+"""The sections of the configuration: one name for the class of each, in the order in which settings are listed."""
+
+from agentcli.agent.settings import AgentSettings, PermissionSettings
+from agentcli.context.settings import BudgetSettings, ContextSettings
+from agentcli.core.tool import ToolLimits
+from agentcli.features.hooks.settings import HookSettings
+from agentcli.frontends.terminal.settings import UiSettings
+from agentcli.program.config.schema import Schema
+from agentcli.program.mcp_settings import McpSettings
+from agentcli.providers.retry_policy import RetryPolicy
+from agentcli.sessions.checkpoints.file_states import CheckpointLimits
+from agentcli.sessions.retention import Retention
+
+SCHEMA = Schema(
+    {
+        "agent": AgentSettings,
+        "context": ContextSettings,
+        "budget": BudgetSettings,
+        "tools": ToolLimits,
+        "retry": RetryPolicy,
+        "checkpoints": CheckpointLimits,
+        "retention": Retention,
+        "permissions": PermissionSettings,
+        "hooks": HookSettings,
+        "mcp": McpSettings,
+        "ui": UiSettings,
+    }
+)

@@ -1,0 +1,353 @@
+"""The server behind the page: JSON over HTTP, events as server-sent events, and the page's own three files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+import agentcli.sessions.exporting as exporting
+from agentcli.core.errors import AgentError, InputError
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
+from agentcli.frontends.serve.access import Access, Grant
+from agentcli.frontends.serve.drawing import drawn
+from agentcli.frontends.serve.guard import Guard
+from agentcli.frontends.serve.machine import Machine, newest_info, records_after
+from agentcli.frontends.serve.new_sessions import Starter
+from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.selecting import is_subagent
+
+LISTED = 100
+"""Stored sessions that are listed."""
+LISTED_FOR = 5.0
+"""Seconds after which the stored sessions are listed again."""
+SHOWN = 200
+"""Records of a transcript that are drawn at once."""
+EARLIER = 100
+"""Records before the new ones in which their calls are looked for."""
+BEAT = 10.0
+"""Seconds without an event after which a reader gets a sign of life."""
+READERS = 100
+"""Readers of events at once."""
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{7,63}")
+_FILES = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+}
+
+T = TypeVar("T")
+Endpoint = Callable[[Request], Awaitable[Response]]
+Answer = Callable[[Request, Grant], Awaitable[Response]]
+
+
+class Server:
+    """The answers to requests."""
+
+    def __init__(self, machine: Machine, access: Access, starts: Starter) -> None:
+        self._machine, self._access, self._starts = machine, access, starts
+        self._readers = 0
+        self._listed: tuple[list[Mapping[str, Any]], list[str]] | None = None
+        self._listed_at = 0.0
+
+    def app(self, names: tuple[str, ...] = ()) -> Guard:
+        """Return the application; `names` are further hosts by which it may be reached."""
+        session = "/api/sessions/{id}"
+        routes = [
+            *(Route(path, _file, methods=["GET"]) for path in _FILES),
+            Route("/api/login", _with_errors(self._log_in), methods=["POST"]),
+            *(
+                Route(path, self._with_grant(answer, writes=method == "POST"), methods=[method])
+                for path, method, answer in (
+                    ("/api/logout", "POST", self._log_out),
+                    ("/api/link", "POST", self._link),
+                    ("/api/sessions", "GET", self._list),
+                    ("/api/sessions", "POST", self._new),
+                    (session, "GET", self._state),
+                    (f"{session}/transcript", "GET", self._transcript),
+                    (f"{session}/events", "GET", self._events),
+                    (f"{session}/answer", "POST", self._answer),
+                    (f"{session}/say", "POST", self._say),
+                    (f"{session}/stop", "POST", self._stop),
+                )
+            ),
+        ]
+        return Guard(Starlette(routes=routes), names)
+
+    def _with_grant(self, answer: Answer, *, writes: bool) -> Endpoint:
+        """Return an endpoint that checks the token first."""
+
+        @_with_errors
+        async def checked(request: Request) -> Response:
+            given = request.headers.getlist("authorization")
+            grant = self._access.check(given[0] if len(given) == 1 else "")
+            if not isinstance(grant, Grant):
+                return _wrong(grant)
+            if writes and grant.read_only and answer != self._log_out:
+                return _error(403, "This token is to read only.")
+            return await answer(request, grant)
+
+        return checked
+
+    async def _log_in(self, request: Request) -> Response:
+        found = self._access.log_in(_text(await _body(request), "code"))
+        if isinstance(found, str):
+            return _wrong(found)
+        token, read_only = found
+        return JSONResponse({"token": token, "read_only": read_only})
+
+    async def _log_out(self, request: Request, _: Grant) -> Response:
+        self._access.log_out(request.headers["authorization"])
+        return JSONResponse({"ok": True})
+
+    async def _link(self, request: Request, grant: Grant) -> Response:
+        read_only = bool((await _body(request)).get("read_only"))
+        return JSONResponse({"code": self._access.link(read_only), "address": self._access.address})
+
+    async def _list(self, request: Request, grant: Grant) -> Response:
+        running = [each.to_json() for each in await self._machine.running()]
+        known = {each["session"] for each in running}
+        stored, folders = await self._stored()
+        return JSONResponse(
+            {
+                "running": running,
+                "stored": [each for each in stored if each["session"] not in known],
+                "folders": [] if grant.read_only else folders,
+                "read_only": grant.read_only,
+            }
+        )
+
+    async def _stored(self) -> tuple[list[Mapping[str, Any]], list[str]]:
+        """Return the stored sessions, and the folders for new ones; read again after a while, since there may be thousands."""
+        if self._listed is None or time.monotonic() - self._listed_at > LISTED_FOR:
+            self._listed = await asyncio.to_thread(self._list_stored)
+            self._listed_at = time.monotonic()
+        return self._listed
+
+    def _list_stored(self) -> tuple[list[Mapping[str, Any]], list[str]]:
+        clean = self._machine.clean
+        infos = [info for info in self._machine.store.list() if not is_subagent(info)]
+        return [
+            {
+                "session": info.id,
+                "name": clean(info.name),
+                "title": clean(info.title),
+                "folder": info.directory,
+                "state": "ended",
+                "cost": info.cost,
+                "updated": info.time.updated,
+                "shared": False,
+            }
+            for info in infos[:LISTED]
+        ], self._starts.folders(infos)
+
+    async def _state(self, request: Request, _: Grant) -> Response:
+        return JSONResponse(await self._snapshot(self._info(request)))
+
+    async def _snapshot(self, info: SessionInfo) -> Mapping[str, Any]:
+        """Return the state of a session as its program tells it, or as it is stored."""
+        if self._machine.shared(info.id) is not None:
+            try:
+                told = await self._machine.request(info.id, do="state")
+            except AgentError:
+                pass
+            else:
+                return {**told, "name": self._machine.clean(info.name or info.title), "shared": True}
+        fresh = newest_info(self._machine.store, info)
+        return {
+            "session": info.id,
+            "name": self._machine.clean(fresh.name or fresh.title),
+            "state": await self._machine.state_of(fresh),
+            "folder": fresh.directory,
+            "model": fresh.model,
+            "mode": fresh.mode,
+            "cost": fresh.cost,
+            "records": fresh.records,
+            "cursor": f"disk-{fresh.records}-1000000",
+            "partial": {"text": "", "thinking": ""},
+            "questions": [],
+            "shared": False,
+        }
+
+    async def _transcript(self, request: Request, grant: Grant) -> Response:
+        info = self._info(request)
+        after, before = (_whole(request, name) for name in ("after", "before"))
+        state = await self._snapshot(info)
+        fresh = newest_info(self._machine.store, info)
+        until = min(before - 1, fresh.records) if before else max(fresh.records, int(state["records"]))
+        start = max(0, after - EARLIER) if after else max(0, until - SHOWN)
+
+        def read() -> Mapping[str, Any]:
+            records = [record for record in records_after(self._machine.store, fresh, start) if record.seq <= until]
+            undone = any(record.kind == "undo" and record.seq > after for record in records) if after else False
+            groups = drawn(records, self._machine.clean, after)
+            return {"groups": groups, "first": start + 1, "until": until, "reload": undone}
+
+        return JSONResponse({"state": state, "read_only": grant.read_only, **await asyncio.to_thread(read)})
+
+    async def _events(self, request: Request, _: Grant) -> Response:
+        info = self._info(request)
+        if self._readers >= READERS:
+            return _error(503, "Too many readers.")
+        after = request.headers.get("last-event-id") or request.query_params.get("after") or ""
+        stream = self._sse(info, after[:100])
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+    async def _sse(self, info: SessionInfo, after: str) -> AsyncIterator[str]:
+        """Yield events as server-sent events: each with its id, so that a reader that comes back continues after it."""
+        self._readers += 1
+        try:
+            async with closing(self._machine.follow(info, after)) as items:
+                yield ": follows\n\n"
+                async with closing(_with_beats(items)) as beating:
+                    async for item in beating:
+                        if item is None:
+                            yield ": lives\n\n"
+                        else:
+                            yield f"id: {item['id']}\ndata: {json.dumps(item['event'], separators=(',', ':'))}\n\n"
+        finally:
+            self._readers -= 1
+
+    async def _answer(self, request: Request, grant: Grant) -> Response:
+        info, asked = self._info(request), await _body(request)
+        answers = asked.get("answers")
+        given = {"answers": [str(each) for each in answers]} if isinstance(answers, list) else {}
+        answer = await self._machine.request(
+            info.id,
+            do="answer",
+            hash=_text(asked, "hash"),
+            choice=_text(asked, "choice"),
+            reason=_text(asked, "reason"),
+            **given,
+        )
+        return _told(answer)
+
+    async def _say(self, request: Request, grant: Grant) -> Response:
+        info, text = self._info(request), _text(await _body(request), "text")
+        if self._machine.shared(info.id) is None:
+            if self._machine.store.is_open(info):
+                raise InputError(
+                    "This session is open in a program that does not share it: `/remote on` there shares it."
+                )
+            await self._starts.resume(info)
+        return _told(await self._machine.request(info.id, do="say", text=text))
+
+    async def _stop(self, request: Request, grant: Grant) -> Response:
+        info = self._info(request)
+        await _body(request)
+        return _told(await self._machine.request(info.id, do="stop"))
+
+    async def _new(self, request: Request, grant: Grant) -> Response:
+        asked = await _body(request)
+        text = _text(asked, "text")
+        session = await self._starts.new(_text(asked, "folder"), _text(asked, "model"), _text(asked, "mode"))
+        answer = dict(await self._machine.request(session, do="say", text=text)) if text else {"ok": True}
+        return _told({**answer, "session": session})
+
+    def _info(self, request: Request) -> SessionInfo:
+        """Return the session of a request, by its whole id. Raises InputError."""
+        given = request.path_params["id"]
+        if not _ID.fullmatch(given):
+            raise InputError("This is not the id of a session.")
+        return self._machine.found(given)
+
+
+def _with_errors(endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint whose failures are answers."""
+
+    @wraps(endpoint)
+    async def answered(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except InputError as error:
+            return _error(400, str(error))
+        except AgentError as error:
+            return _error(409, str(error))
+        except ClientDisconnect:
+            return _error(400, "The request broke off.")
+
+    return answered
+
+
+async def _body(request: Request) -> Mapping[str, Any]:
+    """Return the JSON object in a request's body. Raises InputError."""
+    try:
+        found = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise InputError("The body is not JSON.") from None
+    if not isinstance(found, dict):
+        raise InputError("The body is not an object.")
+    return found
+
+
+def _text(asked: Mapping[str, Any], name: str) -> str:
+    value = asked.get(name, "")
+    if not isinstance(value, str):
+        raise InputError(f"{name} is not text.")
+    return value
+
+
+def _whole(request: Request, name: str) -> int:
+    given = request.query_params.get(name, "0")
+    if not (given.isascii() and given.isdecimal() and len(given) < 12):
+        raise InputError(f"{name} is not a number.")
+    return int(given)
+
+
+def _told(answer: Mapping[str, Any]) -> Response:
+    """Return a session's own answer."""
+    late = answer.get("code") == "too_late"
+    return JSONResponse(dict(answer), 200 if answer.get("ok") else 409 if late else 400)
+
+
+def _wrong(refused: str) -> Response:
+    if refused == "limited":
+        return JSONResponse({"ok": False, "error": "Too many wrong tokens. Wait a minute."}, 429, {"retry-after": "60"})
+    return JSONResponse({"ok": False, "error": "The token is wrong."}, 401, {"www-authenticate": "Bearer"})
+
+
+def _error(status: int, text: str) -> Response:
+    return JSONResponse({"ok": False, "error": text}, status)
+
+
+async def _with_beats(items: AsyncIterator[T]) -> AsyncIterator[T | None]:
+    """Yield the items as they come, and None after each `BEAT` seconds without one."""
+    async with closing(items) as each:
+        following = start_task(anext(each, None))
+        try:
+            while True:
+                done, _ = await asyncio.wait({following}, timeout=BEAT)
+                if not done:
+                    yield None
+                elif (item := following.result()) is None:
+                    return
+                else:
+                    yield item
+                    following = start_task(anext(each, None))
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+
+async def _file(request: Request) -> Response:
+    name, kind = _FILES[request.url.path]
+    return Response(_content(name), media_type=kind)
+
+
+@cache
+def _content(name: str) -> bytes:
+    """Return one of the page's files; its style begins with that of the export."""
+    own = (Path(__file__).parent / "page" / name).read_bytes()
+    shared = (Path(exporting.__file__).parent / "style.css").read_bytes() if name == "page.css" else b""
+    return shared + own

@@ -1,0 +1,79 @@
+"""Clients of control sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from agentcli.core.errors import AgentError
+from agentcli.core.streams import closing
+from agentcli.frontends.serve.registry import Registration
+
+PATIENCE = 5.0
+"""Seconds for an answer."""
+_EVENT = 64_000_000
+"""Bytes of an event."""
+_AHEAD = 65_536
+"""Bytes that are read ahead of a slow reader: the session keeps the rest, or tells it to reload."""
+
+
+class Gone(AgentError):
+    """The session is not shared any more, or its process has ended."""
+
+    def __init__(self) -> None:
+        super().__init__("The session does not answer: its program has ended.")
+
+
+async def request(to: Registration, name: str, **asked: Any) -> Mapping[str, Any]:
+    """Send one request under a client's name, and return the answer. Raises Gone."""
+    async with _connected(to, name) as (reader, writer):
+        try:
+            async with asyncio.timeout(PATIENCE):
+                writer.write((json.dumps(asked) + "\n").encode())
+                line = await reader.readline()
+                answer: Mapping[str, Any] = json.loads(line)
+                return answer
+        except (OSError, ValueError, TimeoutError):
+            raise Gone from None
+
+
+async def follow(to: Registration, name: str, after: str = "") -> AsyncIterator[Mapping[str, Any]]:
+    """Yield `{"id": …, "event": …}` for each event after an id, until the session ends. Raises Gone if it cannot be reached."""
+    async with _connected(to, name, _AHEAD) as (reader, writer):
+        writer.write((json.dumps({"do": "follow", "after": after}) + "\n").encode())
+        with contextlib.suppress(OSError, ValueError):
+            async with closing(_lines(reader)) as lines:
+                async for line in lines:
+                    yield json.loads(line)
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream that buffers less than one of them may have. Raises ValueError for one that is too long."""
+    rest = b""
+    while data := await reader.read(_AHEAD):
+        *lines, rest = (rest + data).split(b"\n")
+        if len(rest) > _EVENT:
+            raise ValueError("the event is too large")
+        for line in lines:
+            yield line
+
+
+@contextlib.asynccontextmanager
+async def _connected(
+    to: Registration, name: str, limit: int = _EVENT
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await asyncio.open_unix_connection(to.socket, limit=limit)
+    except (OSError, TimeoutError):
+        raise Gone from None
+    try:
+        writer.write((json.dumps({"secret": to.secret, "as": name}) + "\n").encode())
+        yield reader, writer
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()

@@ -1,0 +1,164 @@
+"""The server's process: a socket in the state folder, a port on this machine if asked for, and the end by a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from agentcli.core.errors import InputError
+from agentcli.core.tasks import end_within, start_task
+from agentcli.frontends.serve.guard import Guard
+from agentcli.frontends.serve.socket_path import SOCKET, is_private, linked_path, remove_socket, usable_path
+from agentcli.system.paths import folder
+
+ENDS = 0.5
+"""Seconds that open connections have after a signal; then they are cut off, whatever waits in them."""
+LAST = 1.5
+"""Seconds after a signal in which the process ends in any case."""
+HEADERS = 5.0
+"""Seconds in which a connection must send the headers of a request."""
+CONNECTIONS = 300
+
+
+def sockets(state: Path, port: int | None) -> Sequence[socket.socket]:
+    """Open the socket in the folder `state`, and a port of 127.0.0.1 unless it is None; 0 is any free one. Raises InputError."""
+    opened = [_local(folder(state))]
+    if port is not None:
+        opened.append(_port(port))
+    return opened
+
+
+def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], object]) -> int:
+    """Answer requests until a signal; return the exit code."""
+    server = _Server(_config(app))
+    local = Path(opened[0].getsockname())
+
+    async def run() -> None:
+        serving = start_task(server.serve(sockets=list(opened)))
+        while not (server.started or serving.done()):  # noqa: ASYNC110 - uvicorn tells it by this field
+            await asyncio.sleep(0.01)
+        if not serving.done():
+            ready()
+        await serving
+
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for each in opened:
+            each.close()
+        if is_private(local):  # another server may have one of its own at the usual path by now
+            remove_socket(local)
+    return 0
+
+
+class _Server(uvicorn.Server):
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close all connections. A thread that reads a store does not delay the end."""
+        end_within(LAST, 0)
+        await super().shutdown(sockets)
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed if a request's headers are late, and does not outlive the server, whether its client reads or not."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
+        super().connection_made(transport)
+        self._late: asyncio.TimerHandle | None = None
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unexpect()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self.loop.call_later(ENDS, self.transport.abort)
+
+    def _expect(self) -> None:
+        """Start the time for headers, unless it runs already or a request is answered."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._unexpect()
+        elif self._late is None:
+            self._late = self.loop.call_later(HEADERS, self.transport.abort)
+
+    def _unexpect(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+def _config(app: Guard) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=_Connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
+        h11_max_incomplete_event_size=32_768,
+        timeout_graceful_shutdown=1,
+    )
+
+
+def _local(place: Path) -> socket.socket:
+    os.chmod(place, 0o700)
+    path = place / SOCKET
+    if os.path.lexists(path):
+        former = linked_path(path)
+        if _answers(former):
+            raise InputError("A server is running already. `agentcli serve link` prints a link to its page.")
+        path.unlink(missing_ok=True)
+        if is_private(former):
+            remove_socket(former)
+    made, usable = socket.socket(socket.AF_UNIX), path
+    try:
+        usable = usable_path(path)
+        made.bind(str(usable))
+        os.chmod(usable, 0o600)
+        made.listen(128)
+        if usable != path:
+            path.symlink_to(usable)
+    except OSError as error:
+        made.close()
+        if is_private(usable):
+            remove_socket(usable)
+        raise InputError(f"Can't listen on {path}: {error.strerror}.") from error
+    return made
+
+
+def _port(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind(("127.0.0.1", port))
+        made.listen(128)
+    except (OSError, OverflowError) as error:
+        made.close()
+        raise InputError(
+            f"Can't listen on port {port}: {getattr(error, 'strerror', error)}. Choose another --port."
+        ) from error
+    return made
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as tried:
+        try:
+            tried.connect(str(path))
+        except OSError:
+            return False
+    return True

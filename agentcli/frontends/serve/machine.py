@@ -1,0 +1,235 @@
+"""The sessions of this machine: which run and in which state, and the events of one, whether it is shared or only stored."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+from agentcli.core.message import Message, ToolResult
+from agentcli.core.record import Record
+from agentcli.core.streams import closing
+from agentcli.frontends.run_events import to_json
+from agentcli.frontends.run_results import record_events
+from agentcli.frontends.serve import client
+from agentcli.frontends.serve.registry import Registration, registration, registrations
+from agentcli.sessions.exporting.transcript import cleaned
+from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.selecting import is_subagent
+from agentcli.sessions.storage.writer import holder
+from agentcli.sessions.store import Store
+
+State = Literal["works", "waits", "idle", "ended"]
+WORDS = 200
+"""Characters of the newest answer that are listed."""
+_LOOKED_AT = 40
+"""Newest records in which an answer is looked for."""
+POLL = 0.5
+"""Seconds between two looks at a stored session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A session that a program has open. Its state is known for certain if it is `shared`."""
+
+    session: str
+    name: str
+    title: str
+    folder: str
+    state: State
+    cost: float | None
+    last: str
+    pid: int
+    shared: bool
+    updated: str
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Return it as JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Machine:
+    """The sessions of a store, and the ones that are shared. Texts pass `clean`, which removes secrets."""
+
+    def __init__(self, store: Store, state: Path, clean: Callable[[str], str], name: str = "another program") -> None:
+        self.store, self._state, self.clean, self.name = store, state, clean, name
+
+    def shared(self, session: str) -> Registration | None:
+        """Return how to reach a session; None if it is not shared."""
+        return registration(self._state, session)
+
+    def named(self, selector: str) -> SessionInfo:
+        """Return a session by id, unique prefix or name; one that is shared and in which nothing was said yet, by its id. Raises InputError."""
+        try:
+            return self.store.find(selector)
+        except InputError:
+            if self.shared(selector) is None:
+                raise
+            return SessionInfo(selector, "", "")
+
+    def found(self, session: str) -> SessionInfo:
+        """Return a session by its whole id. Raises InputError."""
+        info = self.named(session)
+        if info.id != session:
+            raise InputError("This is not the id of a session.")
+        return info
+
+    async def running(self) -> Sequence[Running]:
+        """Return the sessions that programs have open, last used first."""
+        shared = {found.session: found for found in registrations(self._state)}
+        opened = [info for info in self.store.opened(shared) if not is_subagent(info)]
+        fresh = [found for session, found in shared.items() if session not in {info.id for info in opened}]
+        return [
+            *[await self._unwritten(found) for found in fresh],
+            *await asyncio.gather(*(self._row(info, shared.get(info.id)) for info in opened)),
+        ]
+
+    async def state_of(self, info: SessionInfo) -> State:
+        """Return the state of a session."""
+        return (await self._row(info, self.shared(info.id))).state
+
+    async def _row(self, info: SessionInfo, found: Registration | None) -> Running:
+        state, cost = guessed(self.store, info), info.cost
+        if found is not None:
+            try:
+                told = await client.request(found, self.name, do="state")
+                state, cost = told["state"], told["cost"]
+            except (client.Gone, KeyError):
+                found = None
+        pid = found.pid if found is not None else _number(holder(self.store.folder(info) / "lock"))
+        return Running(
+            info.id,
+            self.clean(info.name),
+            self.clean(info.title),
+            info.directory,
+            state,
+            cost,
+            self.clean(last_words(self.store, info)),
+            pid,
+            found is not None,
+            info.time.updated,
+        )
+
+    async def _unwritten(self, found: Registration) -> Running:
+        """Return a shared session that has no record yet."""
+        try:
+            told = await client.request(found, self.name, do="state")
+        except client.Gone:
+            told = {}
+        return Running(
+            found.session, "", "", str(told.get("folder", "")), told.get("state", "idle"), None, "", found.pid, True, ""
+        )
+
+    async def request(self, session: str, **asked: Any) -> Mapping[str, Any]:
+        """Send a request to a shared session. Raises InputError if it is not shared, Gone if it does not answer."""
+        found = self.shared(session)
+        if found is None:
+            raise InputError(f"Session {session} is not shared. `/remote on` in its terminal shares it.")
+        return await client.request(found, self.name, **asked)
+
+    async def follow(self, info: SessionInfo, after: str = "") -> AsyncIterator[Mapping[str, Any]]:
+        """Yield the events of a session with their ids: as its program tells them, or as its records come if it is not shared."""
+        found = self.shared(info.id)
+        if found is None:
+            async with closing(self._stored(info, after)) as items:
+                async for item in items:
+                    yield item
+            return
+        with contextlib.suppress(client.Gone):
+            async with closing(client.follow(found, self.name, after)) as items:
+                async for item in items:
+                    yield item
+        yield {"id": "", "event": {"type": "ended", "session": info.id}}
+
+    async def _stored(self, info: SessionInfo, after: str) -> AsyncIterator[Mapping[str, Any]]:
+        """Yield the events of new records until the session is shared; ids are `disk-RECORD-EVENT`."""
+        seq, number = place_of(after, self._newest(info))
+        while self.shared(info.id) is None:
+            for record in self.records(info, seq):
+                for item in items_of(record, self.clean):
+                    if (record.seq, item["number"]) > (seq, number):
+                        yield {"id": f"disk-{record.seq}-{item['number']}", "event": item["event"]}
+                seq, number = record.seq, 1_000_000
+            await asyncio.sleep(POLL)
+        yield {"id": "", "event": {"type": "reload"}}
+
+    def _newest(self, info: SessionInfo) -> int:
+        return newest_info(self.store, info).records
+
+    def records(self, info: SessionInfo, after: int = 0) -> Iterator[Record]:
+        """Yield the records of a session after a number, also those that were written just now."""
+        fresh = newest_info(self.store, info)
+        if fresh.records > after:
+            yield from records_after(self.store, fresh, after)
+
+
+def newest_info(store: Store, info: SessionInfo) -> SessionInfo:
+    """Return the summary of a session as it is now."""
+    from agentcli.sessions.summaries import glance
+
+    return glance(store.folder(info)) or info
+
+
+def records_after(store: Store, info: SessionInfo, after: int) -> Iterator[Record]:
+    """Yield the readable records of a session after a number, oldest first."""
+    session = store.reader(info)
+    for seq in range(after + 1, info.records + 1):
+        record = session.record(seq)
+        if record is not None:
+            yield record
+
+
+def newest_records(store: Store, info: SessionInfo) -> Iterator[Record]:
+    """Yield the readable records of a session, newest first."""
+    session = store.reader(info)
+    return (record for seq in range(info.records, 0, -1) if (record := session.record(seq)) is not None)
+
+
+def last_words(store: Store, info: SessionInfo) -> str:
+    """Return the beginning of the newest answer, in one line."""
+    for record in islice(newest_records(store, info), _LOOKED_AT):
+        if isinstance(record.body, Message) and record.body.role == "assistant" and record.body.text.strip():
+            return " ".join(record.body.text[: 2 * WORDS].split())[:WORDS]
+    return ""
+
+
+def guessed(store: Store, info: SessionInfo) -> State:
+    """Return the state of a session that nobody can ask: it works if its newest message waits for an answer."""
+    if not store.is_open(info):
+        return "ended"
+    for record in islice(newest_records(store, info), _LOOKED_AT):
+        match record.body:
+            case Message(role="assistant") as message:
+                return "works" if message.calls else "idle"
+            case Message() | ToolResult():
+                return "works"
+            case _:
+                pass
+    return "idle"
+
+
+def place_of(cursor: str, newest: int) -> tuple[int, int]:
+    """Return the record and event of an id of a stored session; by default, the newest."""
+    kind, _, rest = cursor.partition("-")
+    seq, _, number = rest.partition("-")
+    if kind == "disk" and _number(seq) >= 0 and seq and _number(seq) <= newest:
+        return _number(seq), _number(number)
+    return newest, 1_000_000
+
+
+def items_of(record: Record, clean: Callable[[str], str]) -> Iterator[Mapping[str, Any]]:
+    """Yield `{"number": …, "event": …}` for each event of a record, as its program tells them."""
+    number = 0
+    for number, event in enumerate(record_events(record, record.time), 1):
+        yield {"number": number, "event": {**cleaned(to_json(event), clean), "seq": record.seq}}
+    if not number and record.kind in ("undo", "compaction", "prune"):
+        yield {"number": 1, "event": {"type": "record", "kind": record.kind, "seq": record.seq}}
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else 0

@@ -1,0 +1,249 @@
+"""A session that is shared: its events, its state, its open questions, and what may be done to it from elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.core.errors import InputError
+from agentcli.core.event import Event, Recorded, ReplyRestarted, TextDelta, ThinkingDelta, ToolStarted, TurnEnded
+from agentcli.core.message import Message
+from agentcli.core.tool import Question, Traits
+from agentcli.frontends.run_events import to_json
+from agentcli.frontends.run_results import run_events
+from agentcli.frontends.serve.feed import Feed
+from agentcli.frontends.serve.live_text import LiveText
+from agentcli.frontends.serve.questions import Answer, Questions, digest
+from agentcli.frontends.serve.registry import Served
+from agentcli.frontends.serve.words import question_of, response_of
+from agentcli.frontends.sharing import Front
+from agentcli.sessions.exporting.transcript import cleaned
+
+SETTLES = 0.1
+"""Seconds after which a front end has noticed that its turn is over."""
+LONGEST = 100_000
+"""Characters of a message from elsewhere."""
+
+T = TypeVar("T")
+Clean = Callable[[str], str]
+
+
+class SharedSession:
+    """The open session of a front end. Everything that leaves passes `clean`, which removes secrets.
+
+    `moved_to` is called when another session is open.
+    """
+
+    def __init__(self, front: Front, clean: Clean, serving: Served) -> None:
+        self._front, self._clean, self._serving = front, clean, serving
+        self.feed = Feed()
+        self.questions = Questions(self._publish)
+        self._state = self.state
+        self._text, self._thought = LiveText(clean), LiveText(clean)
+        self._doing = ""
+        self._turns, self._told_end = 0, True
+        """The number of turns that have ended, and if the end of the newest was told."""
+
+    @property
+    def id(self) -> str:
+        """The id of the open session."""
+        return self._front.session.journal.id
+
+    @property
+    def state(self) -> str:
+        """`waits` for an answer, `works` or is `idle`."""
+        return "waits" if self.questions.open else "works" if self._front.working else "idle"
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """Return the state with the id of the newest event: a reader that follows after it misses nothing."""
+        self.feed.touch()
+        session = self._front.session
+        history = session.history
+        return {
+            "session": session.journal.id,
+            "state": self.state,
+            "doing": self._doing if self.state == "works" else "",
+            "folder": str(session.cwd),
+            "model": session.model.name,
+            "mode": session.mode,
+            "cost": history.cost,
+            "records": history.last_seq,
+            "turns": self._turns,
+            "cursor": self.feed.cursor,
+            "partial": {"text": self._text.whole, "thinking": self._thought.whole},
+            "questions": self.questions.open,
+        }
+
+    def tools(self) -> Mapping[str, Any]:
+        """Return the window of the model and the traits of each tool, by which an editor shows calls."""
+        session = self._front.session
+        usual = Traits()
+        traits = {
+            tool.name: {
+                name: value
+                for name in Traits.__slots__
+                if (value := getattr(tool.traits, name)) != getattr(usual, name)
+            }
+            for tool in session.tools
+        }
+        return {"window": session.model.window, "tools": traits}
+
+    def show(self, event: Event) -> None:
+        """Take an event of the front end."""
+        match event:
+            case TextDelta(text):
+                self._delta(event, self._text.add(text))
+                return
+            case ThinkingDelta(text):
+                self._delta(event, self._thought.add(text))
+                return
+            case ReplyRestarted():
+                self._forget_reply()
+                self._publish({"type": "restarted"})
+            case ToolStarted(title=title):
+                self._doing = self._clean(title)
+                self._publish({"type": "started", "id": event.call.call_id, "title": self._doing})
+            case TurnEnded(ending, error=error):
+                self._forget_reply()
+                self._end_turn(ending, "" if error is None else self._clean(str(error)))
+                self.turned()
+            case _:
+                pass
+        if not self.feed.wanted:
+            if isinstance(event, Recorded) and isinstance(event.record.body, Message):
+                self._forget_reply()
+            return
+        for each in run_events(event):
+            line = cleaned(to_json(each), self._clean)
+            self._publish({**line, "seq": event.record.seq} if isinstance(event, Recorded) else line)
+        if isinstance(event, Recorded) and isinstance(event.record.body, Message):
+            self._forget_reply()
+        elif isinstance(event, Recorded) and event.record.kind in ("undo", "compaction", "prune"):
+            self._publish({"type": "record", "kind": event.record.kind, "seq": event.record.seq})
+
+    def turned(self) -> None:
+        """Publish the state, now and once the front end has noticed the end of its turn."""
+        self._publish_state()
+        asyncio.get_running_loop().call_later(SETTLES, self._settled)
+
+    async def moved(self) -> None:
+        """Continue as another session: its readers find it under its own id."""
+        self._publish({"type": "moved", "session": self.id})
+        self._forget_reply()
+        await self._serving.rename(self.id)
+
+    async def approve(self, ask: ApprovalRequest, here: Approve) -> ApprovalResponse | None:
+        """Return the first answer, from here or elsewhere."""
+        call = digest({"name": ask.call.name, "input": dict(ask.call.input), "call_id": ask.call.call_id})
+        shown = {
+            **cleaned(question_of(ask, str(self._front.session.cwd)), self._clean),
+            "call": call,
+            "session": self.id,
+        }
+        answer, given = await self._first(
+            shown,
+            here(ask),
+            partial(response_of, ask),
+            lambda said: "no" if said is None else said.choice,
+        )
+        if given is not None:
+            self._front.tell(f"Answered by {given.by}: {self._label(shown, given.choice)}.")
+        return answer
+
+    async def ask_user(self, questions: Sequence[Question], here: AskUser) -> Sequence[str] | None:
+        """Return the first answers, from here or elsewhere."""
+        asked = [
+            {
+                "question": one.question,
+                "header": one.header,
+                "multiple": one.multiple,
+                "choices": [{"label": each.label, "description": each.description} for each in one.choices],
+            }
+            for one in questions
+        ]
+        shown = {"kind": "questions", "session": self.id, **cleaned({"questions": asked}, self._clean)}
+
+        def taken(answer: Answer) -> Sequence[str] | None:
+            return answer.answers
+
+        answers, given = await self._first(shown, here(questions), taken, lambda said: "answered")
+        if given is not None:
+            self._front.tell(f"Answered by {given.by}.")
+        return answers
+
+    def answer(self, key: str, answer: Answer) -> None:
+        """Answer an open question. Raises TooLate, InputError."""
+        self.questions.answer(key, answer)
+
+    def say(self, text: str, by: str) -> Mapping[str, Any]:
+        """Send a message to the turn, or begin one; return how, and the number of the turn. Raises AgentError for a command: commands belong to the terminal."""
+        if not text.strip():
+            raise InputError("The message is empty.")
+        if len(text) > LONGEST:
+            raise InputError(f"A message can have at most {LONGEST:,} characters.")
+        if text.lstrip().startswith(("/", "!")):
+            raise InputError("Commands that begin with / or ! work only in the session's own terminal.")
+        how = self._front.take(text)
+        self._front.tell(f"Message from {by}.")
+        return {"how": how, "turn": self._turns + 1}
+
+    def stop(self, by: str) -> None:
+        """Interrupt the turn."""
+        if self._front.working:
+            self._front.interrupt()
+            self._front.tell(f"Stopped by {by}.")
+
+    async def close(self) -> None:
+        """End the sharing; readers hear it."""
+        self._publish({"type": "ended", "session": self.id})
+        await asyncio.sleep(0)
+        await self._serving.close()
+
+    async def _first(
+        self,
+        shown: Mapping[str, Any],
+        here: Awaitable[T],
+        taken: Callable[[Answer], T],
+        said: Callable[[T], str],
+    ) -> tuple[T, Answer | None]:
+        try:
+            return await self.questions.first(shown, here, taken, said)
+        finally:
+            self._publish_state()
+
+    def _delta(self, event: TextDelta | ThinkingDelta, passed: str) -> None:
+        if passed and self.feed.wanted:
+            kind = TextDelta if isinstance(event, TextDelta) else ThinkingDelta
+            for each in run_events(kind(passed)):
+                self._publish(to_json(each))
+
+    def _forget_reply(self) -> None:
+        self._text.clear()
+        self._thought.clear()
+
+    def _settled(self) -> None:
+        if not self._front.working and not self._told_end:  # it failed before it began
+            self._end_turn("done", "")
+        self._publish_state()
+
+    def _end_turn(self, ending: str, error: str) -> None:
+        self._turns, self._told_end = self._turns + 1, True
+        self._publish({"type": "turn_ended", "turn": self._turns, "ending": ending, "error": error})
+
+    def _publish_state(self) -> None:
+        if self.state != self._state:
+            if self._state == "idle":
+                self._told_end = False
+            self._state = self.state
+            self._publish({"type": "state", "state": self._state, "cost": self._front.session.history.cost})
+
+    def _publish(self, event: Mapping[str, Any]) -> None:
+        self.feed.add(event)
+        if event["type"] == "question":
+            self._publish_state()
+
+    def _label(self, shown: Mapping[str, Any], choice: str) -> str:
+        return next((each["label"] for each in shown["choices"] if each["choice"] == choice), choice)

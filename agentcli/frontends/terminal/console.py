@@ -1,0 +1,328 @@
+"""Console of the open session: output, dialogs, input and session switching at a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agentcli.agent.ports import Interruptible
+from agentcli.core.event import Event, Recorded, Warned
+from agentcli.core.message import Part
+from agentcli.core.on_demand import OnDemand
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.features.mcp.commands import resources
+from agentcli.frontends.commands import extensions
+from agentcli.frontends.commands.base import Queued
+from agentcli.frontends.commands.order import by_use
+from agentcli.frontends.terminal.dialogs.asking import Asking
+from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
+from agentcli.frontends.terminal.input.completion import CommandCompletion, Completion, Files
+from agentcli.frontends.terminal.input.editing import ExternalEditor
+from agentcli.frontends.terminal.input.editor import Editor
+from agentcli.frontends.terminal.input.handler import KeyAction
+from agentcli.frontends.terminal.input.keys import KEYS, help_rows
+from agentcli.frontends.terminal.render.past_messages import newest
+from agentcli.frontends.terminal.render.pieces import Note, Printed, UserMessage
+from agentcli.frontends.terminal.render.state import State
+from agentcli.frontends.terminal.render.status_line import StatusLine
+from agentcli.frontends.terminal.screen import Screen
+from agentcli.frontends.terminal.start_questions import end_reason
+from agentcli.frontends.terminal.style import Look
+from agentcli.frontends.turns import ended_jobs
+from agentcli.program.commands import Choice, Command, Item
+from agentcli.system.cells import hanging
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.frontends.commands.registry import CommandHost
+    from agentcli.frontends.sharing import Sharing
+    from agentcli.frontends.terminal.beside import Beside
+
+    class ConsoleHost(CommandHost, Protocol):
+        """The program around the terminal."""
+
+        def beside(self, console: Console) -> Sequence[Coroutine[Any, Any, None]]:
+            """Return the work of features that runs while the terminal is open."""
+            ...
+
+
+LIST_AFTER = 1.0
+"""Seconds after which the files of a project are listed for completion."""
+
+
+class Console:
+    """Command context of the terminal. `interrupt` is set to interrupt the running work."""
+
+    host: ConsoleHost
+    session: AgentSession
+
+    asking: Asking
+    keys: Mapping[KeyAction, str] = KEYS
+    status_line: StatusLine
+    completion: Completion
+
+    def __init__(self, screen: Screen, editor: Editor) -> None:
+        self.screen, self.editor = screen, editor
+        self.interrupt = asyncio.Event()
+        self.before_prompt: list[Part] = []
+        """Parts that precede the next prompt."""
+        self._replay = 0
+        self._command: UserMessage | None = None
+        """The line of the running slash command, until it is printed."""
+        self._cancelled = False
+        self.beside = OnDemand(self._beside)
+        self._external = ExternalEditor(screen.elsewhere, self.warn)
+        self.open_file = self._external.open_file
+
+    def _beside(self) -> Beside:
+        from agentcli.frontends.terminal.beside import Beside
+
+        return Beside(self.screen, self.notice, self.withdraw)
+
+    @property
+    def acts(self) -> Sequence[str]:
+        """Automatic actions of the terminal in this session."""
+        return self.state.acts
+
+    @property
+    def sharing(self) -> Sharing:
+        """The sharing of the open session with other programs of the user."""
+        return self.host.sharing
+
+    @property
+    def look(self) -> Look:
+        """Appearance of the output."""
+        return self.screen.look
+
+    @look.setter
+    def look(self, look: Look) -> None:
+        self.screen.look = look
+        self.screen.refresh()
+
+    @property
+    def state(self) -> State:
+        """State of the screen."""
+        return self.screen.state
+
+    @property
+    def columns(self) -> int:
+        """Width of the terminal in cells."""
+        return self.screen.size.columns
+
+    @property
+    def interrupted(self) -> bool:
+        """True if Ctrl-C cancelled the last dialog."""
+        return self.asking.interrupted
+
+    @property
+    def waiting(self) -> Sequence[Queued]:
+        """Messages that have not been sent yet, in the order in which they will be."""
+        return [*(Queued(text, steers=True) for text in self.state.steering), *map(Queued, self.state.queue)]
+
+    def requeue(self, waiting: Sequence[Queued]) -> None:
+        """Replace the messages that have not been sent yet; the ones that steer are among those that the session still has."""
+        known = {prompt.text: prompt for prompt in self.session.withdraw()}
+        steering = [one.text for one in waiting if one.steers and one.text in known]
+        for text in steering:
+            self.session.steer(known[text])
+        queue = tuple(one.text for one in waiting if not one.steers)
+        self.screen.change(replace(self.state, steering=tuple(steering), queue=queue))
+
+    def queue_late(self) -> None:
+        """Put the messages that came too late for the turn first in the queue."""
+        late = [prompt.text for prompt in self.session.withdraw()]
+        self.screen.change(replace(self.state, steering=(), queue=(*late, *self.state.queue)))
+
+    def say(self, *lines: str) -> None:
+        """Print lines of text, sanitised and wrapped."""
+        self.show(*(row for line in lines for row in hanging(safe(line).expandtabs(4), self.columns - 1)))
+
+    def show(self, *lines: str) -> None:
+        """Print styled, safe lines as they are."""
+        self._print_command()
+        self.screen.print(Printed(lines))
+
+    def warn(self, text: str) -> None:
+        """Print an error."""
+        self._print_command()
+        self.screen.print(Note("error", safe(text)))
+
+    async def run_command(self, line: str) -> None:
+        """Run a slash command. Its line is printed above its first output; not at all if its dialog is cancelled or its text stays
+        unchanged in the user's editor, nor when `agentcli resume` asks for a session, since the user did not type that line.
+        """  # fmt: skip
+        self._command = None if self.host.choosing else UserMessage(safe(line))
+        self._cancelled = False
+        try:
+            await self.host.commands.run(self, line)
+        finally:
+            if not self._cancelled:
+                self._print_command()
+            self._command = None
+
+    def _print_command(self) -> None:
+        line, self._command = self._command, None
+        if line is not None:
+            self.screen.print(line)
+
+    def notice(self, text: str, seconds: float | None = None) -> None:
+        """Show a transient notice above the input, removed after `seconds` if given."""
+        self.screen.change(replace(self.state, notice=text))
+        if seconds is not None:
+            asyncio.get_running_loop().call_later(seconds, self.withdraw, text)
+
+    def withdraw(self, notice: str) -> None:
+        """Remove a notice if it is still the one shown."""
+        if self.state.notice == notice:
+            self.screen.change(replace(self.state, notice=""))
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Show events that the user asked for; `/why` lists only automatic actions."""
+        self._print_command()
+        automatic = self.state.acts
+        for event in events:
+            self.screen.apply(event)
+        self.host.sharing.show(events)
+        self.screen.change(replace(self.state, acts=automatic))
+        self.screen.refresh()
+
+    async def play(self, doing: str, work: Interruptible) -> None:
+        """Show the events of work as they arrive; Esc interrupts it. Beside other work only its notices are shown, and Esc stops it first."""
+        self._print_command()
+        if self.state.work is not None:
+            await self.beside().play(doing, work)
+            return
+        sharing = self.host.sharing
+
+        async def show(event: Event) -> None:
+            self.screen.apply(event)
+            if sharing.share is not None:
+                sharing.share.show(event)
+
+        with self.screen.working(doing):
+            self.interrupt.clear()
+            sharing.turned()
+            try:
+                await work(self.interrupt, show)
+            finally:
+                sharing.turned()
+
+    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
+        """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
+        chosen = await self.choose(title, choices, start, {})
+        return None if chosen is None else chosen[0]
+
+    async def choose(
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
+    ) -> tuple[int, str] | None:
+        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does. `by`
+        looks into the contents of the choices as well.
+        """
+        chosen = await self.asking.choose(title, choices, start, acts, by)
+        self._cancelled = chosen is None
+        return chosen
+
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
+        """Ask a yes-or-no question; no is the default."""
+        return await self.asking.confirm(title, body)
+
+    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
+        """Ask for one line; None if cancelled."""
+        entered = await self.asking.enter(title, text, hint)
+        self._cancelled = entered is None
+        return entered
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        """Open the text in the user's editor; returns the edited text."""
+        edited = await self._external.compose(text, ending)
+        self._cancelled = edited == text
+        return edited
+
+    def list_keys(self) -> None:
+        """Print the keys."""
+        self.show("", *help_rows(self.keys, self.columns - 1, self.look.theme))
+
+    async def move_to(self, session: AgentSession) -> None:
+        """Switch to another session and end the open one; the same session reopened is not ended."""
+        if (beside := self.beside.now) is not None:
+            await beside.ended()
+        if session.journal is self.session.journal:
+            self.show_session(session, self._replay, self.status_line.facts, shown=self.session.notes)
+            return
+        if jobs := ended_jobs(self.session):
+            self.show(*jobs)
+        await self.session.end(end_reason(session))
+        self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
+        self.show_session(session, self._replay, self.status_line.facts)
+        await self.host.sharing.moved()
+        session.begin(self.show_events)
+
+    def show_session(self, session: AgentSession, replay: int, facts: str, shown: Sequence[str] = ()) -> None:
+        """Attach to a session and show its last `replay` messages and results, and its notes except the ones already `shown`.
+
+        `facts`: names of the facts in the status line, separated by blanks; empty for the default.
+        """
+        self.session, self._replay = session, replay
+        self.completion = _completion(self)
+        # List the files before the first @, in the background, so that no key waits for it.
+        asyncio.get_running_loop().call_later(LIST_AFTER, self.completion.files.refresh)
+        self.status_line = StatusLine(session, facts)
+        self.screen.look = replace(self.screen.look, folder=str(session.cwd), for_people=session.for_people)
+        self.screen.status = self.status_line
+        for record in newest(session.journal, replay):
+            self.screen.apply(Recorded(record))
+        self.screen.change(
+            replace(self.state.settle(), todo=session.history.todo, todo_changed=False, acts=(), steering=())
+        )
+        self.show_events([Warned(note) for note in session.notes if note not in shown])
+        self.screen.refresh()
+
+    def draft(self, text: str) -> None:
+        """Put text into the input."""
+        self.editor.put(text)
+        self.editor.repaint()
+
+    def send(self, text: str, *along: Part) -> None:
+        """Queue a prompt first; the parts in `along` go with it and are not shown."""
+        self.before_prompt += along
+        self.screen.change(replace(self.state, queue=(text, *self.state.queue)))
+
+    def copy(self, text: str) -> None:
+        """Copy text to the clipboard by OSC 52, which most terminals support, also over ssh."""
+        self.screen.painter.raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
+
+    def toggle_vi(self) -> bool:
+        """Toggle vi key bindings; True if they are on now."""
+        self.editor.edit_like("emacs" if self.editor.vi else "vi")
+        return self.editor.vi
+
+    def leave(self, code: int = 0) -> None:
+        """End the program; queued prompts and commands no longer run."""
+        self.screen.change(replace(self.state, queue=()))
+        self.editor.leave(code)
+
+
+def _completion(console: Console) -> Completion:
+    """Return the completion for a console's open session: its commands with their arguments, and its files."""
+    registry = console.host.commands
+    ordered = by_use(registry.all.values())
+    known = [
+        CommandCompletion(one.name, one.summary, _arguments(console, one), one.usage, one.aliases) for one in ordered
+    ]
+    session = console.session
+    return Completion(
+        known,
+        Files(session.cwd),
+        lambda: registry.from_files(session),
+        lambda: resources(session),
+        lambda: extensions.agent_items(session),
+        lambda: extensions.skill_items(session),
+    )
+
+
+def _arguments(console: Console, command: Command) -> Callable[[], Sequence[Item]]:
+    found = command.arguments
+    return (lambda: found(console)) if found is not None else tuple

@@ -1,0 +1,258 @@
+"""Presentation of a call that awaits approval: title, preview, question, editable part."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from agentcli.agent.ports import ApprovalRequest
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.errors import ToolError
+from agentcli.core.mcp_servers import CALL, PREFIX
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.frontends.terminal.dialogs.dialogs import Dialog
+from agentcli.frontends.terminal.render import diff, spans
+from agentcli.frontends.terminal.render.markdown_blocks import Block
+from agentcli.frontends.terminal.render.spans import written
+from agentcli.frontends.terminal.render.syntax import coloured_command
+from agentcli.frontends.terminal.style import Look
+from agentcli.permissions.rules import SANDBOX, parse_rule
+from agentcli.permissions.shell.consequences import is_cautious
+from agentcli.program.commands import Choice
+from agentcli.system.cells import expand, wrap
+
+_TEXTS = ("command", "content", "new_string", "plan")
+"""Inputs that are a text of their own, to be changed as such; of any other call the whole input is."""
+
+NO_CHANGE = "(the file stays as it is)"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Editable part of a call; `key` is the input's name, or empty for the whole input as JSON."""
+
+    key: str
+    text: str
+    ending: str
+
+
+def needed(title: str) -> str:
+    """Return a question as a line of its own, for screens that only add lines."""
+    return f"Permission needed: {title}"
+
+
+def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> str:
+    """Return the question in one line."""
+    named = look.near(safe_line(ask.title)) or ask.call.name
+    if ask.kind == "input" and ask.call.name.startswith((PREFIX, CALL)):
+        named = f"Call {named.partition('(')[0].removeprefix('Call ')}"  # the preview has the arguments
+    asked = f"{named}?"
+    if (
+        ask.kind == "command"
+    ):  # the preview names the call; a title that is a question asks for more, such as leaving the sandbox
+        asked = named if named.endswith("?") and not named.startswith("$ ") else "Run this command?"
+    return f"{asked} (changed by you)" if changed is not None and changed != ask.call.input else asked
+
+
+def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
+    """Return the full preview of the call as lines of at most `columns` cells."""
+    if ask.kind == "plan":
+        from agentcli.frontends.terminal.render.markdown import lines
+
+        return lines(Block(safe(ask.preview), gap=False), columns, look)
+    if ask.kind == "diff" and ask.preview:
+        return ["  " + row for row in diff.lines(ask.preview, columns - 2, look.theme, named=ask.title)]
+    if ask.kind == "diff":
+        return [look.theme.paint("dim", f"  {NO_CHANGE}")]
+    if ask.kind == "command":
+        description = _described(ask)
+        header = [look.theme.paint("dim", "  " + row) for row in wrap(description, columns - 2)] if description else []
+        code = coloured_command(expand(safe(ask.preview)), look.theme)
+        rows = [written(row) for line in code for row in spans.wrap(line, columns - 4)]
+        reasons = [f"  · {row}" for line in parts_of(ask) for row in wrap(line, columns - 4)]
+        gap = [""] if reasons else []
+        return [*header, *(("  $ " if n == 0 else "    ") + row for n, row in enumerate(rows)), *gap, *reasons]
+    text = "\n".join(arguments(ask))
+    return ["  " + row for row in wrap(expand(safe(text)), columns - 2)] if text else []
+
+
+def arguments(ask: ApprovalRequest) -> list[str]:
+    """Return the preview as lines. A JSON object is a line for each of its fields; further lines of a text are indented."""
+    text = ask.preview.rstrip("\n")
+    try:
+        given = json.loads(text) if ask.kind == "input" else None
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        return text.split("\n") if text.strip() else []
+    return [line for name, value in given.items() for line in _field(safe_line(name), value)]
+
+
+def _field(name: str, value: Any) -> list[str]:
+    if not isinstance(value, str):
+        return [f"{name}: {json.dumps(value, ensure_ascii=False)}"]
+    lines = value.split("\n")
+    return [f"{name}: {value}"] if len(lines) == 1 else [f"{name}:", *(f"    {line}" for line in lines)]
+
+
+def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> Dialog:
+    """Return the dialog without the preview: its title, the reason for the question, and the possible choices.
+
+    The cursor starts on yes, but on no for irreversible actions.
+    """
+    asked = title(ask, changed, look)
+    if ask.kind == "plan":
+        return Dialog(asked, (), _PLAN, hint="e edit the plan · Esc keep planning", editable=True)
+    given = answers(ask, changed)
+    labels = {
+        "once": Choice("Yes" if ask.edits else "Yes, once", keys="y"),
+        "session": (
+            Choice("Yes, and all edits in this session (Shift-Tab)", shortcut="s-tab")
+            if ask.edits
+            else Choice("Yes, for this session")
+        ),
+        "always": Choice(always(ask)),
+        "prefix": Choice(f"Always allow {wider(ask.prefixes)}", keys="w"),
+        "everywhere": Choice("Always in every project…"),
+        "no": Choice("No, tell it what to do instead", keys="n"),
+        "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
+    }
+    why = "" if "\n" in ask.why else safe(ask.why.removesuffix(_OBVIOUS).rstrip())
+    note = " · ".join(filter(None, (_size(ask), why, f"1 of {len(ask.others) + 1}" if ask.others else "")))
+    start = given.index("no") if is_risky(ask) else 0
+    return Dialog(
+        asked, (), tuple(labels[each] for each in given), start,
+        hint="e edit · Esc no" if ask.revise else "Esc no", editable=ask.revise is not None, note=note,
+    )  # fmt: skip
+
+
+def parts_of(ask: ApprovalRequest) -> list[str]:
+    """Return what each command of a line does; empty if one reason says it all."""
+    return [safe_line(line) for line in ask.why.split("\n")] if "\n" in ask.why else []
+
+
+def always(ask: ApprovalRequest) -> str:
+    """Return the label of the choice that saves the exact rule: the calls that it allows, and for which project."""
+    if ask.kind != "diff" or not ask.always:
+        return f"Always allow {covered(ask.always) if ask.always else ''} in this project"
+    path = parse_rule(ask.always).pattern.removeprefix("./")
+    return f"Always allow edits of {_named_path(path)} in this project"
+
+
+def _named_path(pattern: str) -> str:
+    """Return the path that a pattern names, without the marks that make its letters literal."""
+    return safe_line(re.sub(r"\[([*?[])\]", r"\1", pattern))
+
+
+def wider(rules: Sequence[str]) -> str:
+    """Return the calls that the wider rules allow, and where: `npm run …` in this project, or seq, echo here (sandboxed)."""
+    boxed = [rule for rule in rules if parse_rule(rule).tool == SANDBOX]
+    named = ", ".join(safe_line(parse_rule(rule).pattern.removesuffix(" *")) for rule in boxed)
+    others = ", ".join(covered(rule) for rule in rules if rule not in boxed)
+    return ", ".join(filter(None, (others and f"{others} in this project", named and f"{named} here (sandboxed)")))
+
+
+def covered(rule: str) -> str:
+    """Return the calls that a rule allows as people would name them: a command, its beginning, a server's tools; or the rule itself."""
+    parsed = parse_rule(rule)
+    if server := _SERVER.fullmatch(parsed.tool):
+        return f"every tool of the server {safe_line(server[1])}"
+    if parsed.tool == "read" and parsed.pattern.startswith("/"):
+        return f"reading {_named_path(parsed.pattern.removesuffix('**'))}"
+    command = parsed.pattern.removesuffix(" *")
+    if parsed.tool != "bash" or not command or _WILD.search(command):
+        return safe_line(rule)
+    more = " …" if command != parsed.pattern else ""
+    return f"`{safe_line(_ESCAPED.sub(chr(92) + '1', command))}{more}`"
+
+
+_SERVER = re.compile(r"mcp__(.+)__\*")
+_WILD, _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\*"), re.compile(r"\\([*\\])")
+"""A wildcard in a pattern, and a character that is none because a backslash precedes it."""
+
+
+def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str]:
+    """Return the names of the answers behind the choices of `question`, in their order, without answers that cannot be given."""
+    lasting = {
+        "session": bool(ask.session or ask.always),
+        "always": bool(ask.always),
+        "prefix": bool(ask.prefixes),
+        "everywhere": bool(ask.always) and ask.kind != "diff",
+    }
+    rules = [name for name, offered in lasting.items() if offered and changed is None]
+    return ["once", *rules, "no", *(["all"] if ask.others else [])]
+
+
+def is_risky(ask: ApprovalRequest) -> bool:
+    """Return whether the reason that is shown asks for caution, such as a deletion: a hasty Enter must not allow the call."""
+    return ask.kind == "input" or is_cautious(ask.why) or any(word in ask.why for word in _RISKY_REASONS)
+
+
+_OBVIOUS = "it changes a file"
+"""The reason that the preview shows by itself."""
+_RISKY_REASONS = ("outside", "network", "destroy", "destructive")
+
+
+def together(ask: ApprovalRequest) -> str:
+    """Return words for all calls of the reply in question: `both` or `all 3`."""
+    return "both" if len(ask.others) == 1 else f"all {len(ask.others) + 1}"
+
+
+def _size(ask: ApprovalRequest) -> str:
+    """Return how many lines a change adds and removes, such as `+3 −1`; empty if it is no diff."""
+    if ask.kind != "diff":
+        return ""
+    rows = [row for row in ask.preview.split("\n") if not row.startswith(("+++ ", "--- "))]
+    return f"+{sum(row.startswith('+') for row in rows)} −{sum(row.startswith('-') for row in rows)}"
+
+
+def editable(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> Text:
+    """Return the part to edit: the command, a file's new text, or the whole input."""
+    now = ask.call.input if changed is None else changed
+    key = next((key for key in _TEXTS if isinstance(now.get(key), str)), "")
+    if not key:
+        return Text("", _json(now), ".json")
+    suffix = PurePath(str(now.get("file_path", ""))).suffix or ".txt"
+    return Text(key, str(now[key]), {"command": ".sh", "plan": ".md"}.get(key, suffix))
+
+
+def _json(given: Mapping[str, Any]) -> str:
+    return json.dumps(dict(given), indent=2, ensure_ascii=False)
+
+
+def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, text: str) -> dict[str, Any]:
+    """Return the input with the edited text. Raises ValueError if the input is invalid."""
+    if part.key:
+        # Editors append a newline: restore the original end of the text.
+        text = text.rstrip("\n") + part.text[len(part.text.rstrip("\n")) :]
+        return {**(ask.call.input if changed is None else changed), part.key: text}
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("it is not an object")
+    return value
+
+
+async def revised(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> tuple[ApprovalRequest, str]:
+    """Return the request for the changed input. If the call cannot work with it, show the input itself, and return the error too."""
+    if changed is None or ask.revise is None:
+        return ask, ""
+    try:
+        now = await ask.revise(changed)
+    except ToolError as error:
+        return replace(ask, title="", preview=_json(changed), kind="input"), safe(str(error))
+    return replace(ask, title=now.title, why=now.why, preview=now.preview, unsaved=now.unsaved), ""
+
+
+def _described(ask: ApprovalRequest) -> str:
+    text = ask.call.input.get("description")
+    return safe_line(text) if isinstance(text, str) else ""
+
+
+_PLAN = (
+    Choice("Yes, and let it edit without asking (auto-edit)", keys="y"),
+    Choice("Yes, and ask before each change"),
+    Choice("No, tell it what to change", keys="n"),
+)

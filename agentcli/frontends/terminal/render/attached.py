@@ -1,0 +1,53 @@
+"""Attachments of a prompt, each with its size as a person reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from agentcli.context.tokens.image_tokens import dimensions, image_tokens
+from agentcli.context.window import is_reference, kept
+from agentcli.core.images import ENDINGS
+from agentcli.core.message import GOES_ON, File, Image, Message, Text
+from agentcli.core.sanitise import safe
+from agentcli.core.text.plural import plural
+from agentcli.frontends.terminal.render.pieces import Attached, Note, UserMessage
+
+
+def user_message(typed: str) -> tuple[UserMessage | Note, ...]:
+    """Return the pieces of a sent prompt; for a text too large for the window its beginning, and a note with the file that keeps it."""
+    large = kept(typed)
+    if large is None:
+        return (UserMessage(safe(typed)),)
+    note = f"Too large to send whole: kept in {large.path}; its first and last lines are sent."
+    return UserMessage(safe(large.beginning), lines=large.lines), Note("act", safe(note))
+
+
+def attached(message: Message) -> Iterator[Attached]:
+    """Yield the files, folders, pictures and skills of a prompt."""
+    for part in message.parts:
+        match part:
+            case Image(path=path):
+                yield Attached(path or "image", _picture(part))
+            case File("inode/directory", path, text):
+                yield Attached(path, plural(len(text.splitlines()), "entry"))
+            case File("application/octet-stream", path):
+                yield Attached(path, "binary: its content is not sent")
+            case File(mime, path) if mime in ENDINGS:
+                yield Attached(path, "damaged: it is not sent")
+            case File(path=path, text=text) if is_reference(text):
+                yield Attached(path, "large: its first and last lines are sent")
+            case File(path=path, text=text) if text.endswith(GOES_ON):
+                yield Attached(path, f"the first {len(text) - len(GOES_ON):,} characters")
+            case File(path=path, text=text):
+                yield Attached(path, plural(len(text.splitlines()), "line"))
+            case Text(text, True, "skill") if found := re.match(r'<(skill|command) name="([^"]*)"', text):
+                yield Attached(f"{found[1]} {found[2]}", plural(len(text.splitlines()), "line"))
+            case _:
+                pass
+
+
+def _picture(image: Image) -> str:
+    size = dimensions(image)
+    pixels = f"{size[0]:,}×{size[1]:,}, " if size else ""
+    return pixels + plural(image_tokens(image), "token")

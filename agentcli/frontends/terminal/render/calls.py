@@ -1,0 +1,160 @@
+"""Tool calls as lines: mark, title, brief result, then the diff or the start of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentcli.core.message import ToolResult
+from agentcli.core.sanitise import safe
+from agentcli.core.subagent_result import calls_of, spent
+from agentcli.core.text.plural import plural
+from agentcli.core.tool import DECLINED, NO_OUTPUT
+from agentcli.frontends.terminal.render import diff
+from agentcli.frontends.terminal.render.markdown_blocks import Block
+from agentcli.frontends.terminal.render.pieces import Called
+from agentcli.frontends.terminal.style import Look, Markdown, Role, Theme, count, duration
+from agentcli.system.cells import clip, expand, wrap
+from agentcli.system.cells import width as _width
+
+_MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘"}
+"""Marks of a call's status; no meaning by colour alone."""
+
+
+def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: bool = False) -> list[str]:
+    """Return the line of a call, then its diff or the start of its output; all of it if `whole`."""
+    theme, result = look.theme, piece.result
+    mark = theme.paint(
+        "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]
+    )
+    above_it = piece.displayed and not (whole or result.failed)
+    short = brief(result, look, shown=piece.answered) + (", as shown above" if above_it and not piece.answered else "")
+    named = piece.title.partition("(")[0] if above_it and piece.answered else piece.title
+    title = clip(expand(look.near(named)), max(width // 2, width - _width(short) - 5))
+    head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
+    above = [""] if piece.gap else []
+    change = result.metadata.get("diff")
+    if isinstance(change, str) and change:
+        rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else []
+        limit = len(rows) if whole else look.diff_lines
+        found = [theme.paint("warn", row) for line in piece.findings for row in wrap(line, width - 2)]
+        few = _fold(_indented(found), len(found) if whole else look.output_lines, width, theme)
+        return [*above, head, *_fold(_indented(rows), limit, width, theme), *few]
+    rows = _output(result, width, look, markdown, whole or piece.answered)
+    if piece.answered or (result.name in look.for_people and not result.failed):
+        most = look.output_lines if piece.answered else look.diff_lines
+        return [*above, head, *_fold(_indented(rows), len(rows) if whole else most, width, theme)]
+    limit = len(rows) if whole else _limit(piece, look)
+    first = limit // HEAD_SHARE if result.failed else 0
+    return [*above, head, *_fold(_indented(rows), limit, width, theme, end=True, first=first)]
+
+
+def _limit(piece: Called, look: Look) -> int:
+    """Return how many rows of a command's output to show: twice as many for a failure, few for a command that only reads."""
+    if piece.result.failed:
+        return 2 * look.output_lines
+    return min(HARMLESS_LINES, look.output_lines) if piece.harmless else look.output_lines
+
+
+HEAD_SHARE = 3
+"""Of the rows shown of a long failed output, one in so many is from its beginning, where the cause often is."""
+HARMLESS_LINES = 2
+"""Rows of output shown of a command that only reads."""
+
+
+def together(calls: Sequence[Called], width: int, look: Look) -> list[str]:
+    """Return one line for calls that read or list: `Read a.py, b.py · List src`; numbers if that is too long."""
+    groups: dict[str, list[str]] = {}
+    for call in calls:
+        verb, _, rest = expand(look.near(call.title)).partition(" ")
+        groups.setdefault(verb, [])
+        if rest not in groups[verb]:
+            groups[verb].append(rest)
+    named = " · ".join(f"{verb} {', '.join(names)}" for verb, names in groups.items())
+    if _width(named) > width - 2:
+        named = " · ".join(
+            f"{verb} {names[0] if len(names) == 1 else plural(len(names), _THINGS.get(verb, 'time'))}"
+            for verb, names in groups.items()
+        )
+    head = clip(f"{look.theme.paint('good', _MARKS['success'])} {named}", width)
+    return ["", head] if calls[0].gap else [head]
+
+
+_THINGS = {
+    "Read": "file",
+    "List": "folder",
+    "Search": "pattern",
+    "Find": "pattern",
+}
+
+
+def _indented(rows: Sequence[str]) -> list[str]:
+    return [f"  {row}" if row else "" for row in rows]
+
+
+def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = False, first: int = 0) -> list[str]:
+    """Return the first rows and a count of the rest; with `end`, for output of commands, the last rows after `first` ones."""
+    if len(rows) <= limit + 1:
+        return rows
+    rest = f"  … {len(rows) - limit} {'more' if first or not end else 'earlier'} lines"
+    mark = theme.paint("dim", clip(f"{rest} (Ctrl-O)" if _width(rest) + 9 <= width else rest, width))
+    return [*rows[:first], mark, *rows[first - limit :]] if end else [*rows[:limit], mark]
+
+
+def brief(result: ToolResult, look: Look, shown: bool = False) -> str:
+    """Return the brief result of a call; without the number of its lines if its output is `shown`."""
+    facts: list[str] = []
+    data = result.metadata
+    if result.status in ("denied", "interrupted"):
+        facts.append(result.status)
+    if "exit_code" in data and data["exit_code"] is not None:
+        facts.append(f"exit {data['exit_code']}")
+    if found := _found(result, shown or result.name in look.for_people):
+        facts.append(found)
+    if data.get("agent") and (tokens := spent(result)[1].total):
+        facts.append(f"{count(tokens)} tokens")
+    if result.seconds >= 2:
+        facts.append(duration(result.seconds))
+    return ", ".join(facts)
+
+
+def _found(result: ToolResult, shown: bool) -> str:
+    """Return what a call did or found; empty if nothing is to be said about it."""
+    data = result.metadata
+    if data.get("job") and "state" not in data:
+        return f"in the background as {data['job']}"
+    if data.get("additions") or data.get("deletions"):
+        return f"+{data.get('additions', 0)} −{data.get('deletions', 0)}"
+    if isinstance(data.get("of"), int):
+        return f"{data.get('done', 0)} of {data['of']} done"
+    if isinstance(data.get("plan"), str):
+        return "approved" if data.get("approved", True) else ""
+    if isinstance(data.get("matches"), int):
+        return plural(data["matches"], "match")
+    if isinstance(data.get("lines"), int):
+        return plural(data["lines"], "line")
+    if uses := calls_of(result):
+        return plural(len(uses), "tool use")
+    if shown or result.failed or data.get("diff") or result.output in ("", NO_OUTPUT):
+        return ""
+    return plural(len(result.output.splitlines()), "line")
+
+
+def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whole: bool) -> list[str]:
+    """Return the rows of output worth showing at once: of commands and failures."""
+    if not (whole or result.failed or result.name in look.for_people or "exit_code" in result.metadata):
+        return []
+    if isinstance(plan := result.metadata.get("plan"), str):
+        return markdown(Block(safe(plan.strip("\n")), gap=False), width - 2, look)
+    if isinstance(result.metadata.get("of"), int) and not (whole or result.failed):
+        return []  # the list is shown above the input, and printed at the end of the turn
+    command = "exit_code" in result.metadata
+    role: Role = "dim" if not result.failed or result.status != "error" else "bad"
+    # The line above tells the exit code.
+    output = result.for_people.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
+    if result.status == "denied" and output.startswith(DECLINED):
+        _, reason, words = output.partition(f"{DECLINED}: ")
+        output = f"You said: {words}" if reason else ""
+    text = expand(safe(output))
+    rows = wrap(text, width - 2) if text else []
+    plain = result.name in look.for_people and not result.failed
+    return rows if plain or (command and result.failed) else [look.theme.paint(role, row) for row in rows]

@@ -1,0 +1,144 @@
+"""Finished pieces of a session, each printed once to the scrollback."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.message import FINDINGS, ToolResult
+from agentcli.core.record import TodoItem
+from agentcli.core.sanitise import safe
+from agentcli.frontends.findings import Finding
+from agentcli.frontends.terminal.render.markdown_blocks import Block
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A prompt of the user; only the beginning of a very long one is printed, unless `whole`.
+
+    `lines`: the number of lines of the whole prompt if `text` is only its beginning.
+    """
+
+    text: str
+    whole: bool = False
+    lines: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A file, folder or picture that went with a prompt: its path, and its size in words."""
+
+    path: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A finished block of the model's answer."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A finished thought, which took `seconds`."""
+
+    text: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool call with its result. `gap`: preceded by a blank line; `displayed`: the approval has printed the whole call.
+
+    `harmless`: a command that only reads.
+    """
+
+    title: str
+    result: ToolResult
+    gap: bool = False
+    displayed: bool = False
+    harmless: bool = False
+
+    @property
+    def findings(self) -> Sequence[str]:
+        """The lines about findings that an edit brought."""
+        found = self.result.metadata.get(FINDINGS)
+        return safe(found).split("\n") if isinstance(found, str) and found else ()
+
+    @property
+    def body(self) -> Literal["none", "line", "whole"]:
+        """Lines below the call's own: none for reads and listings, `line` if they fit on the call's line."""
+        result = self.result
+        if result.failed or self.findings or (result.metadata.get("diff") and not self.displayed):
+            return "whole"
+        if result.name in FOLDED and not result.metadata.get("diff"):
+            return "none"
+        if not result.output.strip():
+            return "line"
+        return "whole" if "exit_code" in result.metadata or "plan" in result.metadata or self.answered else "line"
+
+    @property
+    def answered(self) -> bool:
+        """True if the result is the answer of an MCP server."""
+        from agentcli.core.mcp_servers import is_answer  # imported late: the first paint does not need it
+
+        return not self.result.failed and is_answer(self.result)
+
+
+FOLDED = frozenset({"read", "list", "glob", "grep"})
+"""Tools whose successful calls are printed together in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalledTogether:
+    """Calls that read or list, one after another, in one line."""
+
+    calls: tuple[Called, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TodoList:
+    """The todo list at the end of a turn."""
+
+    items: tuple[TodoItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A finished turn: seconds, tokens, and USD if known. `estimated`: it received about that, and cost at least that."""
+
+    seconds: float
+    sent: int
+    received: int
+    cost: float | None
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line from the program: an automatic act, a warning, an error. `gap`: preceded by a blank line."""
+
+    kind: Literal["act", "warn", "error"]
+    text: str
+    gap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Styled lines of a command's output; text from outside is sanitised."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Findings of a review."""
+
+    findings: tuple[Finding, ...]
+
+
+Piece = (
+    Findings | UserMessage | Attached | Reply | Thought | Called | CalledTogether | TodoList | Finished | Note | Printed
+)

@@ -1,0 +1,108 @@
+"""Questions at the start of a session with a person: trust in the folder, then approval of each thing that it would start."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.core.errors import AgentError
+from agentcli.core.sanitise import safe_line
+from agentcli.core.text.plural import plural
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.program.approvals import Confirm
+    from agentcli.program.definition import Definition
+    from agentcli.program.host import Host
+
+Choose = Callable[[str, Sequence[str], Sequence[str]], Awaitable[int]]
+"""Asks a question about lines of text; returns the index of the answer, the last of which is the default."""
+Select = Callable[[str, Sequence[tuple[str, str]]], Awaitable[frozenset[int]]]
+"""Asks which of these items, each a name and its details, are meant; returns their indices."""
+TRUST = "Trust this folder? It contains settings that change how agentcli works:"
+READ_ANYWAY = "Instruction files such as AGENTS.md are read either way."
+LOAD, WITHOUT = "Yes, load them", "No, start without them"
+START = "What may this project start?"
+NOT_LOADED = "Project settings not loaded. To load them once: `agentcli --trust`."
+TIGHTENS = "Its rules that deny or ask apply either way"
+
+
+async def settle(
+    host: Host,
+    session: AgentSession,
+    choose: Choose,
+    confirm: Confirm,
+    say: Callable[[str], None],
+    move_to: Callable[[AgentSession], Awaitable[None]],
+    select: Select | None = None,
+) -> None:
+    """Ask about everything in the folder that has no answer yet, and continue with all that was approved.
+
+    With `select`, one question has all that the folder would start.
+    """
+    try:
+        if found := host.unloaded(session):
+            restrictions = host.restrictions()
+            rules = await _trusted(host.offered_rules(), restrictions, found, choose)
+            if rules is None:
+                still = (
+                    f" Its {plural(len(restrictions), 'rule')} that deny or ask still apply." if restrictions else ""
+                )
+                say(f"{NOT_LOADED}{still}")
+                return
+            session = host.trust(session, rules)
+            await move_to(session)
+            if rules:
+                say(
+                    f"Saved {_counted(rules)} for this project. `/permissions` lists them, `/permissions remove` takes one back."
+                )
+            if unused := host.without_effect():
+                say(unused)
+        if undecided := host.undecided(session):
+            settled = host.decide(session, await _together(undecided, confirm, select))
+            if settled is not session:
+                await move_to(settled)
+    except AgentError as error:
+        say(str(error))
+
+
+async def _trusted(
+    rules: Sequence[str], restrictions: Sequence[str], found: Sequence[str], choose: Choose
+) -> Sequence[str] | None:
+    """Ask for trust in the folder; return the allow rules that the person takes over from it, or None without trust.
+
+    A project's allow rules never apply by themselves: a yes copies those that the question shows into the answers that are
+    saved for the project, outside the repository. Rules that the project adds later are not among them.
+    """
+    listed = (
+        [f"Its allow rules, which apply only if you save them: {', '.join(map(safe_line, rules))}"] if rules else []
+    )
+    listed += [f"{TIGHTENS}: {', '.join(map(safe_line, restrictions))}"] if restrictions else []
+    also = [f"Yes, also its {_counted(rules)}"] if rules else []
+    match await choose(TRUST, [*found, *listed, READ_ANYWAY], [LOAD, *also, WITHOUT]):
+        case 0:
+            return ()
+        case 1 if rules:
+            return rules
+        case _:
+            return None
+
+
+def _counted(rules: Sequence[str]) -> str:
+    return plural(len(rules), "allow rule")
+
+
+def end_reason(following: AgentSession) -> str:
+    """Return the reason that hooks get for the end of a session, given the session that replaces it."""
+    return following.source if following.source in ("clear", "resume") else "other"
+
+
+async def _together(
+    found: Sequence[Definition], confirm: Confirm, select: Select | None
+) -> list[tuple[Definition, bool]]:
+    if select is None or len(found) < 2:
+        from agentcli.program.approvals import answers
+
+        return await answers(found, confirm)
+    meant = await select(START, [(str(one), safe_line(one.starts)) for one in found])
+    return [(one, number in meant) for number, one in enumerate(found)]

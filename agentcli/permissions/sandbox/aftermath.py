@@ -1,0 +1,73 @@
+"""What commands in the sandbox leave in the workspace that would act outside of it: it is set aside, or reported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agentcli.permissions.paths import Workspace, resolved
+from agentcli.permissions.sandbox.protected import Found, found_in, set_aside
+
+
+class Aftermath:
+    """The protected names of a workspace that are known to come from outside the sandbox.
+
+    Others are looked for after each command in the sandbox, and before a command runs outside.
+    """
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
+        self._special: set[Path] = set()
+        self._running = 0
+        self._found: list[str] = []
+
+    def inside(self, workspace: Workspace, *, aside: bool) -> Callable[[], Sequence[str]]:
+        """Note what there is before a command runs in the sandbox; the result returns what it left.
+
+        What it made is set `aside`; without that it is reported only, since what a person has made meanwhile looks alike.
+        """
+        if not self._running:
+            self._accept(found_in(workspace.resolved_roots, again=False))
+        self._running += 1
+
+        def left() -> Sequence[str]:
+            self._running -= 1
+            self._settle(workspace, aside)
+            found, self._found = self._found, []
+            return found
+
+        return left
+
+    def outside(self, workspace: Workspace) -> Callable[[], Sequence[str]]:
+        """Look at what commands that still run in the sandbox have made, before one runs outside, whose files count as known."""
+        if self._running:
+            self._settle(workspace, aside=False)
+
+        def left() -> Sequence[str]:
+            if self._running:
+                self._accept(found_in(workspace.resolved_roots))
+            found, self._found = self._found, []
+            return found
+
+        return left
+
+    def _accept(self, found: Found) -> None:
+        self._known = {*found.names, *(name.inode for name in found.private)}
+        self._special = set(found.special)
+
+    def _settle(self, workspace: Workspace, aside: bool) -> None:
+        now = found_in(workspace.resolved_roots)
+        cwd = resolved(workspace.cwd)
+        new = {path for inode, path in now.names.items() if inode not in self._known}
+        for path in sorted(path for path in new if new.isdisjoint(path.parents)):
+            other = set_aside(path) if aside else ""
+            self._found.append(f"{_shown(path, cwd)} (now {other})" if other else _shown(path, cwd))
+        secrets = (name.path for name in now.private if name.inode not in self._known and name.path not in new)
+        self._found += [_shown(path, cwd) for path in secrets]
+        self._found += [f"{_shown(path, cwd)} (a special file)" for path in now.special if path not in self._special]
+        self._accept(now)
+
+
+def _shown(path: Path, cwd: Path) -> str:
+    return os.path.relpath(path, cwd) if path.is_relative_to(cwd) else str(path)

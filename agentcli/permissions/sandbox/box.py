@@ -1,0 +1,174 @@
+"""Rights of a sandboxed command, independent of the mechanism."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.denied.files import NOTHING, Hidden
+from agentcli.permissions.paths import PRIVATE_IN_HOME, PROTECTED_FILES, Workspace, impossible, resolved
+from agentcli.permissions.sandbox.protected import GIT_SETTINGS, found_in
+from agentcli.permissions.sandbox.visible import visible
+from agentcli.system import probe
+
+_HIDDEN_IN_HOME = (*("/".join(parts) for parts in PRIVATE_IN_HOME), ".claude", ".codex", ".gemini")
+"""Paths below the home folder that a command does not see even if a rule shows the folder around them."""
+
+_TOLD = 5
+"""Maximum paths that a note names."""
+
+UNSET = (
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "GPG_AGENT_INFO",
+    "DOCKER_HOST",
+    "XDG_RUNTIME_DIR",
+)
+"""Variables that lead to programs outside, which would act for a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Rights of a command: it sees what is `readable` and `writable` except `hidden`, and may write below `writable` except `readonly`.
+
+    `homes` are folders that look empty but for the readable paths in them; what it writes there is lost when it ends.
+    Without `sockets` it can open none. No mechanism here can forbid a protected name that does not exist yet:
+    `protected` finds such names afterwards.
+    """
+
+    cwd: Path
+    writable: tuple[Path, ...]
+    readonly: tuple[Path, ...]
+    hidden: tuple[Path, ...]
+    network: bool = False
+    scratch: str = "/tmp"
+    readable: tuple[Path, ...] = ()
+    homes: tuple[Path, ...] = ()
+    sockets: bool = True
+    tmp: Path | None = None
+    """The folder that it sees as /tmp; None for an empty one of its own."""
+    absent: tuple[Path, ...] = ()
+    """Folders that are not there, and that it cannot make."""
+    blank: tuple[Path, ...] = ()
+    """Files of secrets in the workspace, which look empty."""
+    denied: Hidden = NOTHING
+    """Files and folders that deny rules keep from being read."""
+
+
+def fixed(hidden: Hidden, roots: Sequence[Path]) -> list[Path]:
+    """Return the workspace's folders around hidden paths, outermost first: if they were moved, no rule would fit."""
+    around = {folder for path in hidden.paths for folder in path.parents}
+    return sorted(folder for folder in around if any(map(folder.is_relative_to, roots)))
+
+
+_GIT_FOLDERS = ("hooks", "info")
+"""Those of them that a repository need not have, and that an empty folder replaces without an effect."""
+
+
+def box_for(workspace: Workspace, network: bool = False, git: bool = False, still: bool = False) -> Box:
+    """Return the box for a workspace: it is writable unless `still`, except for its protected files.
+
+    With `git`, the repository around the current folder is writable except for its settings and hooks. A `still` box
+    has no sockets either.
+    """
+    roots = tuple(dict.fromkeys(workspace.resolved_roots))
+    seen, found = visible(workspace, credentials=git), found_in(roots)
+    own = _repository(workspace) if git else None
+    secrets = tuple(name.path for name in found.private)
+    closed = [*(name.path for name in found.protected if name.path != own), *found.closed]
+    closed += [path for path in workspace.started() if probe.is_file(path) and path not in closed]
+    closed += [own / name for name in GIT_SETTINGS if probe.exists(own / name)] if own is not None else []
+    absent = tuple(own / name for name in _GIT_FOLDERS if not probe.exists(own / name)) if own is not None else ()
+    homes = () if seen.whole else homes_of(workspace, roots)
+    return Box(
+        resolved(workspace.cwd),
+        () if still else roots,
+        # Git would take a file that looks empty for a changed one, and record that.
+        (*closed, *(secrets if git else ())),
+        tuple(dict.fromkeys((*_private(workspace, roots), *found.sockets, *seen.hidden))),
+        network,
+        readable=(*seen.paths, *(roots if still else ())),
+        homes=homes,
+        sockets=not still,
+        absent=absent,
+        blank=(*_start_up(homes, seen.paths), *(() if git else secrets)),
+    )
+
+
+def box_for_reader(workspace: Workspace, path: str) -> Box:
+    """Return the box for a command that only reads; `path` is its PATH. Nothing is writable, and it opens no socket."""
+    seen, roots = visible(workspace, path, credentials=True), workspace.resolved_roots
+    homes = () if seen.whole else homes_of(workspace, roots)
+    return Box(
+        resolved(workspace.cwd),
+        (),
+        (),
+        (*_private(workspace, roots), *seen.hidden),
+        readable=tuple(dict.fromkeys((*seen.paths, *roots, resolved(workspace.cwd)))),
+        homes=homes,
+        sockets=False,
+        blank=_start_up(homes, seen.paths),
+    )
+
+
+def _start_up(homes: Sequence[Path], seen: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the files in home folders that shells read when they start: they look empty, and stay so."""
+    found = (f"{home}/{name}" for home in homes for name in sorted(PROTECTED_FILES))
+    return tuple(path for path in map(Path, filter(probe.is_file, found)) if path not in seen)
+
+
+def homes_of(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the home folders, except one that is part of the workspace."""
+    homes = dict.fromkeys(map(resolved, (workspace.home, *workspace.other_homes)))
+    return tuple(home for home in homes if not any(map(home.is_relative_to, roots)))
+
+
+def _private(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
+    """Return existing private files and folders of the user, except folders that contain the workspace."""
+    homes = (workspace.home, *workspace.other_homes)
+    named = [home / name for home in homes for name in _HIDDEN_IN_HOME] + list(workspace.own)
+    return tuple(path for path in dict.fromkeys(map(resolved, named)) if probe.exists(path) and not _holds(path, roots))
+
+
+def _repository(workspace: Workspace) -> Path | None:
+    """Return the folder of the repository around the current folder, if it is in the workspace."""
+    cwd = resolved(workspace.cwd)
+    found = next((top / ".git" for top in (cwd, *cwd.parents) if probe.is_dir(top / ".git")), None)
+    return found if found and any(root in found.parents for root in workspace.resolved_roots) else None
+
+
+def _holds(path: Path, roots: Sequence[Path]) -> bool:
+    return any(path == root or path in root.parents for root in roots)
+
+
+def unseen(workspace: Workspace, path: str) -> bool:
+    """Return True if a path leads to something in a home folder that commands in the sandbox do not see."""
+    roots = workspace.resolved_roots
+    expanded = f"{workspace.home}{path[1:]}" if path.startswith("~") else path
+    if impossible(expanded) or not os.path.lexists(expanded):
+        return False
+    target = resolved(expanded)
+    seen = (*roots, *visible(workspace).paths)
+    return any(map(target.is_relative_to, homes_of(workspace, roots))) and not any(map(target.is_relative_to, seen))
+
+
+def limits_told(workspace: Workspace) -> str:
+    """Return a line on what the last look at a workspace has found too large, or to hold secrets; empty if nothing."""
+    found, cwd = found_in(workspace.resolved_roots, again=False), resolved(workspace.cwd)
+    private = [os.path.relpath(name.path, cwd) for name in found.private]
+    closed = [os.path.relpath(path, cwd) for path in found.closed]
+    told = [
+        *([f"{_listed(private)} looks empty to commands in the sandbox"] if private else []),
+        *([f"too large to be looked through, and so read-only in the sandbox: {_listed(closed)}"] if closed else []),
+    ]
+    return f"[{'; '.join(told)}]" if told else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_TOLD]) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")

@@ -1,0 +1,171 @@
+"""The box made with bubblewrap: namespaces, a read-only system, no capabilities."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import agentcli
+from agentcli.core.tool import Boxed
+from agentcli.permissions.denied.files import Hidden
+from agentcli.permissions.sandbox.box import UNSET, Box, fixed
+from agentcli.permissions.sandbox.probe import complaints
+from agentcli.permissions.sandbox.visible import below, system_folders
+from agentcli.system import probe
+
+_PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
+"""Parts of /proc through which root could reach the kernel of the whole machine, even without capabilities."""
+
+_EMPTY = Path(agentcli.__file__).with_name("py.typed")
+"""A file without content, which a command sees in the place of a file of secrets."""
+
+_CALLS = 9
+"""The descriptor from which bubblewrap reads the filter of refused system calls."""
+
+
+_EMPTY = Path(__file__).with_name("empty.txt")
+"""File without content, shown in place of a hidden file: a search that meets a file that it cannot open fails."""
+
+
+def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
+    """Return the command line that runs `argv` in the box."""
+    from agentcli.permissions.sandbox.launch import namespaced_program  # takes ctypes with it
+
+    calls = namespaced_program(sockets=box.sockets)
+    refusing = ("--seccomp", str(_CALLS)) if calls else ()
+    seen = [*_seen(box), *_limits(box), *_denied(box.denied)]
+    inside = [program, *_namespaces(box), *seen, *_surroundings(box), *refusing, "--", *argv]
+    return Boxed(inside, {_CALLS: calls} if calls else {})
+
+
+def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[str], tmp: Sequence[str] = ()) -> Boxed:
+    """Return the command line that runs `argv` with `hidden` unreadable, the folders `around` it fixed, and no other limits.
+
+    The command has no capabilities, with which it could remove the mounts that hide the files. `tmp` are the mounts of
+    the session's /tmp, if it is to see that.
+    """
+    held = [*tmp, *(word for folder in around for word in ("--dev-bind", str(folder), str(folder)))]
+    free = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--dev-bind", "/", "/")
+    return Boxed([program, *free, *held, *_denied(hidden), "--", *argv])
+
+
+def _denied(hidden: Hidden) -> Iterator[str]:
+    """Yield mounts that empty a hidden folder except for names that git knows, and make a hidden file empty or impossible to open."""
+    for folder in (*hidden.folders, *hidden.objects):
+        yield from ("--tmpfs", str(folder))
+    for file in (*hidden.kept, *hidden.files):
+        yield from ("--ro-bind", str(_EMPTY) if hidden.empty and file not in hidden.kept else "/dev/null", str(file))
+    for folder in (*hidden.folders, *hidden.objects):
+        yield from ("--remount-ro", str(folder))
+
+
+def works(program: str) -> str:
+    """Return the reason why bubblewrap cannot be used here; empty if it kept a real command from writing outside."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
+            inside = Path(folder).resolve()
+            box = Box(inside, (inside,), (), (), readable=system_folders())
+            script = 'test -w "$0" && test ! -w / && test ! -w /usr && test ! -w /proc/sys/kernel/core_pattern'
+            wrong = complaints(boxed(program, box, ["sh", "-c", script, str(inside)]))
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"can't start bubblewrap ({error})"
+    return f"bubblewrap does not work here ({wrong[0]})" if wrong else ""
+
+
+def _namespaces(box: Box) -> Iterator[str]:
+    yield from (
+        "--unshare-user",
+        "--unshare-all",
+        "--disable-userns",
+        "--cap-drop",
+        "ALL",
+        "--die-with-parent",
+        "--new-session",
+    )
+    if box.network:
+        yield "--share-net"
+
+
+def mounts_of_tmp(tmp: Path, roots: Sequence[Path]) -> list[str]:
+    """Return the mounts that show a folder as /tmp, and the workspace where it was."""
+    inside = [str(root) for root in roots if root.is_relative_to("/tmp")]
+    return ["--bind", str(tmp), "/tmp", *(word for root in inside for word in ("--bind", root, root))]
+
+
+def _seen(box: Box) -> Iterator[str]:
+    """Yield the mounts of what the command sees in an otherwise empty root, outer ones first."""
+    yield from ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run")
+    # Root has the rights of the files' owner even without capabilities: writing here would act outside.
+    for name in _PROC_FILES:
+        yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
+    yield from ("--tmpfs", "/tmp") if box.tmp is None else ("--bind", str(box.tmp), "/tmp")
+    yield from ("--tmpfs", "/var/tmp")
+    mounts: list[tuple[Path, Sequence[str]]] = [(home, ("--tmpfs", str(home))) for home in box.homes]
+    mounts += [(path, _shown(path)) for path in _outermost(box.readable, box.homes)]
+    if box.tmp is not None:
+        # By both names: file tools, and commands that a person allowed, know it by its own.
+        mounts.append((box.tmp, ("--bind", str(box.tmp), str(box.tmp))))
+    mounts += [(root, ("--bind", str(root), str(root))) for root in box.writable]
+    for _, words in sorted(mounts, key=lambda mount: len(mount[0].parts)):
+        yield from words
+
+
+def _outermost(paths: Sequence[Path], homes: Sequence[Path]) -> Iterator[Path]:
+    """Yield the paths that no mount of another one shows already; a home folder is mounted over what is around it."""
+    bound: list[Path] = []
+    for path in sorted(paths, key=lambda path: len(path.parts)):
+        real, home = Path(os.path.realpath(path)), next((home for home in homes if below(path, [home])), None)
+        inner = [top for top in bound if home is None or below(top, [home])]
+        if path != Path("/dev") and not any(below(path, [top]) and below(real, [top]) for top in inner):
+            bound.append(path)
+            yield path
+
+
+def _shown(path: Path) -> Sequence[str]:
+    if path.is_symlink() and len(path.parts) == 2:
+        return ("--symlink", os.readlink(path), str(path))
+    return ("--ro-bind-try", str(path), str(path))
+
+
+def _covered(path: Path) -> Sequence[str]:
+    return ("--tmpfs", str(path)) if probe.is_dir(path) else ("--ro-bind", "/dev/null", str(path))
+
+
+def _limits(box: Box) -> Iterator[str]:
+    """Yield the mounts that take rights away from what the command sees."""
+    for path in fixed(box.denied, box.writable):
+        yield from ("--bind", str(path), str(path))
+    # Settings that hold a name are shown for it, and stay: what is hidden is around them.
+    shown = [path for path in box.readable if probe.is_file(path)]
+    for path in box.hidden:
+        if below(path, (*box.readable, *box.writable)) and path not in shown:
+            yield from _covered(path)
+    for path in shown:
+        if below(path, box.hidden):
+            yield from _shown(path)
+    for path in box.blank:
+        yield from ("--ro-bind", str(_EMPTY), str(path)) if probe.is_file(path) else _covered(path)
+    for path in box.readonly:
+        yield from ("--ro-bind-try", str(path), str(path))
+    for path in box.absent:
+        yield from ("--tmpfs", str(path), "--remount-ro", str(path))
+    yield from ("--remount-ro", "/")
+
+
+def _surroundings(box: Box) -> Iterator[str]:
+    yield from ("--chdir", str(box.cwd), "--setenv", "TMPDIR", box.scratch)
+    yield from (
+        "--setenv",
+        "XDG_CACHE_HOME",
+        f"{box.scratch}/.cache",
+        "--setenv",
+        "npm_config_cache",
+        f"{box.scratch}/.npm",
+    )
+    # A repository around the workspace is another mount, at which git would stop its search.
+    yield from ("--setenv", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1")
+    for name in UNSET:
+        yield from ("--unsetenv", name)

@@ -1,0 +1,155 @@
+"""Choice of the sandbox on this machine, and its description for people."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.errors import AgentError
+from agentcli.core.tool import Boxed
+from agentcli.permissions.denied.files import NOTHING, Hidden
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.sandbox import bubblewrap, landlock, seatbelt
+from agentcli.permissions.sandbox.box import Box, box_for, box_for_reader, fixed
+from agentcli.system.programs import find_program
+
+if TYPE_CHECKING:
+    from agentcli.permissions.sandbox.space import PrivateSpace
+
+Setting = Literal["auto", "require", "off"]
+Kind = Literal["bubblewrap", "landlock", "seatbelt", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """The mechanism in use; `why` is the reason why it is not a stronger one. `program` is the executable, if any."""
+
+    kind: Kind
+    why: str = ""
+    program: str = ""
+
+    @property
+    def working(self) -> bool:
+        """True if commands run in a sandbox."""
+        return self.kind != "none"
+
+    @property
+    def state(self) -> str:
+        """The state for the status line and the init event: `bubblewrap`, `landlock`, `seatbelt` or `no sandbox`."""
+        return self.kind if self.working else "no sandbox"
+
+    @property
+    def report(self) -> str:
+        """A line for `doctor`: the mechanism, and the reason why it is not a stronger one."""
+        unasked = f"Commands that run without asking run in a sandbox ({self.kind})."
+        held = unasked if self.working else "Commands run without a sandbox."
+        return f"{held} {self.why}.".replace("..", ".") if self.why else held
+
+    @property
+    def masks(self) -> bool:
+        """True if single files can be hidden from a command that has no other limits."""
+        return self.kind in ("bubblewrap", "seatbelt")
+
+    def mask(self, argv: Sequence[str], hidden: Hidden, workspace: Workspace) -> Boxed:
+        """Return the command line that runs `argv` with `hidden` unreadable and no other limits; `argv` without `masks`.
+
+        Folders of the workspace around hidden paths cannot be moved: elsewhere no rule would name the files in them.
+        """
+        around = fixed(hidden, workspace.resolved_roots)
+        match self.kind:
+            case "bubblewrap":
+                return bubblewrap.masked(self.program, hidden, around, argv)
+            case "seatbelt":
+                return seatbelt.masked(hidden, around, argv)
+            case _:
+                return Boxed(argv)
+
+    def wrap(
+        self,
+        argv: Sequence[str],
+        workspace: Workspace,
+        network: bool = False,
+        git: bool = False,
+        hidden: Hidden = NOTHING,
+        space: PrivateSpace | None = None,
+        still: bool = False,
+    ) -> Boxed:
+        """Return the command line that runs `argv` in the box: no network unless asked for, writing in the workspace only.
+
+        In a `space` it shares /tmp and the loopback with the other commands there. With `git`, the workspace's repository is writable too, except for its settings and hooks;
+        if it is `still`, it can write nothing but temporary files. Without a working sandbox, `argv` is returned; the caller must have shown `state` to the user.
+        """
+        if not self.working:
+            return Boxed(argv)
+        box = replace(box_for(workspace, network, git=git, still=still), denied=hidden)
+        if space is None or not self.lasts:
+            return self._boxed(argv, box)
+        entering = () if network else space.entering()
+        boxed = self._boxed(argv, replace(box, tmp=space.path, network=network or bool(entering)))
+        return replace(boxed, argv=[*entering, *boxed.argv])
+
+    @property
+    def lasts(self) -> bool:
+        """True if commands can share a /tmp that is not the machine's."""
+        return self.kind == "bubblewrap"
+
+    def with_tmp(self, argv: Sequence[str], hidden: Hidden, workspace: Workspace, space: PrivateSpace) -> Boxed:
+        """Return the command line that runs `argv` without limits but with the /tmp of the space, and `hidden` unreadable."""
+        roots = workspace.resolved_roots
+        tmp = bubblewrap.mounts_of_tmp(space.path, roots)
+        return bubblewrap.masked(self.program, hidden, fixed(hidden, roots), argv, tmp)
+
+    def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str, hidden: Hidden = NOTHING) -> Boxed:
+        """Return the command line for a command that only reads: no writing, no network, and nothing visible but the system, the workspace and the programs on `path`."""
+        if not self.working:
+            return Boxed(argv)
+        return self._boxed(argv, replace(box_for_reader(workspace, path), denied=replace(hidden, empty=True)))
+
+    def _boxed(self, argv: Sequence[str], box: Box) -> Boxed:
+        match self.kind:
+            case "bubblewrap":
+                return bubblewrap.boxed(self.program, box, argv)
+            case "landlock":
+                return landlock.boxed(box, argv)
+            case _:
+                return seatbelt.boxed(box, argv)
+
+
+_seen_to_work: set[str] = set()
+"""Programs that have passed the test in this process, so that sessions need not repeat it."""
+
+
+def choose(setting: Setting, workspace: Iterable[Path] = ()) -> Sandbox:
+    """Choose the sandbox for a setting, without programs in the workspace.
+
+    Raises AgentError if a required one does not work.
+    """
+    if setting == "off":
+        return Sandbox("none", "It is switched off in the configuration")
+    found = detect(workspace=workspace)
+    if setting == "require" and not found.working:
+        raise AgentError(
+            f"A sandbox is required and none works here: {found.why}. Install bubblewrap, or set sandbox to auto."
+        )
+    return found
+
+
+def detect(path: str | None = None, workspace: Iterable[Path] = ()) -> Sandbox:
+    """Return the best sandbox that works here, by trying it. `path` replaces PATH in the search for bubblewrap."""
+    if sys.platform == "darwin":
+        problem = seatbelt.works()
+        return Sandbox("none", problem) if problem else Sandbox("seatbelt")
+    program = find_program("bwrap", workspace) if path is None else shutil.which("bwrap", path=path)
+    problem = (
+        "" if program in _seen_to_work else bubblewrap.works(program) if program else "bubblewrap is not installed"
+    )
+    if not problem and program:
+        _seen_to_work.add(program)
+        return Sandbox("bubblewrap", program=program)
+    if weaker := landlock.works():
+        return Sandbox("none", f"{problem}; {weaker}")
+    return Sandbox("landlock", problem)

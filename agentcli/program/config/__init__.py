@@ -1,0 +1,314 @@
+"""Configuration: one typed value merged from files, environment and flags, each setting with its origin."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import reduce
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agentcli.context.settings import PRESETS
+from agentcli.core.annotation import Table
+from agentcli.core.causes import in_words
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ConfigError
+from agentcli.core.setting import ADDED, ENTRIES_ADDED
+from agentcli.core.text.encodings import is_binary, readable
+from agentcli.program.config.coerce import Layer, coerce, near
+from agentcli.program.config.general import General
+from agentcli.program.config.retired import RETIRED
+from agentcli.program.config.retired import warning as retired_warning
+from agentcli.program.config.schema import Schema
+from agentcli.program.config.tables import ALIASES, TABLES, Tables, put, split
+from agentcli.program.config.toml_text import toml_value
+
+PREFIX = "AGENTCLI_"
+FLAG = "--set"
+"""Origin of the settings of the command line."""
+
+Section = TypeVar("Section")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings of a schema: `config[CLASS]` is the section of a class, and a section without a value has its defaults.
+
+    `providers`, `models` and `aliases` are free tables; `origins` says which place set each value.
+    """
+
+    schema: Schema
+    sections: Mapping[type, Any] = field(default_factory=dict)
+    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """The user's own names of models: `[models.aliases]`."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __getitem__(self, section: type[Section]) -> Section:
+        found: Section = self.sections[section] if section in self.sections else section()
+        return found
+
+    def get(self, key: str) -> Any:
+        """Return a value by its dotted key. Raise ConfigError, which names similar keys, for a key that does not exist."""
+        values, full = dict(self.items()), self.schema.full(key)
+        if full in values:
+            return values[full]
+        table, name = self.schema.entry(key)
+        if table and name in values[table]:
+            return values[table][name]
+        if full in RETIRED:
+            raise ConfigError(
+                f"{key!r} is no longer a setting: agentcli uses a fixed value. Remove it from your config.toml."
+            )
+        raise ConfigError(f"Unknown setting {key!r}.{near(key, values)}")
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Yield every key with its value in force, in the order of the sections."""
+        for key in self.schema.places:
+            yield key, self.reach(key)
+        for table in TABLES:
+            for name, values in getattr(self, table).items():
+                for inner, value in values.items():
+                    yield f"{table}.{name}.{inner}", value
+        for name, model in self.aliases.items():
+            yield f"models.{ALIASES}.{name}", model
+
+    def reach(self, key: str) -> Any:
+        """Return the value of a setting by its full key."""
+        section, path = self.schema.path(key)
+        return reduce(getattr, path, self[section])
+
+    def changed(self, key: str, value: Any) -> Config:
+        """Return the configuration with another value of one setting."""
+        section, path = self.schema.path(key)
+        return dataclasses.replace(self, sections={**self.sections, section: _changed(self[section], path, value)})
+
+
+LISTS = {"hooks": "hooks.commands"}
+"""Settings that are an array of tables, `[[hooks]]`, under the name of their section."""
+
+
+def load(
+    schema: Schema,
+    user: Path | None = None,
+    project: Path | None = None,
+    env: Mapping[str, str] = os.environ,
+    flags: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+) -> Config:
+    """Return the configuration. `project` is a trusted folder's file or None; `flags` are `key=value`; `more` overrides all.
+
+    Raise ConfigError for a file that is not TOML or a value of the wrong type; unknown keys only warn.
+    """
+    warnings: list[str] = []
+    own = list(_file_layer(schema, user))
+    lasting = [*own, *_project_layer(schema, project, own, warnings), _environment_layer(schema, env)]
+    asked = [Layer(FLAG, dict(map(_flag, flags)), typed=False), Layer("flag", more or {})]
+    return _merge(schema, [*lasting, *_preset_layer(schema, [*lasting, *asked]), *asked], warnings)
+
+
+def parsed(schema: Schema, key: str, text: str) -> Any:
+    """Return the value that a text gives to a setting. Raise ConfigError for an unknown key or an invalid value."""
+    return _merge(schema, [Layer("", {key: text}, typed=False)], []).get(key)
+
+
+def _merge(schema: Schema, layers: Sequence[Layer], warnings: list[str]) -> Config:
+    merged = _Merged(Config(schema), warnings)
+    for layer in layers:
+        for given, raw in layer.values.items():
+            if key := merged.set(given, raw, layer):
+                merged.origins[key] = layer.origins.get(key, layer.origin)
+    return merged.finished()
+
+
+@dataclass(slots=True)
+class _Merged:
+    """The configuration of the layers so far; `retired` are settings that are no longer any, each with its place."""
+
+    config: Config
+    warnings: list[str]
+    tables: Tables = field(default_factory=lambda: {table: {} for table in TABLES})
+    origins: dict[str, str] = field(default_factory=dict)
+    retired: list[tuple[str, str]] = field(default_factory=list)
+
+    def set(self, given: str, raw: Any, layer: Layer) -> str:
+        """Set a value of a layer; return the setting that has the layer as its origin now, empty if the value is left out."""
+        schema = self.config.schema
+        key = schema.full(given)
+        table, _, name = key.partition(".")
+        if table in TABLES and name:
+            if warning := put(self.tables, key, raw, layer):
+                self._report_unknown(warning, layer)
+                return ""
+            return ".".join((table, *split(table, name)[:2]))
+        if key in schema.places:
+            self._set_known(key, raw, layer)
+            return key
+        owner, inner = schema.entry(key)
+        if owner:
+            self._set_entry(owner, inner, key, raw, layer)
+            self.origins[f"{owner}.{inner}"] = layer.origin
+            return owner
+        if key in RETIRED:
+            self.retired.append((given, layer.place(key)))
+        elif schema.is_section(key):
+            raise ConfigError(f"{given}{layer.place(key)} must be a table, not {raw!r}.")
+        else:
+            hint = near(given, schema.places)
+            self._report_unknown(f"Unknown setting {given!r} in {layer.origin} is ignored.{hint}", layer)
+        return ""
+
+    def _set_known(self, key: str, raw: Any, layer: Layer) -> None:
+        value = coerce(key, self.config.schema.kinds[key], raw, layer)
+        if isinstance(value, Mapping):
+            self.origins |= {f"{key}.{name}": layer.origin for name in value}
+            value = {**self.config.reach(key), **value}
+        self.config = self.config.changed(key, value)
+
+    def _set_entry(self, table: str, name: str, key: str, raw: Any, layer: Layer) -> None:
+        """Set one name of a setting that is a table; the others stay."""
+        kind = self.config.schema.kinds[table]
+        assert isinstance(kind, Table)
+        value = coerce(key, kind.of, raw, layer)
+        self.config = self.config.changed(table, {**self.config.reach(table), name: value})
+
+    def _report_unknown(self, warning: str, layer: Layer) -> None:
+        """Warn of an unknown setting in a file or the environment. Raise ConfigError for one on the command line."""
+        if layer.origin == FLAG:
+            raise ConfigError(warning.replace(" is ignored", ""))
+        self.warnings.append(warning)
+
+    def finished(self) -> Config:
+        """Return the configuration of all layers."""
+        if self.retired:
+            self.warnings.append(retired_warning(self.retired))
+        aliases = self.tables["models"].pop(ALIASES, {})
+        return dataclasses.replace(
+            self.config,
+            providers=self.tables["providers"],
+            models=self.tables["models"],
+            aliases=aliases,
+            origins=self.origins,
+            warnings=tuple(self.warnings),
+        )
+
+
+def _changed(value: Any, path: Sequence[str], new: Any) -> Any:
+    """Return the dataclass with a new value for one field, maybe of an inner dataclass."""
+    first, *rest = path
+    return dataclasses.replace(value, **{first: _changed(getattr(value, first), rest, new) if rest else new})
+
+
+def _file_layer(schema: Schema, path: Path | None) -> Iterator[Layer]:
+    if path is None:
+        return
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigError(f"Can't read {path}: {in_words(error)}. Make it a readable file or remove it.") from error
+    if is_binary(data):
+        raise ConfigError(f"{path} is not text. Make it a text file in TOML or remove it.")
+    text = readable(data)
+    try:
+        tables = tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply. Make it flat.") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}. Fix that line.") from error
+    yield Layer(str(path), dict(_flatten(schema, tables)))
+
+
+def _project_layer(schema: Schema, path: Path | None, user: Sequence[Layer], warnings: list[str]) -> Iterator[Layer]:
+    """Yield the settings of a project's file that are valid beside the user's; add a warning with the reason for each other one."""
+    if path is None or not os.path.lexists(path):
+        return
+    from agentcli.program.files import is_settings_file
+
+    if not is_settings_file(path):
+        warnings.append(f"{path} leads out of the repository: left out.")
+        return
+    own = _merge(schema, user, [])
+    for layer in _file_layer(schema, path):
+        values, origins = {}, {}
+        for given, raw in layer.values.items():
+            key = schema.full(given)
+            value, refusal = _permitted(key, raw, layer, own)
+            if refusal:
+                cure = f"To have it, set it in your own config.toml (agentcli config set {key} VALUE)."
+                warnings.append(f"{given!r} in {layer.origin} is ignored: {refusal}. {cure}")
+                continue
+            values[given] = value
+            if value != raw and key in own.origins:
+                origins[key] = f"{own.origins[key]}, {layer.origin}"
+        yield Layer(layer.origin, values, origins=origins)
+
+
+def _permitted(key: str, raw: Any, layer: Layer, own: Config) -> tuple[Any, str]:
+    """Return the value that a project gives to a setting, or the reason why it may not."""
+    allowed = own.schema.access(key)
+    if allowed.project == "never":
+        return raw, "a project may not set it"
+    if not allowed.tighter:
+        return raw, ""
+    mine, wanted = own.get(key), coerce(key, own.schema.kinds[key], raw, layer)
+    value = allowed.tighter.combine(mine, wanted)
+    if value != wanted and allowed.tighter not in (ADDED, ENTRIES_ADDED):
+        return raw, f"a project may only {allowed.tighter.allowed}, and it is {toml_value(mine)}"
+    return list(value) if isinstance(value, tuple) else value, ""
+
+
+_FREE = tuple(f"{table}." for table in TABLES)
+
+
+def _flatten(schema: Schema, tables: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    for name, value in tables.items():
+        key = prefix + name
+        key = LISTS.get(key, key) if isinstance(value, list) else key
+        whole = schema.full(key) in schema.places or (depth == 2 and key.startswith(_FREE) and name != "prices")
+        if isinstance(value, Mapping) and not whole:
+            yield from _flatten(schema, value, key + ".", depth + 1)
+        else:
+            yield key, value
+
+
+def _environment_layer(schema: Schema, env: Mapping[str, str]) -> Layer:
+    values: dict[str, str] = {}
+    places: dict[str, str] = {}
+    top = {item.name for item in dataclasses.fields(General)}
+    for name, value in env.items():
+        if not name.startswith(PREFIX):
+            continue
+        key = name.removeprefix(PREFIX).lower().replace("__", ".")
+        if "." in key or key in top:
+            values[key] = value
+            places[schema.full(key)] = f"the environment ({name})"
+    switches = {"DISABLE_AUTOCOMPACT": "context.autocompact", "DISABLE_PRUNE": "context.prune.enabled"}
+    for switch, key in switches.items():
+        if env.get(PREFIX + switch, "").lower() not in ("", "0", "false", "no"):
+            values[key] = "false"
+    return Layer("environment", values, typed=False, places=places)
+
+
+def _preset_layer(schema: Schema, layers: Sequence[Layer]) -> Iterator[Layer]:
+    """Yield the settings of the preset that these layers name: they override files and the environment, and the flags of a run override them."""
+    given = [(layer, key) for layer in layers for key in layer.values if schema.full(key) == _PRESET]
+    for layer, key in given[-1:]:
+        if name := coerce(_PRESET, schema.kinds[_PRESET], layer.values[key], layer):
+            yield Layer(f"preset {name}", {f"context.sliding.{field}": value for field, value in PRESETS[name].items()})
+
+
+_PRESET = "context.preset"
+
+
+def _flag(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set takes key=value, not {text!r}.")
+    return key.strip(), value.strip()

@@ -1,0 +1,31 @@
+"""Extras: programs beside the agent, which nothing of it imports. This table is the one way to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+EXTRAS: Mapping[str, str] = {
+    "agentcli batch": "batch.command_line:app",
+    "agentcli bench": "bench.command_line:app",
+    "agentcli context compare": "lab.command_line:compare",
+    "agentcli stats what-if": "lab.what_if_command_line:what_if",
+    "agentcli import-config": "importers.config_command_line:import_config",
+    "agentcli sessions import": "importers.sessions_command_line:import_sessions",
+    "programs with sessions": "importers.sessions.discover:PROGRAMS",
+    "check of other programs": "importers.config.checks:rows",
+    "differences from claude": "importers.config.differences:differences",
+    "rules of claude": "importers.config.claude:restrictions",
+    "rules of codex": "importers.config.codex:restrictions",
+    "rules of gemini": "importers.config.gemini:restrictions",
+    "export atif": "exporters.atif.command_line:trajectory",
+    "export to another agent": "exporters.command_line:exported",
+}
+"""What extras are used for, each with its module and the name in it."""
+
+
+def extra(use: str) -> Any:
+    """Import the part of an extra that has this use."""
+    module, _, name = EXTRAS[use].partition(":")
+    return getattr(import_module(f"agentcli.extras.{module}"), name)

@@ -1,0 +1,104 @@
+"""Status of the open session: version, model, endpoint, key, folder, mode, sandbox, instruction files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from agentcli import __version__
+from agentcli.agent.session import AgentSession
+from agentcli.core.model import ModelSpec
+from agentcli.program.program import Program
+from agentcli.program.trust import what_it_would_load
+from agentcli.providers import reachability
+from agentcli.providers.capabilities import limits
+from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import (
+    BUILT_IN,
+    ProviderSettings,
+    base_url,
+    base_url_variable,
+    key_variable,
+    key_variables,
+    needs_key,
+)
+from agentcli.system import probe
+from agentcli.system.key_store import KeyStore
+
+
+def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]:
+    """Names and values, in the order in which a person reads them."""
+    model = session.model
+    yield "version", f"agentcli {__version__} on Python {sys.version.split()[0]}"
+    yield "session", _session(session)
+    yield "model", f"{model.name}, window of {model.window:,} tokens{_source(model)}"
+    settings = {**BUILT_IN, **program.models.providers}.get(model.provider)
+    if settings is not None:
+        if endpoint := _endpoint(program, settings):
+            yield "endpoint", endpoint
+        yield "key", _key(program, settings, model)
+        memory = program.models.memory
+        if found := limits(model.name, memory.known(model.name, base_url(settings, program.env)), memory.days):
+            yield "limits", found
+    if account := session.history.account:
+        yield "account", account
+    yield "folder", f"{session.cwd}{_trust(program, session)}"
+    yield from (("also", str(root)) for root in program.roots if root != session.cwd)
+    yield "mode", session.mode
+    yield "sandbox", program.workspace_policy.sandbox.report
+    yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.instructions.files])
+    config = program.dirs.config_file
+    yield "config", str(config) if probe.exists(config) else f"{config} (none: built-in settings)"
+    yield from _listed("servers", _servers(program))
+
+
+def _source(model: ModelSpec) -> str:
+    """Return where the figures of a model come from that is in no table."""
+    if model.known:
+        return ""
+    assumed = "" if model.window_stated or not model.assumed else f"; figures of {model.assumed} assumed"
+    return f" (in no table{assumed})"
+
+
+def _session(session: AgentSession) -> str:
+    history, journal = session.history, session.journal
+    stored = journal.id if journal.folder is not None else f"{journal.id} (not stored)"
+    return " · ".join(filter(None, (stored, history.name or history.title)))
+
+
+def _endpoint(program: Program, settings: ProviderSettings) -> str:
+    own = base_url(settings, program.env)
+    source = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
+    return f"{reachability.bare(own)} ({source})" if own else reachability.bare(PROVIDERS[settings.kind].url)
+
+
+def _key(program: Program, settings: ProviderSettings, model: ModelSpec) -> str:
+    """Describe the place that the key comes from; never the key."""
+    names = key_variables(settings)
+    if model.kind not in PROVIDERS:
+        return "none needed"
+    if found := key_variable(settings, program.given_env):
+        return f"{found} (environment)"
+    if key_variable(settings, program.env):
+        return f"stored: {KeyStore(program.dirs.config).places().get(settings.name, 'config folder')}"
+    if not needs_key(settings, program.env):
+        return "none needed"
+    return f"not set: {' or '.join(names)}, or `agentcli auth set {settings.name}`"
+
+
+def _trust(program: Program, session: AgentSession) -> str:
+    if not what_it_would_load(session.cwd):
+        return ""
+    return " (trusted)" if program.trusted else " (not trusted: its settings are not loaded)"
+
+
+def _servers(program: Program) -> list[str]:
+    """Return the configured model servers that have an address of their own."""
+    known = program.models.providers.values()
+    return [f"{one.name}: {reachability.bare(url)}" for one in known if (url := base_url(one, program.env))]
+
+
+def _listed(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
+    first, *more = values or ["none"]
+    yield name, first
+    yield from (("", value) for value in more)

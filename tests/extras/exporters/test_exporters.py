@@ -1,0 +1,134 @@
+"""Sessions in the formats of Claude Code and Codex: what the readers of those formats find again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.record import Body, Compaction, Undo
+from agentcli.extras.exporters import claude_code, codex
+from agentcli.extras.exporters.conversation import UNANSWERED, Conversation, Summary, conversation
+from agentcli.extras.importers.sessions import read
+from agentcli.sessions.in_memory import MemorySession
+from agentcli.sessions.info import SessionInfo, Times
+
+INFO = SessionInfo(
+    "20261127-101112-abc", "p", "/home/dev/my shop.d", name="A name", time=Times("2026-11-27T10:11:12.000Z")
+)
+CALL = ToolCall("c1", "bash", {"command": "pytest -q"})
+EDIT = ToolCall("c2", "edit", {"file_path": "/a.py", "old_string": "1", "new_string": "2"})
+WORK: tuple[Body, ...] = (
+    Message("user", (Text("Fix a.py; never touch the tests."), Text("It is Friday.", True, "reminder"))),
+    Message("assistant", (Thinking("hm", "signed"), Text("I look."), CALL, EDIT), provider="anthropic", model="m"),
+    ToolResult("c2", "edit", "error", "not found"),
+    ToolResult("c1", "bash", "success", "1 failed"),
+    Message("assistant", (Text("Not yet."),), provider="anthropic", model="m"),
+    Message("user", (Text("Go on."),)),
+    Message("assistant", (Text("Done: 2."),), provider="openai", model="gpt-5.5"),
+)  # fmt: skip
+FORMS: dict[str, Callable[[Conversation], Any]] = {"claude-code": claude_code.lines, "codex": codex.lines}
+
+
+def exported(*bodies: Body, clean: Callable[[str], str] = str) -> Conversation:
+    session = MemorySession()
+    for body in bodies:
+        session.append(body)
+    return conversation(INFO, list(session.records()), clean)
+
+
+def found_again(form: str, whole: Conversation, folder: Path) -> Sequence[Body]:
+    """What the reader of the format, made from files of the other program, finds."""
+    file = folder / "session.jsonl"
+    file.write_text("".join(FORMS[form](whole)))
+    return [body for _, body in read(file).bodies if isinstance(body, Message | ToolResult | Compaction)]
+
+
+def told(bodies: Sequence[Body]) -> list[tuple[Any, ...]]:
+    """Prompts, texts, calls and results in their order; calls of one reply are one with it."""
+    rows: list[tuple[Any, ...]] = []
+    for body in bodies:
+        match body:
+            case Message() as message:
+                own = [part.text for part in message.parts if isinstance(part, Text) and not part.synthetic]
+                calls = [(call.call_id, call.name, dict(call.input)) for call in message.calls]
+                rows.append((message.role, own, calls))
+            case ToolResult() as result:
+                rows.append(("result", result.call_id, result.output))
+            case _:
+                pass
+    return rows
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_prompt_call_and_result_is_found_again_in_order(form: str, tmp_path: Path) -> None:
+    ordered = (*WORK[:2], WORK[3], WORK[2], *WORK[4:])  # results in the order of their calls
+    assert told(found_again(form, exported(*WORK), tmp_path)) == told(ordered)
+
+
+def test_claude_code_gets_its_own_tools_thoughts_and_chain() -> None:
+    entries = [json.loads(line) for line in claude_code.lines(exported(*WORK))]
+    assert entries[0] == {"type": "custom-title", "customTitle": "A name", "sessionId": exported(*WORK).id}
+    chain = entries[1:]
+    assert [entry["parentUuid"] for entry in chain] == [None, *(entry["uuid"] for entry in chain[:-1])]
+    [reply, *later] = [entry["message"]["content"] for entry in chain if entry["type"] == "assistant"]
+    assert [block.get("name", block["type"]) for block in reply] == ["thinking", "text", "Bash", "Edit"]
+    assert reply[0]["signature"] == "signed"
+    results = [entry["message"]["content"][0] for entry in chain[2:4]]
+    assert [(block["tool_use_id"], block.get("is_error")) for block in results] == [("c1", None), ("c2", True)]
+    assert later == [[{"type": "text", "text": "Not yet."}], [{"type": "text", "text": "Done: 2."}]]
+
+
+def test_the_files_lie_where_the_programs_look_for_them(tmp_path: Path) -> None:
+    whole = exported(*WORK)
+    assert claude_code.place(whole, {}, tmp_path) == tmp_path / f".claude/projects/-home-dev-my-shop-d/{whole.id}.jsonl"
+    name = f"rollout-2026-11-27T10-11-12-{whole.id}.jsonl"
+    assert codex.place(whole, {}, tmp_path) == tmp_path / ".codex/sessions/2026/11/27" / name
+    assert claude_code.place(whole, {"CLAUDE_CONFIG_DIR": "/c"}, tmp_path).is_relative_to("/c/projects")
+    assert codex.place(whole, {"CODEX_HOME": "/x"}, tmp_path).is_relative_to("/x/sessions")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_without_a_result_gets_one_and_what_was_rewound_is_left_out(form: str, tmp_path: Path) -> None:
+    cut = exported(*WORK[:2], WORK[3], Message("user", (Text("Never mind."),)), Undo(3, "rewind"))
+    assert [row for row in told(found_again(form, cut, tmp_path)) if row[0] == "result"] == [
+        ("result", "c1", "1 failed"),
+        ("result", "c2", UNANSWERED),
+    ]
+    assert "Never mind." not in "".join(FORMS[form](cut))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_compaction_is_one_there_too_with_the_summary_before_what_it_kept(form: str, tmp_path: Path) -> None:
+    summary = "<state_snapshot>\nThe tests are not to be touched.\n</state_snapshot>"
+    compaction = Compaction("manual", "compressed", "auto", (1, 5), 6, summary, tokens_before=900)
+    whole = exported(*WORK[:6], compaction, WORK[6])
+    kinds = [turn.body for turn in whole.turns]
+    [at] = [number for number, body in enumerate(kinds) if isinstance(body, Summary)]
+    assert kinds[at + 1 :] == [WORK[5], WORK[6]]
+    assert summary in kinds[at].text  # type: ignore[union-attr]
+    again = found_again(form, whole, tmp_path)
+    [found] = [body for body in again if isinstance(body, Compaction)]
+    assert "The tests are not to be touched." in found.snapshot
+    assert told(again)[0] == told(WORK[:1])[0]
+    assert told(again)[-2:] == told(WORK[5:])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_texts_are_cleaned(form: str) -> None:
+    secret = "s3cret"
+    parts = (Text(f"use {secret}", meta={"agentcli": {"line": f"/use {secret}"}}),)
+    call = ToolCall("c1", "bash", {"command": f"echo {secret}"})
+    bodies = (
+        Message("user", parts),
+        Message("assistant", (Text(secret), call)),
+        ToolResult("c1", "bash", "success", secret, metadata={"x": secret}, title=secret),
+        Compaction("auto", "compressed", "auto", (1, 3), 5, secret),
+    )
+    text = "".join(FORMS[form](exported(*bodies, clean=lambda text: text.replace(secret, "***"))))
+    assert "***" in text
+    assert secret not in text

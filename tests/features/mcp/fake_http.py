@@ -1,0 +1,96 @@
+"""A small server of the Model Context Protocol over HTTP, without the SDK, which can go away and come back."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.features.mcp.fake_server import TOOLS
+
+Json = dict[str, Any]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """`/mcp` is moved to `/mcp/`, `/away` to another host, `/plain` takes a GET alone; `/mcp/` is the server.
+
+    `/guarded/` is it for those who have renewed their token at `/token`, `/locked/` until the first call of a tool.
+    """
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if self.path == "/token":
+            renewed = b"grant_type=refresh_token" in body
+            fresh = {"access_token": "fresh", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again"}
+            self._answer(200 if renewed else 400, fresh if renewed else {"error": "invalid_grant"})
+            return
+        message = json.loads(body)
+        match self.path:
+            case "/guarded/" if self.headers.get("Authorization") != "Bearer fresh":
+                self._answer(401)
+            case "/locked/" if message["method"] == "tools/call":
+                self._answer(401)
+            case "/mcp":
+                self._answer(307, location="/mcp/")
+            case "/away":
+                self._answer(307, location="http://other.invalid/mcp/")
+            case "/mcp/" | "/guarded/" | "/locked/" if "id" not in message:
+                self._answer(202)
+            case "/mcp/" | "/guarded/" | "/locked/":
+                self._answer(200, {"jsonrpc": "2.0", "id": message["id"], **_answered(message)})
+            case _:
+                self._answer(405)
+
+    def do_GET(self) -> None:
+        self._answer(405)
+
+    do_DELETE = do_GET
+
+    def _answer(self, status: int, value: Json | None = None, location: str = "") -> None:
+        data = json.dumps(value).encode() if value is not None else b""
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if location:
+            self.send_header("Location", location)
+        # Each request has a connection of its own: what is shut down takes no more.
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(data)
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _answered(message: Json) -> Json:
+    match message["method"]:
+        case "initialize":
+            info = {"name": "fake", "version": "1"}
+            return {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}}
+        case "tools/list":
+            return {"result": {"tools": TOOLS}}
+        case "tools/call":
+            text = str(message["params"].get("arguments", {}).get("text", "done"))
+            return {"result": {"content": [{"type": "text", "text": text}]}}
+        case _:
+            return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+@contextmanager
+def serving(port: int = 0) -> Iterator[int]:
+    """The port of a server that listens until the end of the block."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

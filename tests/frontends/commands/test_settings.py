@@ -1,0 +1,117 @@
+"""/status, /config and /keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.frontends.opening import program_of
+from agentcli.frontends.terminal.host import TerminalHost
+from agentcli.frontends.terminal.style import MUTE, Look
+from agentcli.program.options import Options
+from tests.frontends.terminal.contexts import ScriptedContext
+from tests.frontends.terminal.test_slash import completions, type_
+
+KEY = "sk-ant-secret"
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> ScriptedContext:
+    """A context with the program's own host and a session that is not stored."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "AGENTS.md").write_text("Be brief.\n")
+    env = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    options = Options(cwd=str(work), no_session=True, model="anthropic/claude-sonnet-5-5")
+    program = program_of(options, {**env, "HOME": str(tmp_path), "ANTHROPIC_API_KEY": KEY, "AGENTCLI_UI__VI": "true"})
+    context = ScriptedContext(session=program.sessions.new())
+    context.host, context.look = TerminalHost(program), Look(MUTE)
+    return context
+
+
+def config(context: Any) -> str:
+    file: Path = context.host._program.dirs.config_file
+    return file.read_text() if file.exists() else ""
+
+
+def test_the_status_names_all_that_a_session_runs_on_but_no_key(context: ScriptedContext, tmp_path: Path) -> None:
+    text = "".join(row.strip() for row in type_(context, "/status"))
+    for part in (
+        "agentcli ",
+        "claude-sonnet-5-5",
+        "api.anthropic.com",
+        "ANTHROPIC_API_KEY (environment)",
+        "mode",
+        "sandbox",
+    ):
+        assert part in text
+    assert str(tmp_path / "work") in text
+    assert "AGENTS.md (" in text
+    assert KEY not in text
+
+
+def test_the_status_fits_a_narrow_screen(context: ScriptedContext) -> None:
+    context.columns = 40
+    assert all(len(row) < 40 for row in type_(context, "/status"))
+
+
+def test_a_setting_is_changed_by_its_name_and_value(context: ScriptedContext) -> None:
+    [told] = type_(context, "/config ui.output_lines 9")
+    assert "ui.output_lines = 9, written to" in told
+    assert "output_lines = 9" in config(context)
+    assert "must be" in type_(context, "/config ui.output_lines many")[0]
+    assert "must be" in type_(context, "/config ui.theme drak")[0]
+
+
+def test_a_value_that_another_place_overrides_is_told(context: ScriptedContext) -> None:
+    [told] = type_(context, "/config ui.vi false")
+    assert "environment" in told
+    assert "true, which wins" in told
+
+
+def test_settings_are_searched_and_show_where_they_come_from(context: ScriptedContext) -> None:
+    assert any(row.startswith("ui.vi = true  # ") for row in type_(context, "/config ui."))
+    assert type_(context, "/config retry attem") == []
+    assert context.asked[0] == "retry.attempts"
+    assert "No setting contains nonsense" in type_(context, "/config nonsense")[0]
+    assert "ui.theme" in completions("config", context)
+
+
+def test_a_choice_is_picked_and_a_number_is_typed(context: ScriptedContext) -> None:
+    context.answers = [1]
+    assert "ui.theme = " in type_(context, "/config ui.theme")[0]
+    assert context.asked[0] == "ui.theme (built-in)"
+    type_(context, "/config ui.theme")
+    assert context.started_on == "light"
+    context.entered = "7"
+    assert "ui.output_lines = 7" in type_(context, "/config output_lines")[0]
+    context.entered = None
+    before = config(context)
+    assert type_(context, "/config output_lines") == []
+    assert config(context) == before
+
+
+def test_the_keys_are_listed(context: ScriptedContext) -> None:
+    assert "Ctrl-O" in "\n".join(type_(context, "/keys"))
+
+
+def test_a_stored_key_is_named_as_such_and_not_shown(context: Any) -> None:
+    host = context.host._program
+    file = host.dirs.config / "keys.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"anthropic": {"key": "sk-ant-stored"}}))
+    host.given_env = {name: value for name, value in host.given_env.items() if name != "ANTHROPIC_API_KEY"}
+    host.reload()
+    text = "".join(type_(context, "/status"))
+    assert "stored: file" in text
+    assert "sk-ant" not in text
+
+
+def test_a_key_that_a_local_server_does_not_need_is_named_all_the_same(context: Any) -> None:
+    host = context.host._program
+    host.given_env = {**host.given_env, "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    host.reload()
+    assert "ANTHROPIC_API_KEY (environment)" in "".join(type_(context, "/status"))

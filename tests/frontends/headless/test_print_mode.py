@@ -1,0 +1,37 @@
+"""Output of a run without a person when an unexpected error occurs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.frontends.headless.output import Format
+from agentcli.frontends.headless.print_mode import print_mode
+from agentcli.frontends.opening import program_of
+from agentcli.program.front_end import FrontEnd
+from agentcli.program.options import Options
+
+
+async def broken(_: ApprovalRequest) -> ApprovalResponse | None:
+    """An approver with a bug."""
+    raise RuntimeError("nobody foresaw this")
+
+
+@pytest.mark.parametrize("form", ["json", "stream-json"])
+def test_the_result_comes_last_also_when_the_program_itself_is_wrong(
+    form: Format, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    dirs = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"replies": [{"calls": [{"name": "bash", "input": {"command": "make it so"}}]}]}))
+    options = Options(prompt="hi", print=True, model=f"script:{script}", output_format=form, cwd=str(tmp_path))
+    with pytest.raises(RuntimeError, match="nobody foresaw"):
+        print_mode(program_of(options, {**dirs, "HOME": str(tmp_path)}, FrontEnd(broken)), options)
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (last["type"], last["status"], last["exit_code"]) == ("result", "error", 1)
+    assert "nobody foresaw this" in last["error"]

@@ -1,0 +1,122 @@
+"""Command context without a terminal: records the output, questions and effects of slash commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.ports import Interruptible
+from agentcli.core.event import Event
+from agentcli.frontends.commands.base import Queued
+from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
+from agentcli.frontends.terminal.input.keys import KEYS, help_lines
+from agentcli.frontends.terminal.render.state import State, update
+from agentcli.frontends.terminal.style import PLAIN, Look
+from agentcli.program.commands import Choice
+from tests.frontends.terminal.preview import ScriptedHost, ScriptedSession
+
+
+async def nobody(_: object) -> Any:
+    """Approval and question port of a session that asks nothing."""
+
+
+class ScriptedContext:
+    """Command context with scripted picks. `answers`: indices to pick, in order; then pickers are cancelled.
+
+    `session` is a scripted one by default.
+    """
+
+    def __init__(self, *answers: int, session: Any = None) -> None:
+        self.host: Any = ScriptedHost(nobody, nobody)
+        self.session: Any = session or ScriptedSession("one", nobody, nobody)
+        self.state, self.columns, self.look = State(), 80, Look(PLAIN)
+        self.output: list[str] = []
+        self.asked: list[str] = []
+        self.interrupted = False
+        self.drafted = self.copied = self.started_on = ""
+        self.answers = list(answers)
+        self.entered: str | None = None
+        self.queued: list[Queued] = []
+
+    @property
+    def acts(self) -> Sequence[str]:
+        return self.state.acts
+
+    @property
+    def sharing(self) -> Any:
+        return self.host.sharing
+
+    @property
+    def waiting(self) -> Sequence[Queued]:
+        return self.queued
+
+    def requeue(self, waiting: Sequence[Queued]) -> None:
+        self.queued = list(waiting)
+
+    def say(self, *lines: str) -> None:
+        self.output += lines
+
+    show = say
+
+    def warn(self, text: str) -> None:
+        self.output.append(text)
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.state = update(self.state, event, 0.0)
+
+    async def play(self, doing: str, work: Interruptible) -> None:
+        async def show(event: Event) -> None:
+            self.show_events([event])
+
+        await work(asyncio.Event(), show)
+
+    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
+        self.asked += [title, *(choice.label for choice in choices)]
+        self.started_on = choices[start].label if choices else ""
+        return self.answers.pop(0) if self.answers else None
+
+    async def choose(
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
+    ) -> tuple[int, str] | None:
+        self.asked += [title, *(choice.label for choice in choices)]
+        answer = self.answers.pop(0) if self.answers else None
+        return answer if answer is None or isinstance(answer, tuple) else (answer, "")
+
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
+        self.asked.append(title)
+        return bool(self.answers and self.answers.pop(0))
+
+    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
+        self.asked += [title, text, hint]
+        return self.entered
+
+    def list_keys(self) -> None:
+        self.output += (f"{key}  {does}" for key, does in help_lines(KEYS))
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        return text + " as edited"
+
+    async def open_file(self, file: Path, line: int) -> None:
+        self.output.append(f"opened {file.name}:{line}")
+
+    async def move_to(self, session: Any) -> None:
+        self.session = session
+        self.output.append(f"moved to {session.journal.id}")
+
+    def draft(self, text: str) -> None:
+        self.drafted = text
+
+    def send(self, text: str, *along: Any) -> None:
+        self.output.append(f"to the model: {text}")
+
+    def copy(self, text: str) -> None:
+        self.copied = text
+
+    def toggle_vi(self) -> bool:
+        return True
+
+    def leave(self, code: int = 0) -> None:
+        self.output.append("left")

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import ConfigError
+from agentcli.frontends.terminal.render.status_line import branch, check_facts
+
+
+def test_a_fact_that_does_not_exist_is_told_with_those_that_do() -> None:
+    with pytest.raises(ConfigError, match=r"no item 'weather'\. Use one of: model, mode"):
+        check_facts("model weather")
+    check_facts("cost model")
+
+
+def test_the_branch_is_read_also_in_a_worktree_and_on_no_branch(tmp_path: Path) -> None:
+    script = """git init -q -b trunk main && cd main && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x
+        && git worktree add -q ../other -b feature/x && git checkout -q --detach && git rev-parse HEAD"""
+    ran_ = subprocess.run(
+        script.replace("\n", " "), shell=True, cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert branch(tmp_path / "other") == "feature/x"
+    assert branch(tmp_path / "main") == ran_.stdout[:7]
+    assert branch(tmp_path) == branch(Path("/"))
+    (tmp_path / "main" / ".git" / "HEAD").write_text("ref: refs/heads/trunk\n")
+    (tmp_path / "main" / "below").mkdir()
+    assert branch(tmp_path / "main" / "below") == "trunk"
+    (tmp_path / ".git").write_text("gitdir: \0\n")
+    assert branch(tmp_path) == ""

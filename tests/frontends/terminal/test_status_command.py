@@ -1,0 +1,110 @@
+"""The status command: what it reads, the line that is shown of it, and what becomes of one that hangs, floods or fails."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from agentcli.frontends.terminal.render.facts import Status
+from agentcli.frontends.terminal.render.status_line import status_line
+from agentcli.frontends.terminal.status_command import SHOWN, Line, coloured, facts, printed
+from agentcli.frontends.terminal.style import DARK, PLAIN
+from agentcli.providers.scripted.model import say
+from agentcli.system.cells import ESCAPE
+from tests.agent.open_session import open_session, say_to
+
+
+def ran(command: str, folder: Path) -> Line:
+    return asyncio.run(printed(command, {"model": {"display_name": "a"}}, folder))
+
+
+def test_it_reads_json_and_the_first_line_is_shown_with_its_colours_only(tmp_path: Path) -> None:
+    script = "n=$(sed 's/.*display_name[^a-z]*//; s/[^a-z].*//'); printf '\\033[35m%s\\033[2J\\007\\nmore\\n' $n"
+    assert ran(script, tmp_path) == Line("\x1b[35ma\\x1b[2J\\x07\x1b[0m")
+    assert ran("pwd", tmp_path) == Line(str(tmp_path))
+    assert ran("true", tmp_path) == Line()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("command", "failure"),
+    [
+        ("exit 3", "ui.status_command failed with exit code 3."),
+        ("sleep 60", "ui.status_command took more than 2 s and was stopped."),
+        ("sleep 60 & sleep 60", "ui.status_command took more than 2 s and was stopped."),
+        ("yes x", "ui.status_command printed more than 64,000 bytes and was stopped."),
+        ("head -c 100000000 /dev/zero", "ui.status_command printed more than 64,000 bytes and was stopped."),
+    ],
+)
+def test_one_that_hangs_floods_or_fails_is_stopped_and_named(command: str, failure: str, tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert ran(command, tmp_path) == Line(failure=failure)
+    assert time.monotonic() - began < 30
+
+
+def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    assert "No such file" in ran("true", tmp_path / "gone").failure
+
+
+def test_git_in_it_starts_no_program_of_the_repository(tmp_path: Path) -> None:
+    ran(
+        'git init -q . && git config core.fsmonitor "touch $PWD/owned" && touch a && git add a; git status >&2; echo ok',
+        tmp_path,
+    )
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_that_is_given_up_has_ended_before_its_event_loop_does(tmp_path: Path) -> None:
+    async def run() -> None:
+        script = asyncio.create_task(printed("touch started; sleep 60", {}, tmp_path))
+        while not (tmp_path / "started").exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0.01)
+        script.cancel()
+        await asyncio.gather(script, return_exceptions=True)
+
+    asyncio.run(run())
+    gc.collect()  # a process that still ran would be complained about
+
+
+def test_a_line_keeps_its_colours_and_is_cut() -> None:
+    assert coloured("plain") == "plain"
+    assert (
+        coloured("\x1b[1;31mred\x1b[0m \x1b]8;;http://evil\x07x")
+        == "\x1b[1;31mred\x1b[0m \\x1b]8;;http://evil\\x07x\x1b[0m"
+    )
+    assert len(ESCAPE.sub("", coloured("\x1b[31m" + "x" * 10_000))) == SHOWN
+
+
+def test_the_line_is_cut_before_it_is_dropped_and_plain_without_colours() -> None:
+    status = Status(
+        model="a/b", mode="ask", used=1, usable=9, branch="main", extra="\x1b[32m" + "long " * 30 + "\x1b[0m"
+    )
+    row = status_line(status, 60, DARK)
+    assert "\x1b[32mlong long" in row
+    assert "…" in row
+    assert "main" not in row
+    assert "\x1b[32m" not in status_line(status, 60, PLAIN)
+    assert "long long" in status_line(status, 60, PLAIN)
+
+
+def test_the_facts_have_the_keys_of_claude_code(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("One.")])
+    before = facts(session, Status(), 0.0)
+    assert before["context_window"]["current_usage"] is None
+    assert before["cost"]["total_cost_usd"] == 0
+    say_to(session, "hello")
+    told = json.loads(json.dumps(facts(session, Status(model="x", used=100), 2.5)))
+    assert told["session_id"] == session.journal.id
+    assert told["cwd"] == told["workspace"]["current_dir"] == str(tmp_path)
+    assert told["model"] == {"id": session.model.id, "display_name": session.model.id}
+    assert told["cost"]["total_duration_ms"] == 2500
+    window = told["context_window"]
+    assert window["total_output_tokens"] == window["current_usage"]["output_tokens"] > 0
+    assert window["used_percentage"] + window["remaining_percentage"] == 100
+    assert told["agentcli"]["model"] == "x"

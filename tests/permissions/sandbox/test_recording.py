@@ -1,0 +1,60 @@
+"""The sandbox that is open to git alone: it records, and changes none of its own settings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.sandbox import detect
+from agentcli.permissions.sandbox.probe import startable
+from agentcli.system.programs import hardened
+
+SANDBOX = detect()
+pytestmark = pytest.mark.skipif(SANDBOX.kind != "bubblewrap", reason="bubblewrap does not work here")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    work, home = tmp_path / "work", tmp_path / "home"
+    work.mkdir()
+    home.mkdir()
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    (work / "a.txt").write_text("one\n")
+    return Workspace(work, (work,), home)
+
+
+def run(script: str, workspace: Workspace, *, git: bool) -> subprocess.CompletedProcess[str]:
+    boxed = SANDBOX.wrap(["bash", "--norc", "-c", script], workspace, git=git)
+    who = {f"GIT_{role}_{part}": "A" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    env = {**hardened(os.environ), **who, "HOME": str(workspace.home)}
+    with startable(boxed) as (argv, descriptors):
+        return subprocess.run(argv, env=env, pass_fds=descriptors, capture_output=True, text=True, check=False)
+
+
+def test_git_records_in_its_sandbox_and_not_in_the_usual_one(workspace: Workspace) -> None:
+    command = "git add -A && git commit -qm one && git branch next && git log --format=%an%s"
+    assert run(command, workspace, git=False).returncode != 0
+    done = run(command, workspace, git=True)
+    assert (done.returncode, done.stdout) == (0, "Aone\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo x >> .git/config",
+        "git config core.hooksPath x",
+        "rm .git/config",
+        "mv .git/config .git/old",
+        "cp a.txt .git/hooks/pre-commit",
+        "mv .git/hooks .git/old",
+        "echo x > .git/info/attributes",
+    ],
+)
+def test_the_settings_of_git_stay_closed_there(workspace: Workspace, script: str) -> None:
+    before = (workspace.cwd / ".git/config").read_text()
+    assert run(script, workspace, git=True).returncode != 0
+    assert (workspace.cwd / ".git/config").read_text() == before
