@@ -131,7 +131,7 @@ def test_a_run_loads_nothing_of_the_features_that_it_does_not_use(tmp_path: Path
 
 def test_a_run_without_commands_loads_nothing_that_judges_them(tmp_path: Path) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
-    judging = ("agentcli.permissions.shell", "agentcli.permissions.readonly")
+    judging = "agentcli.permissions.shell"
     assert "agentcli.permissions.decide" in modules
     assert not [module for module in modules if module.startswith(judging)]
 

@@ -363,7 +363,7 @@ def _rewrites(parts: Sequence[str]) -> bool:
     """Return True if a command replaces what a remote has, which is approved each time."""
     if not parts:
         return False
-    from agentcli.permissions.shell.consequences import REWRITES  # only commands have parts
+    from agentcli.permissions.shell.effects.consequences import REWRITES  # only commands have parts
 
     return any(part.endswith(REWRITES) for part in parts)
 
@@ -373,7 +373,7 @@ def _of_several(call: Call) -> bool:
     traits = call.its_tool.traits
     if not traits.runs_commands:
         return False
-    from agentcli.permissions.shell.parse import contents  # only a denied command needs it
+    from agentcli.permissions.shell.syntax.parse import contents  # only a denied command needs it
 
     return len(contents(str(call.call.input.get(traits.subject, "")))[0]) > 1
 

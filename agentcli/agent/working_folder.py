@@ -44,14 +44,14 @@ class WorkingFolder:
         now, own = self.now, self._workspace.cwd
         if not tool.traits.runs_commands or now == own:
             return None
-        from agentcli.permissions.shell.moves import first_move
+        from agentcli.permissions.shell.effects.moves import first_move
 
         target = first_move(str(call.input.get(tool.traits.subject, "")))
         return None if target and not probe.is_dir(now / target) and probe.is_dir(own / target) else now
 
     def moved(self, call: Call, result: ToolResult) -> str:
         """Move with a command that has run; return the note about it for the model, empty if there is none."""
-        from agentcli.permissions.shell.moves import folder_after
+        from agentcli.permissions.shell.effects.moves import folder_after
 
         start = call.folder or self._workspace.cwd
         command = str(call.call.input.get(call.its_tool.traits.subject, ""))

@@ -15,13 +15,13 @@ from agentcli.permissions.rules import (
     holds_secrets,
     path_rule,
 )
-from agentcli.permissions.shell.assigned import Assignments, covers, harmless_assignments, split_pattern
 from agentcli.permissions.shell.command_line import CommandLine
-from agentcli.permissions.shell.covered import why_uncovered
-from agentcli.permissions.shell.file_names import meanings
-from agentcli.permissions.shell.known_programs import bounded
-from agentcli.permissions.shell.parse import Command
-from agentcli.permissions.shell.starting import starts_another
+from agentcli.permissions.shell.effects.assigned import Assignments, covers, harmless_assignments, split_pattern
+from agentcli.permissions.shell.effects.covered import why_uncovered
+from agentcli.permissions.shell.effects.starting import starts_another
+from agentcli.permissions.shell.programs.known_programs import bounded
+from agentcli.permissions.shell.syntax.file_names import meanings
+from agentcli.permissions.shell.syntax.parse import Command
 
 
 def allowing_rule(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,9 +18,9 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 
 if TYPE_CHECKING:
-    from agentcli.permissions.readonly.commands import Looks
     from agentcli.permissions.shell.command_line import CommandLine
-    from agentcli.permissions.shell.containable import Containment
+    from agentcli.permissions.shell.effects.containable import Containment
+    from agentcli.permissions.shell.effects.reading import Looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,8 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     instead = nature.line.text if nature.left_out and nature.line is not None else ""
     return replace(
         decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden,
-        instead=instead, left_out=nature.left_out, explains=partial(_explained, nature.line) if nature.line else tuple,
+        instead=instead, left_out=nature.left_out, explains=nature.line.explained if nature.line else tuple,
     )  # fmt: skip
-
-
-def _explained(line: CommandLine) -> tuple[str, ...]:
-    from agentcli.permissions.shell.explained import explained
-
-    return explained(line)
 
 
 def _together(decisions: Sequence[Decision]) -> Decision:

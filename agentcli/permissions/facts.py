@@ -39,8 +39,8 @@ from agentcli.permissions.rules import (
 from agentcli.system.resolve import MANUAL, MANUAL_FOLDER, searched
 
 if TYPE_CHECKING:
-    from agentcli.permissions.readonly.commands import Looks
     from agentcli.permissions.shell.command_line import CommandLine
+    from agentcli.permissions.shell.effects.reading import Looks
 
 Offers = Callable[[], tuple[str, ...]]
 """Finds the rules that a person may save in place of an exact one; empty if none may be saved."""

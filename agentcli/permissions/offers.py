@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from agentcli.permissions.allowing import away, uncovered
 from agentcli.permissions.rules import SANDBOX, parse_rule, reading_scope
-from agentcli.permissions.shell.assigned import Assignments, leading
 from agentcli.permissions.shell.command_line import CommandLine
-from agentcli.permissions.shell.covered import leads_away
-from agentcli.permissions.shell.parse import Command
-from agentcli.permissions.shell.prefixes import local_requests, script_of, whole_program, wider
+from agentcli.permissions.shell.effects.assigned import Assignments, leading
+from agentcli.permissions.shell.effects.covered import leads_away
+from agentcli.permissions.shell.effects.prefixes import local_requests, script_of, whole_program, wider
+from agentcli.permissions.shell.syntax.parse import Command
 
 
 def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:

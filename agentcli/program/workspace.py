@@ -119,7 +119,7 @@ class WorkspacePolicy:
 
     def _files_started(self) -> Mapping[Path, str]:
         """Return the files of the workspace that hooks and servers run."""
-        from agentcli.permissions.shell.files_started import files_started  # loads the tables of all programs
+        from agentcli.permissions.shell.effects.files_started import files_started  # loads the tables of all programs
 
         return files_started(self._started(), tuple(map(resolved, self._context.roots)))
 
@@ -314,7 +314,7 @@ class _Wraps:
 
     def leaving(self, argv: Sequence[str]) -> Boxed:
         """Run a command outside, with the session's /tmp if it names that: commands in the sandbox put their files there."""
-        from agentcli.permissions.shell.private_tmp import names_tmp
+        from agentcli.permissions.shell.effects.private_tmp import names_tmp
 
         if self.space is not None and names_tmp(argv[-1]):
             return self.sandbox.with_tmp(argv, self.hidden, self.workspace, self.space)

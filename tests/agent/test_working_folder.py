@@ -11,7 +11,7 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import Settings
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
-from agentcli.permissions.shell.moves import first_move, folder_after
+from agentcli.permissions.shell.effects.moves import first_move, folder_after
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.in_memory import MemorySession
 from tests.agent.open_session import Person, open_session, results, say_to

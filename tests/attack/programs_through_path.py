@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.shell.programs.readers import READERS
 from tests.attack.headless import Call, Victim
 
 SYSTEM = "/usr/local/bin:/usr/bin:/bin"

@@ -10,7 +10,7 @@ from pathlib import Path
 from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
-from agentcli.permissions.shell.files_started import files_started
+from agentcli.permissions.shell.effects.files_started import files_started
 from agentcli.permissions.started import Started
 from tests.guards import Figures, material
 from tests.permissions.deciding import explain

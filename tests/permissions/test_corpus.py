@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.paths import CommandLimits, Workspace
-from agentcli.permissions.readonly.searches import search_of
-from agentcli.permissions.readonly.table import READERS, SEARCHING
 from agentcli.permissions.rules import Rules
-from agentcli.permissions.shell.flow import runs_of
-from agentcli.permissions.shell.parse import parse
-from agentcli.permissions.shell.strict import read_plain
+from agentcli.permissions.shell.effects.searches import search_of
+from agentcli.permissions.shell.programs.readers import READERS, SEARCHING
+from agentcli.permissions.shell.syntax.flow import runs_of
+from agentcli.permissions.shell.syntax.parse import parse
+from agentcli.permissions.shell.syntax.strict import read_plain
 from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
 from tests.sampling import sampled

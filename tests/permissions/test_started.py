@@ -12,7 +12,7 @@ from agentcli.core.record import Mode
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.permissions.sandbox import box_for
-from agentcli.permissions.shell.files_started import files_started
+from agentcli.permissions.shell.effects.files_started import files_started
 from agentcli.permissions.started import Started
 from tests.permissions.deciding import explain
 from tests.tables import each_row

@@ -15,7 +15,7 @@ MODULES = (
     "agentcli.frontends.headless.print_mode",
     "agentcli.agent.compaction.run",
     "agentcli.agent.loop",
-    "agentcli.permissions.readonly.commands",
+    "agentcli.permissions.shell.effects.reading",
     "agentcli.permissions.shell.command_line",
     "agentcli.permissions.sandbox.launch",
     "agentcli.features.hooks.files",

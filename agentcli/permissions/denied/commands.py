@@ -15,16 +15,16 @@ from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, existi
 from agentcli.permissions.denied.git_verdicts import GitVerdict, judge_git
 from agentcli.permissions.denied.history import Held, held_around
 from agentcli.permissions.paths import Workspace, impossible, resolved
-from agentcli.permissions.readonly.option_grammar import Found, fit
-from agentcli.permissions.readonly.searches import search_of
-from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.rules import Rule, path_rule
-from agentcli.permissions.shell.always_asked import paths_in
-from agentcli.permissions.shell.changes import CHANGING
 from agentcli.permissions.shell.command_line import CommandLine, analyse
-from agentcli.permissions.shell.file_names import meanings
-from agentcli.permissions.shell.known_programs import word_set
-from agentcli.permissions.shell.parse import Part, runs
+from agentcli.permissions.shell.effects.always_asked import paths_in
+from agentcli.permissions.shell.effects.changes import CHANGING
+from agentcli.permissions.shell.effects.searches import search_of
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.option_grammar import Found, fit
+from agentcli.permissions.shell.programs.readers import READERS
+from agentcli.permissions.shell.syntax.file_names import meanings
+from agentcli.permissions.shell.syntax.parse import Part, runs
 
 _FOLDERS = 32
 """Largest number of folders that a command may be in; a line with more counts as one that may read anything."""

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Collection, Sequence
 
 from agentcli.permissions.denied.git_verdicts import GitVerdict
-from agentcli.permissions.shell.parse import PLAIN_WRAPPERS, Part, command_nodes
+from agentcli.permissions.shell.syntax.parse import PLAIN_WRAPPERS, Part, command_nodes
 
 _ENDING_IN_GIT = PLAIN_WRAPPERS | {"git", "env", "command"}
 """Commands that may run git with their last words."""

@@ -12,10 +12,17 @@ from agentcli.core.dataclass import dataclass
 from agentcli.permissions.denied.history import Held, excluding
 from agentcli.permissions.denied.objects import Named, named_objects
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.readonly.git_table import GIT_READERS, LIMITED, limits, path_named, shows_path, shows_text
-from agentcli.permissions.readonly.option_grammar import Found, fit
-from agentcli.permissions.shell.git_repositories import RECORDING, repository_problem
-from agentcli.permissions.shell.known_programs import word_set
+from agentcli.permissions.shell.effects.git_repositories import RECORDING, repository_problem
+from agentcli.permissions.shell.programs.git_table import (
+    GIT_READERS,
+    LIMITED,
+    limits,
+    path_named,
+    shows_path,
+    shows_text,
+)
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.option_grammar import Found, fit
 from agentcli.system.git_keys import reads_only
 
 _CHANGING = word_set("""

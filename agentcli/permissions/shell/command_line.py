@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,23 +15,23 @@ from agentcli.permissions.paths import (
     Workspace,
     judge_path,
 )
-from agentcli.permissions.readonly.commands import (
+from agentcli.permissions.shell.effects.always_asked import MOST_FOLDERS, destruction, folders_of, why_protected
+from agentcli.permissions.shell.effects.assigned import Assignments, without_assignments
+from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside_all
+from agentcli.permissions.shell.effects.consequences import named_consequence
+from agentcli.permissions.shell.effects.fed import fed_files
+from agentcli.permissions.shell.effects.git_repositories import DISCARDING, git_placed, replaces_files
+from agentcli.permissions.shell.effects.hiding import hides, may_run, spelled
+from agentcli.permissions.shell.effects.reading import (
     Looks,
     Reader,
     Reading,
     looks_at_machine,
 )
-from agentcli.permissions.readonly.fed import fed_files
-from agentcli.permissions.readonly.table import READERS
-from agentcli.permissions.shell.always_asked import MOST_FOLDERS, destruction, folders_of, why_protected
-from agentcli.permissions.shell.assigned import Assignments, without_assignments
-from agentcli.permissions.shell.changes import CHANGING, changes_inside_all
-from agentcli.permissions.shell.consequences import named_consequence
-from agentcli.permissions.shell.file_names import meanings
-from agentcli.permissions.shell.git_repositories import DISCARDING, git_placed, replaces_files
-from agentcli.permissions.shell.hiding import hides, may_run, spelled
-from agentcli.permissions.shell.known_programs import KNOWN, MOVES, WRAPPERS, is_interpreter, never_saved
-from agentcli.permissions.shell.parse import (
+from agentcli.permissions.shell.programs.known_programs import KNOWN, MOVES, WRAPPERS, is_interpreter, never_saved
+from agentcli.permissions.shell.programs.readers import READERS
+from agentcli.permissions.shell.syntax.file_names import meanings
+from agentcli.permissions.shell.syntax.parse import (
     UNKNOWN,
     Command,
     Part,
@@ -41,11 +41,11 @@ from agentcli.permissions.shell.parse import (
     started,
     starts_in_background,
 )
-from agentcli.permissions.shell.strict import NotPlain, read_plain
+from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
 
 if TYPE_CHECKING:
-    from agentcli.permissions.shell.containable import Containment
-    from agentcli.permissions.shell.state import Run
+    from agentcli.permissions.shell.effects.containable import Containment
+    from agentcli.permissions.shell.syntax.state import Run
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,14 @@ class CommandLine:
         """Reason why it acts outside the workspace, on others' files or as root; empty if it does not."""
         if self.workspace is None or self.workspace.destroys or self.harmless:
             return ""
-        from agentcli.permissions.shell.reaching import reach  # only what allows everything asks
+        from agentcli.permissions.shell.effects.reaching import reach  # only what allows everything asks
 
         return reach(self.text, self.workspace)
 
     @cached_property
     def followed(self) -> tuple[Run, ...] | None:
         """Every command as it may run, with the values of variables; None if the line is too deep to follow."""
-        from agentcli.permissions.shell.flow import runs_of  # most lines are understood without it
+        from agentcli.permissions.shell.syntax.flow import runs_of  # most lines are understood without it
 
         runs = runs_of(self.text, self.workspace) if self.workspace is not None else []
         return None if runs is None else tuple(runs)
@@ -110,14 +110,26 @@ class CommandLine:
     def why(self) -> str:
         """Reason why the line is not harmless; a consequence that asks for caution, if a command of it has one."""
         why = self.obstacle or next((reading.why for reading in self.readings if reading.why), "")
-        named = self._consequence if why else ""
-        return named if why.endswith("may change files") and named else "; ".join(filter(None, (named, why)))
+        return _with_consequence(why, self._consequence if why else "")
 
     @cached_property
     def _consequence(self) -> str:
         """The first consequence of a command that asks for caution, with the command's name; empty if none is known."""
         all_words = ([piece.text for piece in part.words] for part in self.parts)
         return next(filter(None, (named_consequence(words, self.places) for words in all_words)), "")
+
+    def explained(self) -> tuple[str, ...]:
+        """Return the reasons of the commands that need a question, in their order: `rm deletes files`. What makes the line hard to read comes last."""
+        return tuple(dict.fromkeys(filter(None, (*self._reasons(), self.obstacle))))
+
+    def _reasons(self) -> Iterator[str]:
+        if self.commands:
+            for command, reading in zip(self.commands, self.readings, strict=True):
+                if reading.why:
+                    yield _with_consequence(reading.why, named_consequence(command.words, self.places))
+        else:
+            for part in self.parts:
+                yield named_consequence([piece.text for piece in part.words], self.places)
 
     @cached_property
     def _discards(self) -> str:
@@ -134,7 +146,7 @@ class CommandLine:
     @cached_property
     def contained(self) -> Containment:
         """Verdict on the line in the sandbox. It walks folders, so it is computed only if a mode asks for it."""
-        from agentcli.permissions.shell.containable import (  # only mode auto and rules for the sandbox ask
+        from agentcli.permissions.shell.effects.containable import (  # only mode auto and rules for the sandbox ask
             ASKED,
             containment,
         )
@@ -149,7 +161,7 @@ class CommandLine:
     @property
     def _divided(self) -> Containment | None:
         """Verdict on the line in parts, each in a box of its own; None if it can't be divided."""
-        from agentcli.permissions.shell.chains import in_parts
+        from agentcli.permissions.shell.effects.chains import in_parts
 
         assert self.workspace is not None
         workspace = self.workspace
@@ -191,7 +203,7 @@ class CommandLine:
 
     @cached_property
     def _acting(self) -> list[Part]:
-        from agentcli.permissions.shell.acting import acting_parts  # only rules for the sandbox need it
+        from agentcli.permissions.shell.effects.acting import acting_parts  # only rules for the sandbox need it
 
         return acting_parts(self.text)
 
@@ -202,11 +214,11 @@ class CommandLine:
         It names nothing outside the workspace, and git replaces no files by it. It may ask a server of this machine if it
         starts something in the background first.
         """
-        from agentcli.permissions.shell.containable import ASKED, Containment
+        from agentcli.permissions.shell.effects.containable import ASKED, Containment
 
         if self.workspace is None:
             return ASKED
-        from agentcli.permissions.shell.covered import leads_away  # the tables of all options
+        from agentcli.permissions.shell.effects.covered import leads_away  # the tables of all options
 
         serves = starts_in_background(self.text)
         workspace = replace(self.workspace, tmp=None, loopback=self.workspace.loopback if serves else None)
@@ -285,6 +297,11 @@ class CommandLine:
 
 
 _ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\S)*""")
+
+
+def _with_consequence(why: str, named: str) -> str:
+    """Return a reason after the consequence of the command; the consequence alone if the reason only says that something may change."""
+    return named if why.endswith("may change files") and named else "; ".join(filter(None, (named, why)))
 
 
 def analyse(text: str, workspace: Workspace) -> CommandLine:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import agentcli
-from agentcli.permissions.shell.parse import parser
+from agentcli.permissions.shell.syntax.parse import parser
 from agentcli.providers.http import tls_context
 from tests.e2e.program import ROOT
 from tests.frontends.python.embedded import calls, environment, options, script, workspace

@@ -10,7 +10,7 @@ import pytest
 
 from agentcli.core.record import Mode
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.readonly.git_table import path_named
+from agentcli.permissions.shell.programs.git_table import path_named
 from tests.permissions.denied.test_commands import bash, git, tracked, workspace
 from tests.tables import each_row
 

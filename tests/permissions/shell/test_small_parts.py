@@ -6,10 +6,10 @@ from pathlib import Path
 
 from agentcli.permissions.denied.files import paths_named
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.shell.consequences import is_cautious, named_consequence
-from agentcli.permissions.shell.loopback import network_problem, ports_asked
-from agentcli.permissions.shell.moves import first_move, folder_after
-from agentcli.permissions.shell.parse import UNKNOWN, contents
+from agentcli.permissions.shell.effects.consequences import is_cautious, named_consequence
+from agentcli.permissions.shell.effects.loopback import network_problem, ports_asked
+from agentcli.permissions.shell.effects.moves import first_move, folder_after
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, contents
 from tests.tables import each_row
 
 

@@ -20,7 +20,7 @@ from agentcli.frontends.terminal.render.spans import written
 from agentcli.frontends.terminal.render.syntax import coloured_command
 from agentcli.frontends.terminal.style import Look
 from agentcli.permissions.rules import SANDBOX, parse_rule
-from agentcli.permissions.shell.consequences import is_cautious
+from agentcli.permissions.shell.effects.consequences import is_cautious
 from agentcli.program.commands import Choice
 from agentcli.system.cells import expand, wrap
 

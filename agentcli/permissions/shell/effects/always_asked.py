@@ -1,0 +1,328 @@
+"""Lines that must ask in every mode: they may show or change a protected file, or can only destroy.
+
+Destruction is the removal of a whole important tree, an overwritten disk, or a fork bomb.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentcli.permissions.paths import (
+    Workspace,
+    could_name_protected,
+    impossible,
+    judge_entry,
+    judge_path,
+    names_protected,
+    resolved,
+)
+from agentcli.permissions.shell.effects.reading import Reader, Reading
+from agentcli.permissions.shell.programs.git_table import leaves_out
+from agentcli.permissions.shell.programs.known_programs import SHELLS, is_interpreter, word_set
+from agentcli.permissions.shell.programs.readers import fits_reading, shows_no_content
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, contents, runs
+from agentcli.permissions.shell.syntax.values import BELOW, spread
+from agentcli.system import probe
+
+_READING = word_set("""
+ls dir cat tac nl head tail wc stat du df realpath readlink strings od hexdump cksum sum md5sum sha1sum sha224sum sha256sum
+sha384sum sha512sum b2sum shasum grep egrep fgrep rg cut tr comm join paste column fold fmt expand unexpand rev diff cmp jq basename
+dirname echo printf test which type
+""")
+"""Programs that write no file, whatever their options: a protected name among their words is only read."""
+
+_READING_GIT = word_set("add commit diff log show blame status grep ls-files check-ignore")
+"""Commands of git that change no file of the workspace, whatever their options."""
+
+MOST_FOLDERS = 8
+"""Largest number of folders in which the commands of a line are looked at."""
+_IN_SCRIPTS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+]+")
+_PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|cwd|fd)(?:/|\Z)")
+
+
+def why_protected(
+    text: str, readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace, reader: Reader
+) -> str:
+    """Return the reason why the line must ask in every mode, or the empty string. `readings` is empty if the line is not understood."""
+    if readings and not any(reading.why for reading in readings):
+        return ""
+    for reading in readings:
+        if reading.protected:
+            return reading.why
+    folders, feeds = folders_of(parts, workspace), _feeds(text, parts)
+    for part in parts:
+        if why := _part_protected(part, folders, workspace, reader, feeds=feeds):
+            return why
+    return ""
+
+
+def _feeds(text: str, parts: Sequence[Part]) -> bool:
+    """Return True if a command may take the names that another one prints, and read those files."""
+    if not all(piece.known for part in parts for piece in part.words):
+        return True
+    if "|" not in text.replace("||", ""):
+        return False
+    commands = ([piece.text for piece in part.words] for part in parts)
+    return not all(words and (fits_reading(words[0], words) or shows_no_content(words)) for words in commands)
+
+
+def folders_of(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
+    """Return the folders that the commands of a line may run in: each `cd` may fail."""
+    folders = [workspace.cwd]
+    for part in parts:
+        values = [piece.text for piece in part.words if piece.known and not piece.text.startswith("-")]
+        if len(values) == 2 and values[0] in ("cd", "pushd") and not impossible(values[1]):
+            target = values[1].replace("$HOME", str(workspace.home))
+            target = str(workspace.home) + target[1:] if target == "~" or target.startswith("~/") else target
+            folders += [folder / target for folder in folders]
+    return list(dict.fromkeys(folders))[:MOST_FOLDERS]
+
+
+def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, *, feeds: bool) -> str:
+    values = [piece.text for piece in part.words]
+    entries = bool(values) and shows_no_content(values)
+    words = () if entries and not feeds else part.words[1:]
+    for piece in (*words, *part.reads, *part.writes):
+        if piece.loose and _could_stand_for_protected(piece.text):
+            return f"{piece.text} may match a protected file"
+    alone = len(folders) == 1 and not part.writes and not part.reads
+    if values and not entries and alone and all(piece.known for piece in part.words):
+        ((reading, _),) = reader.in_turn((Command(tuple(values), "", True),))
+        if not reading.why or reading.protected:
+            return reading.why
+    name = os.path.basename(values[0]) if values else ""
+    reads = (
+        name in _READING or (name == "git" and values[1:2] and values[1] in _READING_GIT) or fits_reading(name, values)
+    )
+    targets = [(piece.text, not reads) for piece in words] + [(piece.text, True) for piece in part.writes]
+    if entries and not feeds and (why := _entry_protected(values, folders, workspace)):
+        return why
+    for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
+        for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
+            for folder in folders:
+                if why := _word_protected(candidate, write, folder, workspace):
+                    return why
+    return ""
+
+
+def _entry_protected(values: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why a command that shows no content must ask for a name that it shows."""
+    named = (word for word in values[1:] if not word.startswith("-"))
+    shown = (judge_entry(word, workspace, cwd=folder) for word in named for folder in folders)
+    return next((verdict.why for verdict in shown if verdict.verdict == "protected"), "")
+
+
+def _could_stand_for_protected(text: str) -> bool:
+    """Return True if the shell may put a protected name in place of a word with wildcards or braces."""
+    words = spread((text,))
+    if any(BELOW in word for word in words):
+        return True
+    return any(could_name_protected(word) or (len(words) > 1 and names_protected(word, write=True)) for word in words)
+
+
+def _quoted_in(name: str, word: str) -> Iterator[str]:
+    """Yield the words that a script for an interpreter may name: `python -c 'open(".env")'`."""
+    if is_interpreter(name):
+        yield from (token for token in _IN_SCRIPTS.split(word) if token and token != word)
+
+
+def paths_in(word: str) -> Iterator[str]:
+    """Yield the paths that a word of an unknown command may name: the word, or its part after `=`, `:`, `@` or an option's letter.
+
+    A pathspec that excludes files from what git shows names none.
+    """
+    if leaves_out(word):
+        return iter(())
+    forms = [word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")]
+    if len(word) > 2 and word[0] == "-" and word[1] != "-":
+        forms.append(word[2:])
+    return (form for form in dict.fromkeys(forms) if form and len(form) < 4096 and "\n" not in form)
+
+
+def _word_protected(text: str, write: bool, folder: Path, workspace: Workspace) -> str:
+    if named := names_protected(text, write=write):
+        return f"{named} is protected"
+    if UNKNOWN in text or text.startswith("-"):
+        return ""
+    verdict = judge_path(text, workspace, write=write, cwd=folder)
+    secret = verdict.verdict == "refused" and _PROCESS_SECRETS.match(os.path.normpath(folder / text))
+    return verdict.why if secret or verdict.verdict == "protected" else ""
+
+
+# Destruction
+
+
+_FORMATTING = re.compile(r"mkfs(?:\..*)?|mke2fs|mkswap|mkdosfs|mkntfs|newfs(?:_.*)?|wipefs|blkdiscard")
+_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|dm-|md|mapper/|mem$|kmem$|port$)")
+_FORK_BOMB = re.compile(
+    r"([\w:.]+)\s*\(\)\s*\{[^}]*(?<![\w:.])\1\s*(?:\|\s*\1|&)"
+    r"|fork\s+while\s+fork|fork\s+while\s+(?:1|true)|while\s*\(?\s*(?:True|true|1)\s*\)?\s*[:;{]?\s*(?:do\s+)?(?:os\.)?fork\b"
+)
+_SCRIPTED = re.compile(
+    r"""(?:rmtree|rm_rf|rm_r|remove_dir_all|rmSync|rmdirSync|removeSync|rimraf|remove_tree)\b[^;\n]{0,40}?['"](?:/|~|~/|/\*|\.|\.git|/home|/etc|/usr)['"]"""
+)
+_SYSTEM = frozenset(
+    map(
+        Path,
+        word_set("""
+/bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /var /usr/bin /usr/lib /usr/local /usr/share /var/lib
+/Applications /Library /System /Users /Volumes /private /private/etc /private/var
+"""),
+    )
+)
+_WILD_PART = re.compile(r"[*?.{},\[\]!^]*[*?{\[][*?.{},\[\]!^]*")
+"""A component that matches everything in a folder: `*`, `.*`, `{*,.*}`, `.[!.]*`."""
+_NARROWING = word_set(
+    "-name -iname -path -ipath -wholename -regex -iregex -empty -size -mtime -mmin -newer -newermt -user"
+)
+_REMOVING = word_set("rm shred srm wipe unlink")
+_RIGHTS = word_set("chmod chown chgrp setfacl")
+_HOME = r"\$HOME\b|\$\{HOME\}|\$PWD\b"
+_ASSIGNED = re.compile(
+    rf"""(?<![\w$])([A-Za-z_]\w*)=(?:'([^'$`]*)'|"((?:[^"$`]|{_HOME})*)"|((?:[^\s;&|'"$`()]|{_HOME})*))"""
+)
+
+
+def destruction(text: str, parts: Sequence[Part], workspace: Workspace) -> str:
+    """Return the reason why a line can only destroy, or the empty string."""
+    if _FORK_BOMB.search(text):
+        return "a fork bomb stops the machine"
+    if _SCRIPTED.search(text):
+        return "it removes a whole tree, such as a home folder"
+    parts = [*parts, *_with_values(text), *_printed(parts)]
+    folders = _folders(text, parts, workspace)
+    printed = [piece.text for part in parts if _name(part) in ("echo", "printf") for piece in part.words[1:]]
+    for part in parts:
+        for piece in part.writes:
+            if _DEVICE.match(piece.text):
+                return f"it overwrites {piece.text}"
+        for words in runs(part):
+            more = printed if _name(part) == "xargs" else []
+            if why := _destroys([*words, *more], folders, workspace):
+                return why
+    return ""
+
+
+def _name(part: Part) -> str:
+    return os.path.basename(part.words[0].text) if part.words else ""
+
+
+def _with_values(text: str) -> Sequence[Part]:
+    """Return the parts of the line with the values of its own plain assignments filled in: `D=/; rm -rf $D`."""
+    values = {match[1]: match[2] or match[3] or match[4] or "" for match in _ASSIGNED.finditer(text)}
+    filled = text
+    for name, value in values.items():
+        for form in (rf"\$\{{{name}\}}", rf"\${name}\b"):
+            filled = re.sub(form, value.replace("\\", r"\\"), filled)
+    return contents(filled)[0] if filled != text else ()
+
+
+def _printed(parts: Sequence[Part]) -> Iterator[Part]:
+    """Yield the commands in texts that the line prints, for a shell that reads them: `echo 'rm -rf /' | sh`."""
+    if any(words[0] in SHELLS for part in parts for words in runs(part)):
+        texts = (piece.text for part in parts if _name(part) in ("echo", "printf") for piece in part.words[1:])
+        for text in texts:
+            yield from contents(text)[0] if " " in text else ()
+
+
+def _folders(text: str, parts: Sequence[Part], workspace: Workspace) -> list[Path]:
+    """Return the folders that a command of the line may run in. A `cd` that fails stays in its folder."""
+    folder, left = workspace.cwd, []
+    for part in parts:
+        values = [piece.text for piece in part.words]
+        if len(values) == 2 and values[0] in ("cd", "pushd") and UNKNOWN not in values[1] and not impossible(values[1]):
+            target = _at(values[1], folder, workspace)
+            if not probe.is_dir(target) and not re.search(rf"cd\s+\S*{re.escape(values[1])}\S*\s*&&", text):
+                left.append(folder)
+            folder = target
+    return [folder, *left]
+
+
+def _at(word: str, folder: Path, workspace: Workspace) -> Path:
+    home = str(workspace.home)
+    word = word.replace("${HOME}", home).replace("$HOME", home)
+    return Path(os.path.normpath(folder / (home + word[1:] if word == "~" or word.startswith("~/") else word)))
+
+
+def _destroys(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    name, *arguments = words
+    options = [word for word in arguments if word.startswith("-") and word != "-"]
+    operands = [word for word in arguments if word not in options]
+    short = "".join(word[1:] for word in options if not word.startswith("--"))
+    recursive = "r" in short.lower() or any(len(word) > 3 and "--recursive".startswith(word) for word in options)
+    if _FORMATTING.fullmatch(name) and operands:
+        return f"{name} erases the old content"
+    if device := _overwritten(name, arguments, operands):
+        return f"{name} overwrites {device}"
+    if name == "rm" and "--no-preserve-root" in options:
+        return "rm --no-preserve-root is destructive"
+    if (name in _REMOVING and (recursive or name == "shred")) or (name == "mv" and operands[-1:] == ["/dev/null"]):
+        whole = _whole(operands, folders, workspace)
+        return f"{name} of {whole} is destructive" if whole else ""
+    if name in _RIGHTS and recursive:
+        above = _whole(operands, folders, workspace, own=False)
+        return f"{name} -R of {above} is destructive" if above else ""
+    if name == "rsync" and any(word.startswith("--del") for word in options):
+        whole = _whole(operands[-1:], folders, workspace)
+        return f"rsync --delete over {whole} is destructive" if whole else ""
+    return _find(arguments, folders, workspace) if name == "find" else ""
+
+
+def _find(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    removes = "-delete" in arguments or not _REMOVING.isdisjoint(map(os.path.basename, arguments))
+    tops: list[str] = []
+    for word in arguments:
+        if word.startswith(("-", "(", "!")):
+            break
+        tops.append(word)
+    narrowed = not _NARROWING.isdisjoint(arguments)
+    found = _whole(tops or ["."], folders, workspace, own=not narrowed) if removes else ""
+    return f"find removes all of {found}" if found else ""
+
+
+def _overwritten(name: str, arguments: Sequence[str], operands: Sequence[str]) -> str:
+    """Return the device that a command writes to, or the empty string."""
+    match name:
+        case "dd":
+            targets = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
+        case "tee" | "shred":
+            targets = list(operands)
+        case "cp" | "mv":
+            targets = list(operands[-1:])
+        case _:
+            targets = []
+    return next((target for target in targets if _DEVICE.match(target)), "")
+
+
+def _whole(operands: Sequence[str], folders: Sequence[Path], workspace: Workspace, own: bool = True) -> str:
+    """Return the operand that names an important tree; the workspace and its repository count only if `own`."""
+    for word in operands:
+        if word and word != "{}" and UNKNOWN not in word and "\n" not in word and not impossible(word):
+            for folder in folders:
+                if _is_whole(_at(_folder_of(word), folder, workspace), workspace, own):
+                    return word
+    return ""
+
+
+def _folder_of(word: str) -> str:
+    """Return the folder whose whole content a word matches: `/` of `/*`."""
+    parts = word.split("/")
+    while len(parts) > 0 and _WILD_PART.fullmatch(parts[-1]):
+        parts.pop()
+    return "/".join(parts) or ("/" if word.startswith("/") else ".")
+
+
+def _is_whole(path: Path, workspace: Workspace, own: bool) -> bool:
+    lost = [resolved(workspace.home), workspace.home]
+    roots = [*workspace.resolved_roots, *(workspace.roots or (workspace.cwd,))]
+    for form in {path, resolved(path)}:
+        if form == Path("/") or form in _SYSTEM:
+            return True
+        if any(form == each or form in each.parents for each in lost) or any(form in root.parents for root in roots):
+            return True
+        if own and (form in roots or (form.name == ".git" and form.parent in roots)):
+            return True
+    return False

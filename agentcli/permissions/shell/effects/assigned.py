@@ -1,0 +1,98 @@
+"""Variables that a line sets for single commands, `NAME=value make`, and the rules that name them.
+
+A rule names the same variables: `NAME=*` takes any value that names no program, file or code, any other value has to be
+the one of the rule. No rule names a variable by which the shell or the loader finds what runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.shell.effects.inert import names_nothing
+from agentcli.permissions.shell.syntax.parse import below, parse_word, parser
+
+Assignments = Mapping[str, str]
+_ASSIGNED = re.compile(r"""([A-Za-z_]\w*)=((?:[\w./,:@%+=-]|'[^'\n]*'|"[^"$`\\\n]*")*)""")
+_LEADING = re.compile(r"([A-Za-z_]\w*)=(\S*) ")
+_FINDING = re.compile(r"PATH|IFS|ENV|ZDOTDIR|FPATH|CDPATH|GLOBIGNORE|PS\d|PROMPT_COMMAND|BASH.*|SHELL.*|LD_.*|DYLD_.*")
+"""Variables by which the shell or the loader finds programs, scripts and libraries."""
+_UNNAMEABLE = re.compile(r"[\s*\\]")
+
+
+def without_assignments(text: str) -> tuple[str, dict[int, dict[str, str]]] | None:
+    """Return a line without the variables set for its commands, and these by the number of the command.
+
+    None if there are none, or more than words with known values.
+    """
+    if "=" not in text:
+        return None
+    root = parser().parse(text.encode("utf-8", "surrogatepass")).root_node
+    commands = sorted((node for node in below(root) if node.type == "command"), key=lambda node: node.start_byte)
+    source = text.encode("utf-8", "surrogatepass")
+    kept, end, found = b"", 0, dict[int, dict[str, str]]()
+    for number, command in enumerate(commands):
+        set_here = [child for child in command.children if child.type == "variable_assignment"]
+        if not set_here:
+            continue
+        name = command.child_by_field_name("name")
+        values: dict[str, str] = {}
+        for node in set_here:
+            read = _ASSIGNED.fullmatch((node.text or b"").decode("utf-8", "replace"))
+            value = node.child_by_field_name("value")
+            piece = parse_word(value) if value is not None else None
+            if read is None or (piece is not None and (not piece.known or piece.loose)):
+                return None
+            values[read[1]] = piece.text if piece is not None else ""
+        if name is None or len(values) != len(set_here) or command.start_byte < end:
+            return None
+        kept, end = kept + source[end : set_here[0].start_byte], name.start_byte
+        found[number] = values
+    return ((kept + source[end:]).decode("utf-8", "surrogatepass"), found) if found else None
+
+
+def leading(given: Assignments, folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return how a rule names the variables set for a command; empty if none may."""
+    words: list[str] = []
+    for name, value in given.items():
+        if _FINDING.fullmatch(name):
+            return ""
+        if _inert(value, folders, workspace):
+            words.append(f"{name}=*")
+        elif _UNNAMEABLE.search(value):
+            return ""
+        else:
+            words.append(f"{name}={value}")
+    return " ".join(words)
+
+
+def split_pattern(pattern: str) -> tuple[dict[str, str], str]:
+    """Return the variables that the pattern of a rule names, with their values, and the rest of the pattern."""
+    named: dict[str, str] = {}
+    while found := _LEADING.match(pattern):
+        named[found[1]] = found[2]
+        pattern = pattern[found.end() :]
+    return named, pattern
+
+
+def covers(named: Assignments, given: Assignments, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if a rule names the variables that a command gets, no more and no less, and these values."""
+    return named.keys() == given.keys() and all(
+        _inert(value, folders, workspace)
+        if named[name] == "*" and not _FINDING.fullmatch(name)
+        else named[name] == value
+        for name, value in given.items()
+    )
+
+
+def harmless_assignments(given: Assignments, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if the variables set for a command decide about nothing that runs: their values name no program, file or code."""
+    return not any(_FINDING.fullmatch(name) for name in given) and all(
+        _inert(value, folders, workspace) for value in given.values()
+    )
+
+
+def _inert(value: str, folders: Sequence[Path], workspace: Workspace) -> bool:
+    return not value or names_nothing(value, folders, workspace)

@@ -1,0 +1,197 @@
+"""Changes of files by a command: whether they stay in the workspace, and whether undo could restore what they remove or replace."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+from agentcli.permissions.paths import UndoCover, Workspace, judge_path, names_protected
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
+from agentcli.permissions.shell.syntax.file_names import meanings
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part
+
+_SED_SCRIPTS = "-nErsuiz -e:sed --expression=sed --in-place --quiet --silent --regexp-extended --sandbox --posix"
+_SED = "-nErsuiz --in-place --quiet --silent --regexp-extended --sandbox --posix"
+
+CHANGING: dict[str, tuple[Shape, ...]] = {
+    "mkdir": (Shape("-pv -m:word --parents --verbose --mode=word", "path path*"),),
+    "touch": (Shape("-acm -d:text -t:word --no-create --date=text", "path path*"),),
+    "rmdir": (Shape("-pv --parents --verbose --ignore-fail-on-non-empty", "path path*"),),
+    "cp": (
+        Shape(
+            "-aRrpfinuvTd --recursive --force --no-clobber --update --verbose --archive --parents", "path path path*"
+        ),
+    ),
+    "mv": (Shape("-finuvT --force --no-clobber --update --verbose", "path path path*"),),
+    "chmod": (Shape("-v --verbose", "word path path*"),),
+    "sed": (Shape(_SED_SCRIPTS, "path path*", needs="-e --expression"), Shape(_SED, "sed path path*")),
+}
+"""Commands that change only files of their operands. None of them removes anything but a file in its way."""
+_GONE_FOR_GOOD = word_set("shred srm wipe")
+_REMOVING = word_set("rm unlink trash rimraf")
+_DISCARDING = word_set("rsync truncate")
+_CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
+"""Folders whose content programs make again."""
+
+
+def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if a command of a plain line changes only files inside the workspace, in every round of its loop.
+
+    File names replace its patterns; `folders` are the folders that it may run in.
+    """
+    rounds = meanings(command, folders, workspace)
+    return not isinstance(rounds, str) and all(changes_inside(words, folders, workspace) for words in rounds)
+
+
+def changes_inside(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if a command, run in any of `folders`, is known to change only files inside the workspace."""
+    name, *arguments = words
+    if name == "sed" and "" in arguments[:2]:
+        arguments.remove("")  # `sed -i ''` as on macOS; elsewhere '' is an empty script, and the script names no file
+    fitting = fit(CHANGING[name], arguments) if name in CHANGING else ""
+    return not isinstance(fitting, str) and stays_inside(fitting[1], folders, workspace, write=True)
+
+
+def stays_inside(found: Found, folders: Sequence[Path], workspace: Workspace, *, write: bool) -> bool:
+    """Return True if all paths among the arguments lie in the workspace, as seen from each of the folders."""
+    values = [value for kind, value in found if kind in ("path", "rev")]
+    return all(
+        judge_path(value, workspace, write=write, cwd=folder).verdict == "free"
+        for value in values
+        for folder in folders
+    )
+
+
+def removal_problem(
+    name: str, arguments: Sequence[str], part: Part, folders: Sequence[Path], workspace: Workspace
+) -> str:
+    """Return the reason why files that a command removes could not be restored, or the empty string."""
+    finds = name == "find" and ("-delete" in arguments or not (_REMOVING | _GONE_FOR_GOOD).isdisjoint(arguments))
+    if name in _GONE_FOR_GOOD or name in _DISCARDING:
+        return f"{name} discards the old content"
+    if name not in _REMOVING and not finds:
+        return ""
+    operands = [word for word in arguments if not word.startswith("-")]
+    if operands and in_tmp([folder / word for word in operands for folder in folders], workspace):
+        return ""
+    if workspace.undo is None:
+        return "removes files, and nothing could put them back"
+    if (
+        part.words[0].text == "xargs"
+        or any(UNKNOWN in word for word in operands)
+        or (name in _REMOVING and not operands)
+    ):
+        return "removes what only the shell knows"
+    if finds:
+        operands = [word for word in operands[:1] if "/" in word or os.path.lexists(folders[0] / word)] or ["."]
+    removed = [path for word in operands for folder in folders for path in _matches(word, folder)]
+    if _too_large(workspace, workspace.undo):
+        return "removes files, and the workspace is too large to be restored"
+    return next(filter(None, (loss(path, workspace) for path in removed)), "")
+
+
+def overwriting_problem(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why files that a command replaces could not be restored, or the empty string."""
+    if words[0] not in ("cp", "mv", "sed"):
+        return ""
+    targets = words[1:] if words[0] == "sed" else words[-1:]
+    found = (folder / word for word in targets for folder in folders)
+    files = filter(os.path.isfile, found)
+    return next(filter(None, (loss(path, workspace) for path in files)), "")
+
+
+def discarding_problem(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why undo could not bring back the files that a command of git replaces; empty if it replaces none."""
+    if words[1] not in ("checkout", "restore") or not {"-b", "--staged", "-S"}.isdisjoint(words):
+        return ""
+    if workspace.undo is not None and _too_large(workspace, workspace.undo):
+        return f"git {words[1]} discards changes, and the workspace is too large to be restored"
+    named = (folder / word for word in words[2:] for folder in folders if word != "--")
+    return next(filter(None, (loss(path, workspace) for path in named)), "")
+
+
+def loss(path: Path, workspace: Workspace) -> str:
+    """Return the reason why undo could not restore the content of a path; empty if it could, or if nothing of value exists there."""
+    undo = workspace.undo
+    if in_tmp([path], workspace):
+        return ""
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return ""
+    if undo is None:
+        return "replaces a file, and nothing could put it back"
+    most, skipped = undo.bytes, undo.skipped
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{path.name} is too large to be restored" if status.st_size > most else ""
+    if path.name in skipped:
+        return "" if path.name in _CACHES else f"{path.name} could not be restored"
+    for folder, folders, names in os.walk(path):
+        for name in [*folders, *names]:
+            if (name in skipped and name not in _CACHES) or names_protected(name, write=True):
+                return f"{path.name} contains {name}, which could not be restored"
+        folders[:] = [name for name in folders if name not in _CACHES]
+        large = (name for name in names if _size(os.path.join(folder, name)) > most)
+        if found := next(large, ""):
+            return f"{path.name} contains {found}, which is too large to be restored"
+    return ""
+
+
+def all_restorable(workspace: Workspace) -> bool:
+    """Return True if a command in the sandbox could do no harm whatever it is: undo could restore all files, and none is private.
+
+    The repository and the settings of programs are closed to it.
+    """
+    undo = workspace.undo
+    if undo is None:
+        return False
+    left = undo.files
+    for folder, folders, names in chain.from_iterable(map(os.walk, workspace.resolved_roots)):
+        folders[:] = [name for name in folders if name != ".git" and name not in _CACHES]
+        left -= len(names) + len(folders)
+        if (
+            left < 0
+            or not undo.skipped.isdisjoint(folders)
+            or any(names_protected(name, write=False) for name in names)
+        ):
+            return False
+        if any(_size(os.path.join(folder, name)) > undo.bytes for name in names):
+            return False
+    return True
+
+
+def in_tmp(paths: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if all paths lie in the private /tmp of the session, as far as they are known."""
+    tmp = workspace.tmp
+    known = (os.path.normpath(str(path).partition(UNKNOWN)[0]) for path in paths)
+    return tmp is not None and all(path.startswith(f"{tmp}/") for path in known)
+
+
+def _matches(word: str, folder: Path) -> list[Path]:
+    """Return the files that a word may name; a pattern that matches none names itself, as in the shell."""
+    pattern = word.partition("{")[0] + "*" if "{" in word else word
+    return [folder / found for found in glob.glob(pattern, root_dir=folder, include_hidden=True) or [word]]
+
+
+def _too_large(workspace: Workspace, undo: UndoCover) -> bool:
+    """Return True if the workspace has more files than undo covers."""
+    left = undo.files
+    for root in workspace.resolved_roots:
+        for _, folders, names in os.walk(root):
+            folders[:] = [name for name in folders if name not in undo.skipped]
+            left -= len(names) + len(folders)
+            if left < 0:
+                return True
+    return False
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0

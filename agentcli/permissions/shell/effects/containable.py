@@ -1,0 +1,354 @@
+"""Commands that a sandbox may run without asking: it contains them, and their changes in the workspace can be undone."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.tool import LinePart
+from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected
+from agentcli.permissions.shell.effects.changes import (
+    CHANGING,
+    all_restorable,
+    changes_inside,
+    discarding_problem,
+    in_tmp,
+    loss,
+    overwriting_problem,
+    removal_problem,
+)
+from agentcli.permissions.shell.effects.git_repositories import git_placed, records_in_git
+from agentcli.permissions.shell.effects.loopback import network_problem
+from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
+from agentcli.permissions.shell.effects.reading import Reader
+from agentcli.permissions.shell.programs.git_table import GIT_READERS
+from agentcli.permissions.shell.programs.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
+from agentcli.permissions.shell.programs.option_grammar import fit
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, assigned_words, runs, starts_in_background
+
+_OUTSIDE = word_set("""
+sudo doas su pkexec runuser systemctl service launchctl crontab at batch kill killall pkill skill reboot shutdown halt poweroff init
+telinit mount umount swapon swapoff losetup modprobe insmod rmmod sysctl iptables ip6tables nft ufw firewall-cmd useradd userdel usermod
+groupadd groupdel passwd chpasswd visudo chroot unshare nsenter setpriv lxc virsh machinectl loginctl hostnamectl timedatectl
+defaults osascript xdg-open open gdbus dbus-send busctl notify-send wall write screen tmux ssh-add ssh-agent ssh-keygen ssh-copy-id gpg
+bwrap firejail systemd-run security scutil networksetup diskutil fdisk sfdisk parted cryptsetup lvremove vgremove pvremove zpool zfs
+""")
+"""Programs that act on other programs, on the system, or with other rights: the sandbox would only make them fail."""
+_MEANING = word_set("alias shopt enable hash")
+"""Builtins that change the meaning of later words of the line."""
+_FED = word_set("xargs parallel find fd fdfind")
+"""Programs that complete a command with names that they read or find."""
+_SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/run/current-system/", "/Applications/", "/System/")
+STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
+"""Targets of a redirection that are no files."""
+_LONGEST_PATH = 4_096
+"""Length from which no system takes a text as a path."""
+_TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Containment:
+    """Verdict on a line in the sandbox: `why` is the reason to ask, empty if it may run; `records` is true if git writes in it.
+
+    `reads` is true if every command only reads: it then runs as a read-only line, even if another process changes its
+    paths. `mixed` is true if git records beside other programs, for which no one box is right; the line may then run in
+    `parts`. `stores` is true if git leaves the work tree alone.
+    """
+
+    why: str = ""
+    records: bool = False
+    reads: bool = False
+    mixed: bool = False
+    parts: tuple[LinePart, ...] = ()
+    stores: bool = False
+
+
+ASKED = Containment("no sandbox can contain it")
+
+
+def containment(
+    text: str,
+    parts: Sequence[Part],
+    whole: bool,
+    plain: bool,
+    places: Sequence[Sequence[Path]],
+    workspace: Workspace,
+    reader: Reader,
+) -> Containment:
+    """Judge a line as it would run in the sandbox.
+
+    `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only; `places` are the
+    folders that each of its parts may run in.
+    """
+    if not whole and not all_restorable(workspace):
+        return Containment("the line hides what it runs")
+    written = parts
+    if _looks_different(text, parts, places, workspace):
+        text, parts, places = seen_line(text, parts, places, workspace)
+    folders = list(dict.fromkeys(chain.from_iterable(places))) or [workspace.cwd]
+    if why := _line_problem(text, folders, workspace):
+        return Containment(why)
+    judged = [_judged(part, each, workspace, reader) for part, each in zip(parts, places, strict=True)]
+    if why := next((one.why for one in judged if one.why), "") or _others_end(text, parts):
+        return Containment(why)
+    if why := _scripts_problem(text, parts):
+        return Containment(why)
+    records = any(one.records for one in judged)
+    if records and not (plain and all(one.records or one.trusted for one in judged)):
+        return Containment(
+            "git changes the repository beside programs that are not known: run them in calls of their own", mixed=True
+        )
+    # A command that only reads has a sandbox without the session's /tmp.
+    return Containment(records=records, reads=plain and parts == written and all(one.reads for one in judged))
+
+
+def _looks_different(text: str, parts: Sequence[Part], places: Sequence[Sequence[Path]], workspace: Workspace) -> bool:
+    """Return True if a line may mean something else in the sandbox: it names /tmp, or runs in another folder than the current one."""
+    here = workspace.cwd
+    if str(here) == TOP or any(folder != here for folders in places for folder in folders):
+        return True
+    pieces = (piece for part in parts for piece in (*part.words, *part.writes, *part.reads))
+    return workspace.tmp is not None and (TOP in text or any(TOP in piece.text for piece in pieces))
+
+
+def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason to ask about a line whatever its commands are: a folder that it runs in, or a word that it assigns."""
+    if any(_outside(str(folder), (folder,), workspace) for folder in folders):
+        return "the line leads outside the workspace"
+    assigned = (form for word in assigned_words(text) for form in _listed(word))
+    return next(filter(None, (_word_problem(word, folders, workspace) for word in assigned)), "")
+
+
+def _listed(word: str) -> Sequence[str]:
+    """Return the paths of a list such as that of PATH, without folders of the system's programs; any other word alone."""
+    places = word.split(":")
+    if len(places) < 2 or not all(place.startswith(("/", "~", ".", UNKNOWN)) or not place for place in places):
+        return (word,)
+    return [place for place in places if not f"{place}/".startswith(_SYSTEM_PROGRAMS) or ".." in place]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    why: str = ""
+    records: bool = False
+    trusted: bool = False
+    """True if nothing from the workspace runs."""
+    reads: bool = False
+
+
+def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader) -> _Judged:
+    for piece in (*part.reads, *part.writes):
+        if why := _target_problem(piece.text, piece in part.writes, folders, workspace):
+            return _Judged(why)
+    words = tuple(piece.text for piece in part.words)
+    if not words:
+        return _Judged(trusted=True)
+    command = Command(words, "", True)
+    plain = all(piece.known and not piece.loose for piece in part.words)
+    reading = reader.of(command, tuple(folders))
+    if plain and reading.path:
+        named = (word for word in words[1:] if not word.startswith(_SYSTEM_PROGRAMS) or ".." in word)
+        why = next(filter(None, (_word_problem(word, folders, workspace) for word in named)), "")
+        # A link that leads out at the first look counts, even if another process has changed it since.
+        by_name = any(word.startswith(("/", "~")) or ".." in word for word in words[1:])
+        return _Judged(why or ("" if by_name else reading.why))
+    if plain and (not reading.why or changes_inside(words, folders, workspace)):
+        return _Judged(
+            overwriting_problem(words, folders, workspace), trusted=True, reads=not reading.why and not part.writes
+        )
+    if words[0] == "git":
+        return _git(words, folders, workspace)
+    return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
+
+
+def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Iterator[str]:
+    yield _name_problem(words[0], folders, workspace)
+    for named in runs(part) if words[0] != "complete" else ():  # a shell without a terminal completes nothing
+        name, *arguments = named
+        if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
+            yield f"{name} acts outside the sandbox"
+        if (name in _MEANING or (name in SHELLS and _fills_in(words, arguments))) and not all_restorable(workspace):
+            yield "the line hides what it runs"
+        if name == "git" and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
+            yield why
+        if uses_network(named, folders):
+            yield network_problem(named, workspace.loopback)
+        yield removal_problem(name, arguments, part, folders, workspace)
+    yield overwriting_problem(words, folders, workspace)
+    if words[0] in CHANGING or not is_ordinary(words):
+        for word in words[1:]:
+            yield _word_problem(word, folders, workspace)
+
+
+def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
+    """Return True if a program that reads or finds names makes them part of a script, or all of it."""
+    if words[0] not in _FED:
+        return False
+    script = arguments[1] if len(arguments) > 1 and arguments[0] == "-c" else "{}"
+    return "{}" in script or (
+        words[0] != "find" and any(word.startswith(("-I", "-i", "--replace", "--rep")) for word in words)
+    )
+
+
+def _others_end(text: str, parts: Sequence[Part]) -> str:
+    """Return the reason to ask about a line that ends processes it did not start itself: the sandbox shows no others."""
+    ends = any(words[0] == "kill" for part in parts for words in runs(part))
+    return "kill acts outside the sandbox" if ends and not starts_in_background(text) else ""
+
+
+def _its_own(arguments: Sequence[str]) -> bool:
+    """Return True if `kill` names processes as the shell knows them: the sandbox has none but its own."""
+    named = [word for word in arguments if not word.startswith("-")]
+    return bool(named) and all(UNKNOWN in word or word.startswith("%") for word in named)
+
+
+def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, alone: bool = True) -> _Judged:
+    """Judge a command of git; `alone` is false if another program starts it, and the repository then stays closed.
+
+    Whatever reads may run: without an open repository git can write there no more than other programs.
+    """
+    placed_in = git_placed(words, folders)
+    if placed_in is None:
+        return _Judged("git is called in a way that is not known")
+    words, folders = placed_in
+    if uses_network(words, folders):
+        return _Judged("git uses the network")
+    problems = (_word_problem(word, folders, workspace, follows=False) for word in words[2:])
+    if why := next(filter(None, problems), ""):
+        return _Judged(why)
+    if any(_outside(str(folder), (folder,), workspace) for folder in folders):
+        return _Judged("git leads outside the workspace")
+    if len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words)):
+        return _Judged(_shown_in_git(words, folders, workspace))
+    if in_tmp([folder / "." / "x" for folder in folders], workspace):
+        return _Judged()
+    if not alone:
+        return _Judged("git is called in a way that is not known")
+    if any(UNKNOWN in word for word in words):
+        return _Judged("git gets words that only the shell knows")
+    if not workspace.records:
+        return _Judged("git changes the repository, which this sandbox cannot open to git alone")
+    if why := records_in_git(words, folders, workspace):
+        return _Judged(why)
+    if why := discarding_problem(words, folders, workspace):
+        return _Judged(why)
+    return _Judged(records=True)
+
+
+_READING_GIT = GIT_READERS.keys() - word_set(
+    "clean config worktree symbolic-ref notes bisect branch tag remote stash reflog"
+)
+"""Commands of git that change no repository, whatever their options."""
+
+
+def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why a command of git may show a protected file out of the repository, or the empty string."""
+    if words[1] in (
+        "status",
+        "rev-parse",
+        "ls-files",
+        "branch",
+        "tag",
+        "remote",
+        "config",
+        "describe",
+        "merge-base",
+        "help",
+        "version",
+    ):
+        return ""
+    reading = Reader(workspace).of(Command(tuple(words), "", True), tuple(folders))
+    if not {"--no-index", "--untracked"}.isdisjoint(words):
+        return f"git {words[1]} may show files that are not in the repository"
+    if not fits_reader(words):
+        named = (
+            folder / form for word in words[2:] for form in (word, word.partition("=")[2]) for folder in folders if form
+        )
+        files = filter(os.path.isfile, named)
+        if why := next(filter(None, (loss(path, workspace) for path in files)), ""):
+            return why
+    if fits_reader(words) and not any(UNKNOWN in word for word in words):
+        return reading.why if "protected" in reading.why else ""
+    secrets = (workspace.git(folder).secrets for folder in folders)
+    shown = next((found[0] for found in secrets if found), "")
+    return f"git {words[1]} may show {shown}, which is protected" if shown else ""
+
+
+def fits_reader(words: Sequence[str]) -> bool:
+    """Return True if the options of a command of git are known to only read."""
+    return words[1] in GIT_READERS and not isinstance(fit(GIT_READERS[words[1]], words[2:]), str)
+
+
+def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    if "/" not in name or name.startswith(_SYSTEM_PROGRAMS):
+        return ""
+    return f"{name} lies outside the workspace" if _outside(name, folders, workspace) else ""
+
+
+def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason to ask about a redirection, or the empty string."""
+    if UNKNOWN in text or STREAMS.fullmatch(text):
+        return ""
+    if _outside(text, folders, workspace):
+        return f"{text} is outside the workspace"
+    return next(filter(None, (loss(folder / text, workspace) for folder in folders)), "") if write else ""
+
+
+def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace, follows: bool = True) -> str:
+    """Return the reason to ask about a word of a command: it names something outside the workspace, or a protected file.
+
+    `follows` is false for a program that follows no link which a pattern matches.
+    """
+    for form in (word, word.partition("=")[2]):
+        if not form or UNKNOWN in form or STREAMS.fullmatch(form) or any(map(str.isspace, form)):
+            continue
+        if len(form) >= _LONGEST_PATH:
+            continue
+        if named := names_protected(form, write=False) or could_name_protected(form):
+            return f"{named} is protected"
+        for named in _named_by(form, folders) if follows else (form,):
+            if _leads_out(named, folders) and _outside(named, folders, workspace):
+                return f"{named} is outside the workspace"
+    return ""
+
+
+_MATCHES = 200
+"""Largest number of files that a pattern matches of which each is looked at."""
+
+
+def _named_by(word: str, folders: Sequence[Path]) -> Iterator[str]:
+    """Yield a word, and if it has wildcards the files that it matches now, and the folder before the first wildcard."""
+    yield word
+    if wild := _WILD.search(word):
+        yield word[: wild.start()].rpartition("/")[0] or "."
+        for folder in folders:
+            yield from islice(glob.iglob(word, root_dir=folder, include_hidden=True), _MATCHES)
+
+
+_WILD = re.compile(r"[*?\[{]")
+
+
+def _leads_out(word: str, folders: Sequence[Path]) -> bool:
+    """Return True if a word is a path that may lead out of its folder: absolute, from the home folder, upwards, or through a link."""
+    if word.startswith(("/", "~", "..", "$HOME")):
+        return True
+    before, up, _ = word.partition("/..")
+    return any(os.path.lexists(folder / (before if up else word)) for folder in folders)
+
+
+def _outside(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
+    return any(judge_path(word, workspace, write=False, cwd=folder).verdict != "free" for folder in folders)
+
+
+def _scripts_problem(text: str, parts: Sequence[Part]) -> str:
+    """Return the reason to ask about a script on the line: it names a protected file."""
+    names = {os.path.basename(part.words[0].text).rstrip("0123456789.") for part in parts if part.words}
+    if names.isdisjoint(INTERPRETERS - {"sed", "awk", "jq"}) or "<<" not in text:
+        return ""
+    named = next((token for token in _TOKENS.split(text) if token and names_protected(token, write=True)), "")
+    return f"{named} is protected" if named else ""

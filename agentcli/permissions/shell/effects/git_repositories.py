@@ -1,0 +1,207 @@
+"""Commands by which git records something, or replaces files of the workspace, in a repository that starts no program."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.shell.effects.changes import stays_inside
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.option_grammar import Shape, fit
+from agentcli.permissions.shell.syntax.parse import UNKNOWN
+from agentcli.system import probe
+
+_COMMIT = """
+-aqvsn -m:text -F:path --all --quiet --verbose --signoff --no-verify --message=text --file=path --author=text --date=text --allow-empty
+--allow-empty-message --dry-run --trailer=text --no-gpg-sign --amend --no-edit --fixup=rev --squash=rev -C:rev --reuse-message=rev --reset-author
+"""
+_MERGING = "--continue --abort --skip --quit --no-edit --no-commit --signoff"
+RECORDING: dict[str, tuple[Shape, ...]] = {
+    "add": (
+        Shape("-AuvnNf --all --update --verbose --dry-run --intent-to-add --force --renormalize --chmod=word", "rev*"),
+    ),
+    "commit": (Shape(_COMMIT, "rev*"),),
+    "mv": (Shape("-kvn --verbose --dry-run", "path path path*"),),
+    "rm": (Shape("-rqn --cached --quiet --dry-run --ignore-unmatch", "path path*"),),
+    "branch": (Shape("-qt --quiet --track --no-track", "branch rev?"),),
+    "tag": (Shape("-am:text --annotate --message=text", "branch rev?"),),
+    "checkout": (
+        Shape("-q -b:branch --quiet --track --no-track", "rev?", needs="-b"),
+        Shape("-q --quiet --detach", "rev"),
+        Shape("-q --quiet", "=-"),
+    ),
+    "switch": (
+        Shape("-q -c:branch --create=branch --quiet --track --no-track", "rev?", needs="-c --create"),
+        Shape("-q --quiet --detach", "rev"),
+        Shape("-q --quiet", "=-"),
+    ),
+    "stash": (
+        Shape("-ukqm:text"),
+        Shape("-uq -m:text --include-untracked --keep-index --quiet --message=text", "=push rev*"),
+        Shape("-q --index --quiet", "=pop|apply rev?"),
+    ),
+    "merge": (
+        Shape(
+            f"-qn -m:text --message=text --quiet --no-ff --ff --ff-only --squash --stat --no-stat --autostash {_MERGING}",
+            "rev*",
+        ),
+    ),
+    "rebase": (
+        Shape("--continue --abort --skip --quit", needs="--continue --abort --skip --quit"),
+        Shape("-q --quiet --autostash --no-autostash --onto=rev --onto:rev --keep-base --no-stat --stat", "rev rev?"),
+    ),
+    "cherry-pick": (Shape(f"-nx -m:number --mainline=number --allow-empty {_MERGING}", "rev*"),),
+    "revert": (Shape(f"-n -m:number --mainline=number {_MERGING}", "rev*"),),
+    "restore": (Shape("-Sq --staged --quiet", "rev rev*", needs="-S --staged"),),
+    "reset": (
+        Shape("-q --quiet"),
+        Shape("-q --quiet", "=HEAD rev*"),
+        Shape("-q --quiet --soft --mixed", "rev?", needs="--soft --mixed"),
+    ),
+}
+"""Commands by which git records something and loses nothing that it does not keep."""
+_OF_CONFLICT = "--ours --theirs --quiet -q"
+DISCARDING: dict[str, tuple[Shape, ...]] = {
+    "checkout": (Shape(_OF_CONFLICT, "rev rev*"),),
+    "restore": (Shape("-qWSs:rev --worktree --staged --source=rev --quiet --ours --theirs", "rev rev*"),),
+}
+"""Commands by which git replaces files of the workspace, which only /undo could bring back."""
+
+
+def replaces_files(words: Sequence[str]) -> bool:
+    """Return True if git, by its words, replaces files of the workspace by the ones of the repository."""
+    return words[1] == "restore" or (words[1] == "checkout" and not {"--", "--ours", "--theirs"}.isdisjoint(words))
+
+
+def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why git does more than record, in a repository of the workspace that starts no program; or the empty string.
+
+    If files can be restored, git may also replace them.
+    """
+    _, *arguments = words
+    name = arguments[0] if arguments else ""
+    replacing = workspace.undo is not None and bool(name) and replaces_files(words)
+    shapes = (*RECORDING.get(name, ()), *(DISCARDING[name] if replacing else ()))
+    fitting = fit(shapes, arguments[1:]) if shapes else ""
+    if isinstance(fitting, str):
+        return f"git {name} changes the repository".replace("  ", " ")
+    if not stays_inside(fitting[1], folders, workspace, write=replacing or name in ("mv", "rm")):
+        return f"git {name} leads outside the workspace"
+    problems = (repository_problem(folder, workspace, name) or _tracking(arguments, folder) for folder in folders)
+    return next(filter(None, problems), "")
+
+
+def git_placed(words: Sequence[str], folders: Sequence[Path]) -> tuple[tuple[str, ...], list[Path]] | None:
+    """Return a command of git without the options before its subcommand, and the folders it runs in; None if they do more than that."""
+    rest, places = list(words[1:]), list(folders)
+    while rest and rest[0].startswith("-") and rest[0] not in ("--version", "--help"):
+        option = rest.pop(0)
+        if option == "-C" and rest and UNKNOWN not in rest[0]:
+            place = rest.pop(0)
+            places = [folder / place for folder in places]
+        elif option == "-c" and rest and _NAMING.fullmatch(rest[0]):
+            rest.pop(0)
+        elif option not in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
+            return None
+    return (words[0], *rest), places
+
+
+_NAMING = re.compile(
+    r"(?:user\.(?:name|email)|color\.\w+|advice\.\w+|core\.(?:quotepath|abbrev))=[^`$]*|core\.pager=cat|core\.fsmonitor=false|commit\.gpgsign=false",
+    re.IGNORECASE,
+)
+"""Settings on git's command line that start no program."""
+
+
+def _tracking(arguments: Sequence[str], folder: Path) -> str:
+    """Return the reason why a new branch would get an upstream, which git keeps in the config; or the empty string."""
+    if arguments[0] not in ("checkout", "switch", "branch") or "--no-track" in arguments:
+        return ""
+    top = next((top for top in (folder, *folder.parents) if probe.is_dir(top / ".git")), None)
+    remotes = top / ".git/refs/remotes" if top is not None else folder
+    if top is None or not (probe.is_dir(remotes) or "refs/remotes/" in _packed(top)):
+        return ""
+    operands = [word for word in arguments[1:] if not word.startswith("-")]
+    creates = not {"-b", "-c", "--create"}.isdisjoint(arguments) or arguments[0] == "branch"
+    start = operands[1:2] if creates else operands[:1]
+    packed = _packed(top)
+    for word in start:
+        if creates and (probe.exists(remotes / word) or f" refs/remotes/{word}\n" in packed or "--track" in arguments):
+            return f"git {arguments[0]} sets an upstream in the repository's config"
+        local = (
+            any(probe.exists(top / ".git" / kind / word) for kind in (".", "refs/heads", "refs/tags"))
+            or f"/{word}\n" in packed
+        )
+        if (
+            not creates
+            and not local
+            and not probe.exists(folder / word)
+            and not re.fullmatch(r"[0-9a-f]{4,40}|HEAD[~^\d]*|-|.*[@~^].*", word)
+        ):
+            return f"git {arguments[0]} may set an upstream in the repository's config"
+    return ""
+
+
+def _packed(top: Path) -> str:
+    try:
+        return (top / ".git/packed-refs").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+_COMMIT_HOOKS = word_set("pre-commit prepare-commit-msg commit-msg post-commit")
+_HOOKS = {
+    "commit": _COMMIT_HOOKS | {"post-rewrite", "pre-auto-gc"},
+    "merge": _COMMIT_HOOKS | {"pre-merge-commit", "post-merge", "pre-auto-gc"},
+    "rebase": _COMMIT_HOOKS | {"pre-rebase", "post-checkout", "post-rewrite", "pre-auto-gc"},
+    "cherry-pick": _COMMIT_HOOKS,
+    "revert": _COMMIT_HOOKS,
+    "checkout": frozenset({"post-checkout"}),
+    "switch": frozenset({"post-checkout"}),
+}
+"""Hooks that each git command runs, in addition to the hooks of every command that changes references or the index."""
+_ALWAYS = frozenset({"reference-transaction", "post-index-change"})
+_SIGNING = word_set("commit merge rebase cherry-pick revert tag")
+
+
+def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> str:
+    """Return the reason why git may start a program when it records in a folder, or write outside the workspace."""
+    top = next((top for top in (folder, *folder.parents) if probe.exists(top / ".git")), None)
+    inside = top is not None and any(root in (top, *top.parents) for root in workspace.resolved_roots)
+    if top is None or not inside or (top / ".git").is_symlink() or not probe.is_file(top / ".git/config"):
+        return "the repository lies outside the workspace"
+    if danger := workspace.git(folder).danger:
+        return danger
+    hooks = top / ".git/hooks"
+    if not probe.is_dir(hooks):
+        return "the repository has no folder for hooks, which the sandbox could close"
+    if top != next((above for above in (workspace.cwd, *workspace.cwd.parents) if probe.exists(above / ".git")), None):
+        return "the repository is not the one around the current folder"
+    settings = [text for file in _settings(top, workspace) if (text := _text(file))]
+    if subcommand in _SIGNING and any(map(_SIGNS.search, settings)):
+        return "git is set to run a program when it records (gpgsign)"
+    chosen = next((found[-1] for text in settings if (found := _HOOKS_PATH.findall(text))), "")
+    if chosen:
+        hooks = Path(os.path.normpath(top / os.path.expanduser(chosen)))
+    named = _HOOKS.get(subcommand, frozenset()) | _ALWAYS
+    active = sorted(hook.name for hook in hooks.iterdir() if hook.name in named) if probe.is_dir(hooks) else []
+    return f"git runs the hook {active[0]} of the repository" if active else ""
+
+
+_HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*\"?([^\"\n#;]*?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
+_SIGNS = re.compile(r"^\s*gpgsign\s*(?:=(?!\s*(?:false|no|off|0)\b)|$)", re.IGNORECASE | re.MULTILINE)
+
+
+def _settings(top: Path, workspace: Workspace) -> Sequence[Path]:
+    """Return git's files of settings, the strongest first."""
+    return (top / ".git/config", workspace.home / ".gitconfig", workspace.home / ".config/git/config")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,97 @@
+"""Check if a line with partly unknown words may run a command that a rule names."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Part, Piece, runs, spellings
+from agentcli.permissions.shell.syntax.values import BELOW
+
+if TYPE_CHECKING:
+    from agentcli.permissions.shell.syntax.state import Run
+
+_UNSURE = re.compile(rf"[*?\[{UNKNOWN}{BELOW}]")
+_RENAMING = word_set("ln cp mv install link hash")
+_ALIASING = re.compile(r"alias\.|include(?:if)?\.", re.IGNORECASE)
+_BY_ENVIRONMENT = re.compile(r"GIT_CONFIG|GIT_EXEC_PATH")
+_GIT_COMMANDS = word_set("""
+add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout
+checkout-index cherry cherry-pick clean clone column commit commit-graph commit-tree config count-objects credential describe diagnose diff
+diff-files diff-index diff-tree difftool fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref format-patch fsck
+gc get-tar-commit-id grep gui hash-object help hook index-pack init instaweb interpret-trailers log ls-files ls-remote ls-tree mailinfo
+maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree mv name-rev notes pack-objects pack-refs patch-id prune
+prune-packed pull push range-diff read-tree rebase reflog remote repack replace request-pull rerere reset restore rev-list rev-parse revert rm
+send-email send-pack shortlog show show-branch show-index show-ref sparse-checkout stash status stripspace submodule switch symbolic-ref tag
+unpack-objects update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged worktree write-tree
+""")
+"""Git's own commands, which no alias can replace."""
+
+
+def spelled(run: Run) -> Iterator[str]:
+    """Yield the texts by which a rule may name a command as it would run."""
+    if run.words and not any(_UNSURE.search(word) for word in run.words[:1]):
+        yield from spellings(Part(tuple(Piece(word) for word in run.words)))
+
+
+def may_run(run: Run, head: str) -> bool:
+    """Return True if the unknown words of a command may make it one that begins with `head`."""
+    wanted = head.split()
+    words = " ".join(run.words).split()
+    if not words or not wanted:
+        return False
+    words = next(iter(runs(Part(tuple(Piece(word) for word in words)))), words)
+    name = os.path.basename(wanted[0])
+    if name == "git" and len(wanted) > 1 and _aliases(run):
+        return True
+    if words[0] in _RENAMING:
+        return any(word.startswith("/") and os.path.basename(word) == name for word in words[1:])
+    if words[0] == name and words[1:2] and words[1].startswith("-") and wanted[1:] and wanted[1] in words:
+        return True
+    return _may_match(words, [name, *wanted[1:]], whole=head.endswith(" "))
+
+
+def hides(text: str, head: str) -> bool:
+    """Return True if a rule names a command of git and the line makes git read other settings."""
+    return head.startswith("git ") and bool(_BY_ENVIRONMENT.search(text))
+
+
+def _aliases(run: Run) -> bool:
+    """Return True if git gets an alias, or a command that is not its own."""
+    words = [os.path.basename(run.words[0]), *run.words[1:]]
+    if words[0] != "git":
+        return False
+    settings = [after for word, after in zip(words, [*words[1:], ""], strict=True) if word in ("-c", "--config-env")]
+    settings += [word[2:] for word in words if word.startswith("-c")]
+    settings += [word.partition("=")[2] for word in words if word.startswith("--config-env=")]
+    if any(_ALIASING.match(setting) or UNKNOWN in setting for setting in settings):
+        return True
+    if any(word.startswith("--exec-path=") for word in words):
+        return True
+    plain = next(iter(runs(Part(tuple(Piece(word) for word in words)))), words)
+    command = plain[1] if len(plain) > 1 else ""
+    if command == "config":
+        return any(_ALIASING.match(word) for word in plain[2:])
+    return bool(command) and command not in _GIT_COMMANDS and not _UNSURE.search(command)
+
+
+def _may_match(words: Sequence[str], wanted: Sequence[str], *, whole: bool) -> bool:
+    """Return True if unknown words may match the wanted ones. One unknown word may expand to several."""
+    unsure = False
+    for index, want in enumerate(wanted):
+        if index >= len(words):
+            return unsure and any(UNKNOWN in word or BELOW in word for word in words)
+        word = os.path.basename(words[index]) if index == 0 else words[index]
+        if _UNSURE.search(word):
+            pattern = re.sub(f"[{UNKNOWN}{BELOW}]", "*", word)
+            last = index == len(wanted) - 1 and not whole
+            if not fnmatch.fnmatchcase(want, pattern) and not (last and fnmatch.fnmatchcase(want, f"{pattern}*")):
+                return False
+            unsure = True
+        elif word != want and not (index == len(wanted) - 1 and not whole and word.startswith(want)):
+            return unsure and any(UNKNOWN in one for one in words[:index])
+    return unsure

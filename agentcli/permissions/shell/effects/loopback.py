@@ -1,0 +1,59 @@
+"""Commands of network programs that only ask servers on this machine: the sandbox has a loopback of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from agentcli.permissions.shell.syntax.parse import UNKNOWN
+
+_HOST = r"(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])"
+_ADDRESS = re.compile(
+    rf"(?:(?P<scheme>[a-z]+)://)?(?:[^\s/@]*@)?{_HOST}(?::(?P<port>\d{{1,5}}|{UNKNOWN}))?(?P<rest>[/?#].*)?\Z",
+    re.I | re.S,
+)
+_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
+_PORTS = {"https": 443, "wss": 443}
+
+
+def network_problem(words: Sequence[str], loopback: Callable[[int], bool] | None) -> str:
+    """Return the reason to ask about a command of a network program; empty if it meets in the sandbox what it would meet outside.
+
+    `loopback` tells of a port if that is so, None if the sandbox reaches no server at all.
+    """
+    ports = ports_asked(words[1:])
+    if loopback is None or ports is None:
+        return f"{words[0]} uses the network"
+    served = next((port for port in ports if not loopback(port)), None)
+    return f"{words[0]} asks port {served}, which a program outside the sandbox serves" if served is not None else ""
+
+
+def ports_asked(arguments: Sequence[str]) -> list[int] | None:
+    """Return the ports of this machine that the words name, as far as they are known; None if they name no server here, or another machine."""
+    found: list[int] = []
+    named = False
+    for word, after in pairwise((*arguments, "")):
+        address = _ADDRESS.match(word)
+        if address is None:
+            if _ELSEWHERE.match(word):
+                return None
+            continue
+        follows = after if not address["scheme"] and not address["rest"] and after.isdecimal() else ""
+        port = address["port"] or follows or _PORTS.get((address["scheme"] or "").lower(), 80)
+        # A port that only the shell knows: the refused connection tells, if it was served outside.
+        found += [] if port == UNKNOWN else [int(port)]
+        named = True
+    return found if named else None
+
+
+def server_of(word: str) -> str:
+    """Return the server of this machine that an address names, `http://localhost:3000`; empty for any other word."""
+    found = re.match(rf"https?://{_HOST}(?::\d{{1,5}})?(?=[/?#]|\Z)", word, re.IGNORECASE)
+    return found.group() if found else ""
+
+
+def local_server(words: Sequence[str]) -> str:
+    """Return the one server of this machine that a command asks, or the pattern of a rule names; empty if there is not one alone."""
+    servers = {server_of(word.strip("*")) for word in words if _ELSEWHERE.match(word.strip("*"))}
+    return servers.pop() if len(servers) == 1 else ""

@@ -1,0 +1,354 @@
+"""Recognition of commands that only read, of the files they read, and of programs in the workspace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.permissions.paths import (
+    Workspace,
+    could_name_protected,
+    judge_entry,
+    judge_path,
+    names_protected,
+    resolved,
+)
+from agentcli.permissions.shell.effects.fed import fed_command, fed_files
+from agentcli.permissions.shell.programs.git_table import GIT_READERS, leaves_out, shown_secret
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
+from agentcli.permissions.shell.programs.readers import (
+    BRACKETS,
+    PATHS,
+    READERS,
+    SEARCHING,
+    find_reads,
+    shows_no_content,
+)
+from agentcli.permissions.shell.syntax.file_names import meanings
+from agentcli.permissions.shell.syntax.parse import Command
+from agentcli.system.programs import lies_in, located, path_outside, untrusted
+
+_STREAMS = frozenset({"-", os.devnull})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Verdict on one command: known to only read permitted files if `why` is empty; `protected` if it must ask in every mode.
+
+    `path` is true if it only reads, but a path that needs permission. `outside` are the targets of such paths if
+    nothing else needs permission: they all lie outside the workspace.
+    """
+
+    why: str = ""
+    protected: bool = False
+    path: bool = False
+    outside: tuple[Path, ...] = ()
+
+
+class Reader:
+    """Judges whether commands only read, at one moment: each command once in the folders that it may run in."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._known: dict[tuple[object, ...], Reading] = {}
+
+    def of(self, command: Command, folders: tuple[Path, ...]) -> Reading:
+        """Return the verdict on a command that may run in any of the folders."""
+        key = command.words, command.bare, command.globs, command.loop, folders
+        if key not in self._known:
+            self._known[key] = self._read_only(command, folders)
+        return self._known[key]
+
+    def in_turn(self, commands: Sequence[Command]) -> list[tuple[Reading, tuple[Path, ...]]]:
+        """Return the verdict on each command of a plain line, with the folders that it may run in; `cd` moves the commands after it."""
+        found: list[tuple[Reading, tuple[Path, ...]]] = []
+        folders: tuple[Path, ...] = (self._workspace.cwd,)
+        for number, command in enumerate(commands):
+            xargs = command.words[0] == "xargs" and command.bare and not (command.loop or command.globs)
+            reading = self._fed(commands, number, folders) if xargs else self.of(command, folders)
+            found.append((reading, folders))
+            if command.words[0] == "cd" and (not reading.why or reading.outside):
+                following = commands[number + 1].joint if number + 1 < len(commands) else ""
+                folders = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
+        return found
+
+    def _read_only(self, command: Command, folders: tuple[Path, ...]) -> Reading:
+        if not command.bare:
+            return Reading("the command's name is quoted or escaped")
+        if command.globs or command.loop:
+            return Reading("uses cd in a loop") if command.words[0] == "cd" else self._meant(command, folders)
+        name, *arguments = command.words
+        if name in BRACKETS:
+            if arguments[-1:] != [BRACKETS[name]]:
+                return Reading(f"{name} without {BRACKETS[name]}")
+            name, arguments = "test", arguments[:-1]
+        if name == "cd":
+            return _cd(arguments, folders, self._workspace)
+        if "/" not in name and (why := self._chosen_by_workspace(name, arguments, folders)):
+            return Reading(why)
+        if name == "git":
+            return _git(arguments, folders, self._workspace)
+        if name == "find" and arguments not in (["--version"], ["--help"]):
+            found = find_reads(arguments)
+            return Reading(found) if isinstance(found, str) else _values(found, folders, self._workspace)
+        if "/" in name:
+            return Reading(f"{name} is called by its path")
+        if name not in READERS:
+            return Reading(f"{name} may change files")
+        return _by_shapes(name, arguments, folders, self._workspace)
+
+    def _fed(self, commands: Sequence[Command], number: int, folders: tuple[Path, ...]) -> Reading:
+        """Return the verdict on an `xargs`: it may run a reading command on files that a search in the workspace lists."""
+        inner = fed_command(commands, number)
+        if isinstance(inner, str):
+            return Reading(inner)
+        fed = fed_files(commands, number, folders, self._workspace)
+        if why := self._chosen_by_workspace("xargs", (), folders) or (fed if isinstance(fed, str) else ""):
+            return Reading(why)
+        return self._read_only(inner, folders)
+
+    def _meant(self, command: Command, folders: tuple[Path, ...]) -> Reading:
+        """Return the verdict on a command with file names in place of patterns, for every round of its loop."""
+        worst: list[Reading] = []
+        patterns = (*command.words, *command.loop.words) if command.loop else command.words
+        if not shows_no_content(command.words) and (
+            named := next(filter(None, map(could_name_protected, patterns)), "")
+        ):
+            return Reading(f"{named} may match a protected file", protected=True)
+        rounds = meanings(command, folders, self._workspace)
+        if isinstance(rounds, str):
+            return Reading(rounds)
+        for words in rounds:
+            worst.append(self._read_only(Command(words, command.joint, command.bare), folders))
+        return _together(worst)
+
+    def _chosen_by_workspace(self, name: str, arguments: Iterable[str], folders: Sequence[Path]) -> str:
+        """Return the reason why the workspace may choose the program a command starts, or the empty string."""
+        if name in _BUILTINS - _LOOKING_UP:
+            return ""
+        closed, trusted = self._trusted
+        paths = (self._workspace.path, trusted)
+        if name in _LOOKING_UP:
+            # They would search the PATH of commands that run without asking, and so miss these programs.
+            for word in arguments:
+                if file := _inside(word, folders, paths, closed):
+                    return f"{word} is {file}, in the workspace, where {name} looks only when it is allowed"
+        if name in _BUILTINS:
+            return ""
+        if file := _inside(name, folders, paths, closed):
+            return f"{name} is {file}, a program in the workspace"
+        return _by_shim(name, located(name, trusted, self._workspace.cwd), folders, self._workspace)
+
+    @cached_property
+    def _trusted(self) -> tuple[tuple[str, ...], str]:
+        """The folders that programs are not taken from, and the search path outside of them."""
+        closed = tuple(untrusted(self._workspace.resolved_roots))
+        return closed, path_outside(self._workspace.path, closed)
+
+
+def _by_shapes(name: str, arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -> Reading:
+    """Return the verdict on a program of the table of reading ones, by its options and the paths that it is given."""
+    shapes = READERS[name]
+    if arguments in (["--version"], ["--help"]) and not any(shape.unless for shape in shapes):
+        return Reading()
+    fitting = fit(shapes, arguments)
+    if isinstance(fitting, str):
+        return Reading(_misfit(name, fitting, shapes))
+    shape, found = fitting
+    if present := _present(shape.unless, folders):
+        return Reading(f"{present} may choose what {name} runs")
+    reading = _values(found, folders, workspace)
+    if reading.why and not reading.outside:
+        return reading
+    recursion = _recursion(name, arguments, found, folders, workspace)
+    if reading.why and recursion.why and not recursion.protected:
+        return replace(reading, outside=())
+    return recursion if recursion.why else reading
+
+
+def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:
+    """Return the folders the next command may run in: a `cd` may fail, or run in another shell."""
+    moved = tuple(folder / command.words[-1] for folder in folders)
+    return moved if sure and not piped else tuple(dict.fromkeys((*folders, *moved)))
+
+
+def _misfit(name: str, problem: str, shapes: Sequence[Shape]) -> str:
+    """Return the reason why a call of a program is not known to only read, without the detail if the program reads only by exception."""
+    if not problem or all(shape.needs or shape.operands.startswith("=") for shape in shapes):
+        return f"{name} may change files"
+    return f"{name} {problem}" if problem.startswith("-") else f"{name}: {problem}"
+
+
+def _together(readings: Sequence[Reading]) -> Reading:
+    """Return the verdict on all of these: the strictest, with the paths outside the workspace if all of them need no more."""
+    worst = max(readings, key=lambda reading: (reading.protected, bool(reading.why)), default=Reading())
+    outside = dict.fromkeys(path for reading in readings for path in reading.outside)
+    only = all(reading.outside for reading in readings if reading.why)
+    return replace(worst, outside=tuple(outside) if only else ())
+
+
+def _cd(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -> Reading:
+    operands = arguments[1:] if arguments[:1] == ["--"] else arguments
+    if len(operands) != 1 or operands[0].startswith("-"):
+        return Reading("cd without a plain folder")
+    for folder in folders:
+        target = folder / operands[0]
+        # The shell resolves `..` by name, commands by the target of links: a link in the path makes the two differ.
+        if resolved(target) != Path(os.path.normpath(resolved(folder) / operands[0])):
+            return Reading("cd through a link")
+    return _values([("path", operands[0])], folders, workspace)
+
+
+def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -> Reading:
+    rest = list(arguments)
+    places = folders
+    while rest and rest[0].startswith("-") and rest[0] != "--version":
+        option = rest.pop(0)
+        if option == "-C" and rest:
+            moved = _cd([rest[0]], places, workspace)
+            if moved.why:
+                return replace(moved, outside=())
+            places = tuple(folder / rest[0] for folder in places)
+            rest.pop(0)
+        elif option not in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
+            return Reading(f"git {option} may start programs")
+    if not rest or rest[0] not in GIT_READERS:
+        return Reading(f"git {rest[0]} may change files" if rest else "git may change files")
+    fitting = fit(GIT_READERS[rest[0]], rest[1:])
+    if isinstance(fitting, str):
+        return Reading(_misfit(f"git {rest[0]}", fitting, GIT_READERS[rest[0]]))
+    for folder in places:
+        if danger := workspace.git(folder).danger:
+            return Reading(danger)
+    for folder in places:
+        if secret := shown_secret(rest[0], fitting[1], folder, workspace.git(folder).secrets):
+            return Reading(f"git {rest[0]} may show {secret}, which is protected")
+    compared = [value for kind, value in fitting[1] if kind == "rev"]
+    if rest[0] == "diff" and len(compared) > 1 and not all(_present((".git",), (folder,)) for folder in places):
+        return Reading("git diff compares whole folders where there is no repository")
+    return _values(fitting[1], places, workspace)
+
+
+def _values(found: Found, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
+    readings: list[Reading] = []
+    for kind, value in found:
+        if kind == "glob" and (named := _glob_names_protected(value)):
+            readings.append(Reading(f"{named} is protected", protected=True))
+        if kind in PATHS and value not in _STREAMS:
+            readings += (_value(kind, value, folder, workspace) for folder in folders)
+    return _together(readings)
+
+
+def _glob_names_protected(glob: str) -> str:
+    plain = glob.replace("\\", "")
+    return "" if glob.startswith("!") else names_protected(plain, write=False) or could_name_protected(plain)
+
+
+def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading:
+    if kind == "rev" and leaves_out(value):
+        return Reading()
+    if kind == "range":
+        value = value.rpartition(":")[2]
+    if kind == "entry":
+        verdict = judge_entry(value, workspace, cwd=folder)
+    else:
+        verdict = judge_path(value, workspace, write=False, cwd=folder)
+    if verdict.verdict != "free":
+        outside = (verdict.path,) if verdict.verdict == "outside" and verdict.path else ()
+        return Reading(verdict.why, verdict.verdict == "protected", path=True, outside=outside)
+    if kind == "rev":
+        inside = value.rpartition(":")[2].rpartition(")")[2]
+        if named := names_protected(inside, write=False) or could_name_protected(inside):
+            return Reading(f"{named} is protected", protected=True)
+    return Reading()
+
+
+def _present(names: Sequence[str], folders: tuple[Path, ...]) -> str:
+    above = (above for folder in folders for above in (folder, *folder.parents))
+    return next((name for folder in above for name in names if os.path.lexists(folder / name)), "") if names else ""
+
+
+def _recursion(
+    name: str, arguments: list[str], found: Found, folders: tuple[Path, ...], workspace: Workspace
+) -> Reading:
+    """Return the verdict on a recursive search: it must ask if it would reach a file that needs permission."""
+    if name not in SEARCHING:
+        return Reading()
+    from agentcli.permissions.shell.effects.searches import objection, search_of
+
+    search = search_of(name, arguments, found)
+    if search is None:
+        return Reading()
+    operands = [value for kind, value in found if kind == "path"] or ["."]
+    why, protected = objection(search, [folder / operand for folder in folders for operand in operands], workspace)
+    return Reading(why, protected)
+
+
+_BUILTINS = word_set(": [ [[ cd command echo false help history printf pwd test true type ulimit umask")
+"""Builtins of bash, which start no program."""
+
+_LOOKING_UP = word_set("command type whereis which")
+"""Commands that tell which program a name would start."""
+
+_SHIMS = word_set("asdf mise rtx volta-shim proto-shim vfox")
+"""Version managers that a program's name may lead to: they start the version that a file in the folder selects."""
+
+_CHOOSING = (
+    *(".tool-versions", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".rtx.toml", ".mise", "mise"),
+    *(".config/mise.toml", ".config/mise", ".config/mise.local.toml", ".prototools", ".vfox.toml", ".volta"),
+    *(".python-version", ".node-version", ".nvmrc", ".ruby-version", ".go-version", ".java-version", ".perl-version"),
+)
+"""Files and folders by which a version manager selects what its shims start."""
+
+_NODE = word_set("corepack node npm npx pnpm yarn")
+"""Programs whose version `package.json` may select, too."""
+
+
+def _inside(name: str, folders: Sequence[Path], paths: Sequence[str], closed: Sequence[str]) -> str:
+    """Return the program in a closed folder that a name leads to by one of the search paths, or the empty string."""
+    if "/" in name:
+        return ""
+    files = (located(name, path, folder) for folder in folders for path in paths)
+    return next((file for file in files if file and lies_in(file, closed)), "")
+
+
+def _by_shim(name: str, file: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why `file`, to which a name leads, may start what the workspace chooses, or the empty string."""
+    real = os.path.realpath(file) if file else ""
+    named = {part for path in (file, real) for part in path.split("/")[:-1]}
+    if not file or not ("shims" in named or os.path.basename(real) in _SHIMS):
+        return ""
+    # Skip the home folder: the user put its files there.
+    home = workspace.home if workspace.home not in workspace.resolved_roots else None
+    choosing = (*_CHOOSING, "package.json") if name in _NODE or os.path.basename(real) == "volta-shim" else _CHOOSING
+    above = (above for folder in folders for above in (folder, *folder.parents) if above != home)
+    for folder in dict.fromkeys(above):
+        if choice := next((choice for choice in choosing if os.path.lexists(folder / choice)), ""):
+            return f"{folder / choice} may choose what {name} starts ({file} is a shim)"
+    return ""
+
+
+Looks = Literal["", "only", "also"]
+"""Not at the machine; at nothing else, so that the line names no file; or at files as well."""
+
+_ON_THE_MACHINE = word_set("ps pgrep pidof lsof ss netstat ip ifconfig hostname who w users last df")
+"""Programs that show processes, the network, people or mounts."""
+_FILES = frozenset({"path", "entry", "archive", "object"})
+
+
+def looks_at_machine(commands: Sequence[Command]) -> Looks:
+    """Return whether a line of read-only commands looks at the machine, and whether also at files."""
+    if not any(command.words[0] in _ON_THE_MACHINE for command in commands):
+        return ""
+    return "also" if any(map(_names_files, commands)) else "only"
+
+
+def _names_files(command: Command) -> bool:
+    name, *arguments = command.words
+    fitting = fit(READERS[name], arguments) if READERS.get(name) else ""
+    return isinstance(fitting, str) or any(kind in _FILES for kind, _ in fitting[1])

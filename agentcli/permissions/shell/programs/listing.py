@@ -1,0 +1,163 @@
+"""Names that a command prints if it is known to list files or to compute a path, and the commands that xargs builds from them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.syntax.parse import UNKNOWN
+from agentcli.permissions.shell.syntax.values import BELOW, MOST, Values
+from agentcli.system import probe
+
+_PASSING_WHOLE = word_set("cat sort uniq tac shuf cut")
+_PASSING = word_set("head tail grep egrep fgrep tee")
+"""Filters that pass on names, or columns of them; these take an operand that is not a file."""
+_PRINTED = ("%s\\n", "%s\\0", "%s ", "%s", "%s\n")
+"""Formats by which `printf` prints its arguments unchanged."""
+_FINDING = frozenset(["rg", "grep", "egrep", "fgrep", "ag", "ack"])
+
+
+def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], workspace: Workspace) -> Values | None:
+    """Return the names that a command prints, `BELOW` for any name in a folder; None if they are unknown.
+
+    `fed` are the names on its standard input, empty if it has none.
+    """
+    if not words:
+        return ()
+    name, arguments = os.path.basename(words[0]), list(words[1:])
+    options = [word for word in arguments if word.startswith("-")]
+    operands = [word for word in arguments if not word.startswith("-")]
+    match name:
+        case "echo" | "printf":
+            return _printed(name, operands)
+        case "ls":
+            return tuple(place for word in operands or ["."] for place in _with_content(word))
+        case "find":
+            return tuple(f"{top.rstrip('/')}/{BELOW}" if top != "." else f"./{BELOW}" for top in _tops(arguments))
+        case "fd" | "fdfind":
+            return tuple(f"{top}/{BELOW}" for top in operands[1:] or ["."])
+        case "git":
+            return _git(arguments, operands, folders, workspace)
+        case "pwd":
+            return tuple(map(str, folders))
+        case "mktemp":
+            return _made(arguments)
+        case "dirname" | "basename" | "realpath" | "readlink":
+            return _computed(name, operands)
+        case "whoami" | "hostname" | "date" | "uname" | "id" | "nproc" | "wc" | "seq":
+            return (f"x{BELOW}",)
+        case "cd" | "pushd" | "set" | "export" | ":" | "true" | "test" | "[":
+            return ()
+        case _:
+            return _filtered(name, options, operands, fed)
+
+
+def fed_lines(words: Sequence[str], inner: Sequence[str], fed: Values | None) -> Iterator[tuple[str, ...]]:
+    """Yield the commands that xargs or parallel builds from a command and its input names: one for each, and one for all."""
+    line, items = tuple(inner), fed or (UNKNOWN,)
+    if ":::" in line:
+        cut = line.index(":::")
+        line, items = line[:cut], tuple(word for word in line[cut + 1 :] if word != ":::") or (UNKNOWN,)
+    elif "::::" in words or any(re.match(r"-a|--arg-file", word) for word in words):
+        items = (UNKNOWN,)
+    place = next((mark for mark in _places(words) if any(mark in word for word in line)), "")
+    for item in items[:MOST]:
+        yield tuple(word.replace(place, item) for word in line) if place else (*line, item)
+    if not place and len(items) > 1:
+        yield (*line, *items)
+
+
+def placed(word: str, folder: Path, workspace: Workspace) -> Path:
+    """Return the path that a word names in a folder, with `~` and `~user` read as the shell does, and no link followed."""
+    if word == "~" or word.startswith("~/"):
+        word = str(workspace.home) + word[1:]
+    elif word.startswith("~+"):
+        word = str(folder) + word[2:]
+    elif word.startswith("~"):
+        word = os.path.expanduser(word)
+    return Path(os.path.normpath(folder / word))
+
+
+def _places(words: Sequence[str]) -> Iterator[str]:
+    for index, word in enumerate(words):
+        if word in ("-I", "--replace") and index + 1 < len(words):
+            yield words[index + 1]
+        elif word.startswith("-I") and len(word) > 2:
+            yield word[2:]
+    yield "{}"
+
+
+def _printed(name: str, operands: Sequence[str]) -> Values | None:
+    """Return the words that `echo` or `printf` prints, or None if a format changes them."""
+    if name == "printf" and "%" in "".join(operands[:1]):
+        return tuple(operands[1:]) if operands[0] in _PRINTED else None
+    return tuple(operands)
+
+
+def _made(arguments: Sequence[str]) -> Values:
+    """Return the files or folders that `mktemp` makes."""
+    pairs = list(itertools.pairwise(("", *arguments)))
+    given = [word for option, word in pairs if option != "-p" and "/" in word and not word.startswith("-")]
+    top = next((word for option, word in pairs if option == "-p"), "")
+    return tuple(given) or (f"{top or tempfile.gettempdir()}/{BELOW}",)
+
+
+def _computed(name: str, operands: Sequence[str]) -> Values:
+    """Return the paths that a program computes from the ones that it is given."""
+    match name:
+        case "dirname":
+            return tuple(UNKNOWN if UNKNOWN in word else os.path.dirname(word) or "." for word in operands)
+        case "basename":
+            return tuple(os.path.basename(word.rstrip("/")) or "/" for word in operands[:1])
+        case _:
+            return tuple(operands)
+
+
+def _filtered(name: str, options: Sequence[str], operands: Sequence[str], fed: Values | None) -> Values | None:
+    if name in _FINDING and (
+        any("l" in option for option in options if not option.startswith("--")) or "--files" in options
+    ):
+        return tuple(
+            f"{top.rstrip('/')}/{BELOW}" for top in (operands if "--files" in options else operands[1:]) or ["."]
+        )
+    whole = name in _PASSING_WHOLE and not operands
+    columns = name == "awk" and len(operands) == 1 and re.fullmatch(r"\{ ?print \$(?:\d|NF) ?\}", operands[0])
+    ends = name == "tr" and {"\\n", "\\0", " ", "\n"}.issuperset(operands)
+    return fed or None if whole or columns or ends or (name in _PASSING and len(operands) < 2) else None
+
+
+def _with_content(word: str) -> tuple[str, str]:
+    return word, f"{word.rstrip('/')}/{BELOW}"
+
+
+def _tops(arguments: Sequence[str]) -> list[str]:
+    tops: list[str] = []
+    for word in arguments:
+        if word in ("-L", "-P", "-H"):
+            continue
+        if word.startswith(("-", "(", "!", "\\(")):
+            break
+        tops.append(word)
+    return tops or ["."]
+
+
+def _git(
+    arguments: Sequence[str], operands: Sequence[str], folders: Sequence[Path], workspace: Workspace
+) -> Values | None:
+    match arguments[:1]:
+        case ["rev-parse"] if "--show-toplevel" in arguments:
+            tops = (next((top for top in (one, *one.parents) if probe.exists(top / ".git")), one) for one in folders)
+            return tuple(str(top) for top in tops)
+        case ["ls-files" | "diff" | "grep" | "status" | "show"]:
+            outside = [word for word in operands[1:] if word.startswith(("/", "~", ".."))]
+            return (f"./{BELOW}", *outside)
+        case ["rev-parse" | "branch" | "describe" | "tag" | "log"]:
+            return (f"x{BELOW}",)
+        case _:
+            return None

@@ -1,0 +1,68 @@
+"""File names that the shell puts in place of the patterns of a command, looked up before it runs."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.shell.syntax.parse import PLACE, Command
+
+MOST = 500
+"""Largest number of file names that the patterns of a line may match; a line with more asks."""
+_TOO_MANY = "names too many files to be looked at first"
+
+
+def meanings(command: Command, folders: Sequence[Path], workspace: Workspace) -> list[tuple[str, ...]] | str:
+    """Return the words of a command as it may run: with file names in place of patterns, once for each round of its loop.
+
+    If they cannot be determined, return the reason. A pattern that matches no file stays unchanged.
+    """
+    values = [""]
+    if command.loop:
+        found = _expanded(command.loop.words, command.loop.globs, folders, workspace)
+        if isinstance(found, str):
+            return found
+        values = list(dict.fromkeys(found))
+    rounds: list[tuple[str, ...]] = []
+    globs = command.globs or ("",) * len(command.words)
+    words = _expanded(command.words, globs, folders, workspace)
+    if isinstance(words, str):
+        return words
+    for value in values:
+        rounds.append(tuple(word.replace(PLACE, value) for word in words))
+    return rounds
+
+
+def _expanded(
+    words: Sequence[str], globs: Sequence[str], folders: Sequence[Path], workspace: Workspace
+) -> list[str] | str:
+    expanded: list[str] = []
+    for word, pattern in zip(words, globs, strict=True):
+        if not pattern:
+            expanded.append(word)
+            continue
+        # In older shells `.?` and `..*` match the parent folder as well.
+        if any(
+            part.startswith(".") and {"*", "?", "["} & set(part) and fnmatch.fnmatchcase("..", part)
+            for part in word.split("/")
+        ):
+            return "uses a wildcard for hidden names"
+        top = _folder_before(word)
+        if top and any(judge_path(top, workspace, write=False, cwd=folder).verdict != "free" for folder in folders):
+            return f"{top} is outside the workspace"
+        fitting = (found for folder in folders for found in glob.iglob(pattern, root_dir=folder))
+        names = list(dict.fromkeys(itertools.islice(fitting, MOST + 1)))
+        expanded += names or [word]
+        if len(expanded) > MOST:
+            return _TOO_MANY
+    return expanded
+
+
+def _folder_before(word: str) -> str:
+    """Return the folder that a pattern looks in: all before its first component with a wildcard."""
+    parts = list(itertools.takewhile(lambda part: not {"*", "?"} & set(part), word.split("/")))
+    return "/".join(parts) or ("/" if word.startswith("/") else "")

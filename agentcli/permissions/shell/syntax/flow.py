@@ -1,0 +1,423 @@
+"""Commands that a line would run, followed through folders, variables, loops, functions and pipes, with the values of their words."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.shell.programs.known_programs import MOVES, SHELLS, is_interpreter
+from agentcli.permissions.shell.programs.listing import listed
+from agentcli.permissions.shell.syntax.inner_commands import Script, started_by
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, below, parser
+from agentcli.permissions.shell.syntax.rough import rough_commands
+from agentcli.permissions.shell.syntax.state import (
+    Run,
+    State,
+    TooMuchError,
+    after_call,
+    after_move,
+    after_read,
+    bound,
+    either,
+    with_arguments,
+    with_unknown_arguments,
+    with_unknown_variables,
+)
+from agentcli.permissions.shell.syntax.values import MOST, UNSET, Values, word_values
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DEPTH = 8
+_RUNS = 2_000
+_STEPS = 30_000
+"""Largest number of visits to nodes of syntax trees; a node counts each time its commands may run."""
+
+
+def runs_of(text: str, workspace: Workspace) -> list[Run] | None:
+    """Return every command that a line may run, with the values of its words; None if it is too deep or runs too much to follow."""
+    follower = _Follower(workspace)
+    return None if _followed(text, workspace, follower) is None else follower.runs
+
+
+def end_of(text: str, workspace: Workspace) -> tuple[tuple[Path, ...], int, bool] | None:
+    """Return the folders in which a line may end, the number of its moves, and whether it begins with one; None as for `runs_of`."""
+    follower = _Follower(workspace)
+    if (state := _followed(text, workspace, follower)) is None:
+        return None
+    moves = [bool(run.words) and run.words[0] in MOVES for run in follower.runs]
+    return state.folders, sum(moves), moves[:1] == [True]
+
+
+def _followed(text: str, workspace: Workspace, follower: _Follower) -> State | None:
+    exact, home = workspace.shell_env(), str(workspace.home)
+    known = {**workspace.env, "HOME": home} if exact is None else {"HOME": home, **exact}
+    variables: dict[str, Values] = {name: (value,) for name, value in known.items()}
+    variables |= {"PWD": (str(workspace.cwd),), "OLDPWD": (UNKNOWN,)}
+    if exact is not None and "BASH_ENV" not in exact:
+        variables[UNSET] = ("",)
+    if workspace.sandboxed:
+        variables.setdefault("TMPDIR", (tempfile.gettempdir(),))
+    try:
+        return follower.text(text, State((workspace.cwd,), variables, {}), _DEPTH)
+    except (RecursionError, TooMuchError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Redirections:
+    """Redirections of a statement: the files that it writes, and the names and the text on its input."""
+
+    writes: tuple[str, ...] = ()
+    fed: Values | None = ()
+    script: str = ""
+    words: tuple[Node, ...] = ()
+    """Words of the command itself that stand behind a target or a mark."""
+    others: tuple[Node, ...] = ()
+    """Other commands that stand behind the mark of a here-document."""
+
+
+class _Follower:
+    """Walker of syntax trees that collects runs. A state is a value: each step returns the state after a branch or subshell."""
+
+    def __init__(self, workspace: Workspace, steps: Iterator[int] | None = None) -> None:
+        self.workspace = workspace
+        self.runs: list[Run] = []
+        self._steps = itertools.count() if steps is None else steps
+
+    def text(self, text: str, state: State, depth: int) -> State:
+        if not depth:
+            raise TooMuchError
+        root = parser().parse(text.encode("utf-8", "surrogatepass")).root_node
+        after = self.node(root, state, depth)
+        if root.has_error:
+            for words, writes in rough_commands(text):
+                after = either(after, self._run(words, root, after, {}, depth))
+                self.runs.append(Run((), after.folders, writes))
+        return after
+
+    def node(self, node: Node, state: State, depth: int) -> State:
+        if next(self._steps) > _STEPS or len(self.runs) > _RUNS:
+            raise TooMuchError
+        match node.type:
+            case "command" | "test_command" | "unset_command":
+                return self._command(node, state, depth)
+            case "subshell" | "command_substitution" | "process_substitution":
+                self._children(node, state, depth)
+                return state
+            case "pipeline":
+                return self._pipeline(node, state, depth)
+            case "redirected_statement":
+                return self._redirected(node, state, depth)
+            case "variable_assignment":
+                return self._assigned(node, state, depth)
+            case "declaration_command":
+                after = self._children(node, state, depth)
+                return with_unknown_variables(after) if any(map(_names_variables, node.named_children)) else after
+            case "for_statement":
+                return self._loop(node, state, depth)
+            case "function_definition":
+                name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+                if name is None or body is None:
+                    return state
+                return replace(state, functions={**state.functions, _raw(name): body})
+            case "if_statement" | "while_statement" | "case_statement":
+                return either(state, self._branches(node, state, depth))
+            case "list" if any(child.type == "||" for child in node.children):
+                return self._branches(node, state, depth)
+            case "word" | "comment" | "heredoc_body":
+                return state
+            case _:
+                return self._children(node, state, depth)
+
+    def _children(self, node: Node, state: State, depth: int) -> State:
+        for child in node.children:
+            state = self.node(child, state, depth)
+        return state
+
+    def _branches(self, node: Node, state: State, depth: int) -> State:
+        """Follow the parts of a node of which some may be skipped: behind `else`, `elif` and `||`, and the cases of a `case`."""
+        after, skipped = state, False
+        for child in node.children:
+            skipped = skipped or child.type in ("elif_clause", "else_clause", "case_item", "||")
+            if skipped:
+                after = either(after, self.node(child, either(state, after), depth))
+            else:
+                after = self.node(child, after, depth)
+        return after
+
+    def _pipeline(self, node: Node, state: State, depth: int) -> State:
+        first, *others = node.named_children
+        alone = _last_of_list(first)
+        if alone is not None:
+            state = self._before_last(first, state, depth)
+        fed: Values | None = state.fed
+        for child in (first, *others):
+            before = len(self.runs)
+            if child is first and alone is not None:
+                self._redirected(first, replace(state, fed=fed), depth, alone)
+            else:
+                self.node(child, replace(state, fed=fed), depth)
+            fed = self._listed(child, replace(state, fed=fed), before)
+        return state
+
+    def _before_last(self, node: Node, state: State, depth: int) -> State:
+        """Follow the commands of a list before its last one, which run in the shell itself."""
+        body = node.child_by_field_name("body")
+        assert body is not None
+        after = self.node(body.children[0], state, depth)
+        return either(state, after) if body.children[1].type == "||" else after
+
+    def _listed(self, node: Node, state: State, before: int) -> Values | None:
+        """Return the names that a stage of a pipe prints, or None if they are unknown."""
+        names: list[str] = []
+        for run in self.runs[before:]:
+            if run.behind:
+                continue
+            found = listed(run.words, state.fed, run.folders, self.workspace)
+            if found is None:
+                return None
+            names += found
+        return tuple(dict.fromkeys(names))[:MOST] if node.type == "command" or names else None
+
+    def _redirected(self, node: Node, state: State, depth: int, alone: Node | None = None) -> State:
+        """Follow a statement with redirections, or only its part `alone`."""
+        body = alone or node.child_by_field_name("body")
+        found = self._redirections(node, state, depth)
+        inner = replace(state, fed=found.fed)
+        before = len(self.runs)
+        after = state
+        if body is not None and body.type == "command":
+            after = self._command(body, inner, depth, found.words)
+        elif body is not None:
+            after = self.node(body, inner, depth)
+        mine = range(before, len(self.runs))
+        self._write(found.writes, mine, state)
+        if found.script:
+            for index in mine:
+                self._fed(index, found.script, state, depth)
+        for other in found.others:
+            self.node(other, inner, depth)
+            if any(name in SHELLS for name in _names(other)):
+                self.text(found.script, state, depth - 1)
+        return replace(after, fed=state.fed)
+
+    def _redirections(self, node: Node, state: State, depth: int) -> _Redirections:
+        found = _Redirections(fed=state.fed)
+        for child in node.children_by_field_name("redirect"):
+            match child.type:
+                case "file_redirect":
+                    found = self._with_file(found, child, state, depth)
+                case "herestring_redirect":
+                    values = self._values(child.children[-1], state, depth)
+                    found = replace(found, fed=values, script="\n".join(values))
+                case "heredoc_redirect":
+                    found = _with_here_document(found, child)
+                case _:
+                    pass
+        return found
+
+    def _with_file(self, found: _Redirections, node: Node, state: State, depth: int) -> _Redirections:
+        """Return the redirections with one to or from a file. The grammar takes the words after the target for more targets."""
+        targets = node.children_by_field_name("destination")
+        found = replace(found, words=(*found.words, *targets[1:]))
+        if not any(part.type == "<" for part in node.children) or node.has_error:
+            values = (word for part in targets[:1] for word in self._values(part, state, depth))
+            return replace(found, writes=(*found.writes, *values))
+        substituted = bool(targets) and targets[0].type == "process_substitution"
+        return replace(found, fed=self._output(targets[0], state, depth) if substituted else None)
+
+    def _write(self, writes: tuple[str, ...], mine: range, state: State) -> None:
+        """Let the last command of a statement write the targets of its redirections, or no command if it has none."""
+        outer = [index for index in mine if not self.runs[index].behind] or list(mine)
+        for index in outer[-1:]:
+            self.runs[index] = replace(self.runs[index], writes=(*self.runs[index].writes, *writes))
+        if not outer and writes:
+            self.runs.append(Run((), state.folders, writes))
+
+    def _fed(self, index: int, script: str, state: State, depth: int) -> None:
+        run = self.runs[index]
+        name = os.path.basename(run.words[0]) if run.words else ""
+        if name in SHELLS or (name in ("source", ".") and "/dev/stdin" in run.words):
+            self.text(script, state, depth - 1)
+        elif name == "make":
+            self.text(
+                "\n".join(line.partition(";")[2] or line.strip() for line in script.split("\n")), state, depth - 1
+            )
+        elif is_interpreter(name):
+            self.runs[index] = replace(run, script=script)
+
+    def _assigned(self, node: Node, state: State, depth: int) -> State:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None:
+            return state
+        if value is not None and value.type in ("command_substitution", "string", "concatenation", "array"):
+            self._children(value, state, depth)
+        values = self._values(value, state, depth) if value is not None else ("",)
+        adds = any(child.type == "+=" for child in node.children)
+        return bound(state, _raw(name), (UNKNOWN,) if adds else values)
+
+    def _loop(self, node: Node, state: State, depth: int) -> State:
+        name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+        values: list[str] = []
+        for value in node.children_by_field_name("value"):
+            self._children(value, state, depth)
+            values += self._values(value, state, depth)
+        inner = bound(state, _raw(name), tuple(values[:MOST]) or (UNKNOWN,)) if name is not None else state
+        return either(state, self.node(body, inner, depth)) if body is not None else state
+
+    def _values(self, node: Node, state: State, depth: int) -> Values:
+        return word_values(node, state.variables, lambda inner: self._output(inner, state, depth))
+
+    def _output(self, node: Node, state: State, depth: int) -> Values | None:
+        """Return the names that the commands within `$(…)` or `<(…)` print, or None if they are unknown."""
+        inner = _Follower(self.workspace, self._steps)
+        stages = [child for child in node.named_children if child.type != "comment"]
+        if len(stages) != 1 or depth < 2:
+            return None
+        stage = stages[0]
+        if stage.type == "redirected_statement" and (body := stage.child_by_field_name("body")) is not None:
+            stage = body
+        parts = stage.named_children if stage.type == "pipeline" else [stage]
+        fed: Values | None = ()
+        for part in parts:
+            before = len(inner.runs)
+            inner.node(part, replace(state, fed=fed), depth - 1)
+            fed = inner._listed(part, replace(state, fed=fed), before)
+        return fed
+
+    def _command(self, node: Node, state: State, depth: int, more: Sequence[Node] = ()) -> State:
+        """Follow a simple command; `more` are words of it that stand behind its redirections."""
+        own: dict[str, str] = {}
+        lines: list[Values] = []
+        script: str | None = None
+        for child in (*node.children, *more):
+            if child.type == "variable_assignment":
+                name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
+                found = self._values(value, state, depth) if value is not None else ("",)
+                if name is not None:
+                    own[_raw(name)] = found[0]
+            elif child.type == "herestring_redirect":
+                script = "\n".join(self._values(child.children[-1], state, depth))
+                state = replace(state, fed=tuple(script.split("\n")))
+            elif not child.type.endswith("redirect"):
+                self._children(child, state, depth)
+                lines.append(self._values(child, state, depth))
+        if math.prod(map(len, lines)) > MOST:
+            lines = [values if len(values) == 1 else (UNKNOWN,) for values in lines]
+        after = state
+        substituted = [child for child in node.children if child.type == "process_substitution"]
+        for words in itertools.product(*lines):
+            line = tuple(words)
+            before = len(self.runs)
+            after = bound(self._run(line, node, after, own, depth), "_", line[-1:] or ("",))
+            if script:
+                for index in range(before, len(self.runs)):
+                    self._fed(index, script, state, depth)
+            if line and (line[0] in ("source", ".") or line[0] in SHELLS):
+                texts = [text for inner in substituted for text in self._printed(inner, state, depth)]
+                self.text("\n".join(texts), state, depth - 1)
+        return replace(after, fed=state.fed if script is None else ())
+
+    def _run(self, words: tuple[str, ...], node: Node, state: State, own: Mapping[str, str], depth: int) -> State:
+        if not words:
+            return state
+        name = os.path.basename(words[0])
+        if name in state.functions and depth:
+            return self._call(name, words[1:], state, depth)
+        self.runs.append(Run(words, state.folders, (), "", (), own))
+        if name in MOVES:
+            return after_move(state, words, self.workspace, sure=_followed_by_and(node))
+        if name in ("read", "mapfile", "readarray"):
+            return after_read(state, words[1:])
+        if name == "unset":
+            return functools.reduce(lambda left, word: bound(left, word, ("",)), words[1:], state)
+        if name in ("set", "shift"):
+            return with_unknown_arguments(state)
+        if name == "eval":
+            return self.text(" ".join(words[1:]), state, depth - 1)
+        if name == "alias" and depth:
+            for word in words[1:]:
+                self.text(word.partition("=")[2], state, depth - 1)
+            return state
+        self._start(words, state, own, depth)
+        if name in SHELLS and state.fed and len(words) == 1 + sum(word.startswith("-") for word in words[1:]):
+            self.text("\n".join(state.fed), state, depth - 1)
+        return with_unknown_variables(state) if name in ("source", ".") else state
+
+    def _call(self, name: str, arguments: Sequence[str], state: State, depth: int) -> State:
+        """Follow the call of a function. It is not followed into itself."""
+        nothing = parser().parse(b"").root_node
+        inner = replace(with_arguments(state, arguments), functions={**state.functions, name: nothing})
+        return after_call(state, self.node(state.functions[name], inner, depth - 1), name, nothing)
+
+    def _start(self, words: tuple[str, ...], state: State, own: Mapping[str, str], depth: int) -> None:
+        """Follow the commands and scripts that a command starts by its words."""
+        for started in started_by(words, state, own, depth, self.workspace):
+            match started:
+                case Run():
+                    self.runs.append(started)
+                case Script(text, inner, left):
+                    self.text(text, inner, left)
+
+    def _printed(self, node: Node, state: State, depth: int) -> Iterator[str]:
+        """Yield the text that an `echo` within `<(…)` prints."""
+        for child in node.named_children:
+            if child.type == "command":
+                words = [" ".join(self._values(part, state, depth)) for part in child.named_children]
+                if words and words[0] in ("echo", "printf"):
+                    yield " ".join(words[1:])
+
+
+def _names_variables(node: Node) -> bool:
+    """Return True if a word of `export` names variables that only the shell will know: `export $(cat x)`."""
+    return node.type not in ("variable_assignment", "variable_name", "word", "number")
+
+
+def _last_of_list(node: Node) -> Node | None:
+    """Return the last command of a list that the grammar takes into a pipeline as a whole; None if there is no list.
+
+    In `cd x && make 2>&1 | tail` only `make` is part of the pipeline.
+    """
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
+    return body.children[-1] if body is not None and body.type == "list" and len(body.children) == 3 else None
+
+
+def _with_here_document(found: _Redirections, node: Node) -> _Redirections:
+    """Return the redirections with a here-document, and the words and commands that the grammar takes into it."""
+    script = next((_raw(part) for part in node.children if part.type == "heredoc_body"), "")
+    words = node.children_by_field_name("argument")
+    others = (part for part in node.named_children if part not in words and not part.type.startswith("heredoc"))
+    return replace(
+        found,
+        fed=tuple(script.split()),
+        script=script,
+        words=(*found.words, *words),
+        others=(*found.others, *others),
+    )
+
+
+def _names(node: Node) -> list[str]:
+    found = [_raw(child) for child in [node, *below(node)] if child.type == "command_name"]
+    return [os.path.basename(name) for name in found]
+
+
+def _followed_by_and(node: Node) -> bool:
+    while node.parent is not None and node.parent.type in ("list", "redirected_statement"):
+        after = node.next_sibling
+        if node.parent.type == "list" and after is not None:
+            return after.type == "&&"
+        node = node.parent
+    return False
+
+
+def _raw(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")

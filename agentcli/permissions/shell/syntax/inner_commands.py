@@ -1,0 +1,84 @@
+"""Commands and scripts that a command starts by its words: `sudo` and `xargs` a command, `sh -c` a script."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.shell.programs.known_programs import SHELLS, WRAPPERS, word_set
+from agentcli.permissions.shell.programs.listing import fed_lines, listed
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Part, Piece, runs
+from agentcli.permissions.shell.syntax.state import Run, State, TooMuchError, bound, with_arguments
+
+_MOST = 200
+"""Largest number of commands that the words of one command may start."""
+_MOST_FOUND = 8
+"""Largest number of found names with which the command of `find` is followed."""
+_TAKING_SCRIPTS = word_set("trap watch su script parallel ssh entr xvfb-run tmux screen runuser sg flock chronic")
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Text that a shell runs, and the state in which it starts; `depth` is how deep texts in it may still be nested."""
+
+    text: str
+    state: State
+    depth: int
+
+
+def started_by(
+    words: tuple[str, ...], state: State, own: Mapping[str, str], depth: int, workspace: Workspace
+) -> Iterator[Run | Script]:
+    """Yield the commands and scripts that a command starts, with the words it gives them. `own` are the variables set for it alone.
+
+    Raise `TooMuchError` if they are too many.
+    """
+    name = os.path.basename(words[0])
+    part = Part(tuple(Piece(word) for word in words))
+    for count, inner in enumerate(itertools.islice(runs(part), 1, None)):
+        if count > _MOST:
+            raise TooMuchError
+        for line in _completed(words, inner, state, workspace):
+            named = os.path.basename(line[0])
+            yield Run(line, state.folders, (), "", (name,), own)
+            if named in WRAPPERS and line != tuple(inner) and depth > 1:
+                yield from started_by(line, state, own, depth - 1, workspace)
+            yield from _scripts(named, line, state, depth)
+    if name in WRAPPERS or name in SHELLS:
+        yield from _scripts(name, words, state, depth)
+
+
+def _scripts(name: str, line: Sequence[str], state: State, depth: int) -> Iterator[Script]:
+    """Yield the scripts that a shell or a wrapper gets as words: `sh -c '…' name arguments`."""
+    for index, word in enumerate(line[1:], 1):
+        if not any(letter in word for letter in " \n;|&\t"):
+            continue
+        split = word.startswith("-S") or line[index - 1] == "-S"
+        if name not in SHELLS and name not in _TAKING_SCRIPTS and not split:
+            continue
+        inner = with_arguments(state, line[index + 2 :])
+        given = line[index + 1 : index + 2]
+        yield Script(word, bound(inner, "0", (given[0],)) if given else inner, depth - 1)
+        if name in SHELLS:
+            return
+
+
+def _completed(
+    words: Sequence[str], inner: Sequence[str], state: State, workspace: Workspace
+) -> Iterator[tuple[str, ...]]:
+    """Yield a command that another one starts, with the names that it adds: read by xargs, or found by find."""
+    name = os.path.basename(words[0])
+    if name in ("find", "fd", "fdfind"):
+        found = listed(words, (), state.folders, workspace) or (UNKNOWN,)
+        ends = [index for index, word in enumerate(inner) if word in (";", "+", "\\;")]
+        line = list(inner[: ends[0]] if ends else inner)
+        line = line if "{}" in " ".join(line) or name == "find" else [*line, "{}"]
+        for one in found[:_MOST_FOUND]:
+            yield tuple(word.replace("{}", one) for word in line)
+    elif name in ("xargs", "parallel"):
+        yield from fed_lines(words, inner, state.fed)
+    else:
+        yield tuple(inner)

@@ -1,0 +1,407 @@
+"""Parser of shell text: finds every command that it may run, in wrappers and nested shells too, for deny rules."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.shell.programs.known_programs import (
+    ANYWHERE,
+    EVALUATING,
+    MARKS,
+    OPERANDS,
+    RUNNING,
+    SHELLS,
+    WRAPPERS,
+)
+from agentcli.permissions.shell.syntax.here_texts import prints_text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+_parsers = threading.local()
+
+
+def parser() -> Parser:
+    """Return the parser of this thread, created at its first use."""
+    found: Parser | None = getattr(_parsers, "bash", None)
+    if found is None:
+        import tree_sitter_bash
+        from tree_sitter import Language, Parser
+
+        found = _parsers.bash = Parser(Language(tree_sitter_bash.language()))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command of a fully understood line. `joint` is the operator before it; `bare` is true if the name is unquoted."""
+
+    words: tuple[str, ...]
+    joint: str
+    bare: bool
+    globs: tuple[str, ...] = ()
+    """For each word the pattern of the file names that the shell puts in its place, empty if the word stays; or no entries at all."""
+    loop: Loop | None = None
+    """The loop whose body contains the command; `PLACE` in a word is the loop's variable."""
+
+    @property
+    def text(self) -> str:
+        """The command as rules match it: words joined by blanks, quoted only if a blank is part of a word."""
+        variable = f"${self.loop.variable}" if self.loop else ""
+        words = [word.replace(PLACE, variable) for word in self.words]
+        spaced = any(not word or any(letter.isspace() for letter in word) for word in words)
+        return (shlex.join if spaced else " ".join)(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A `for` loop over words, with the patterns of the words that the shell replaces by file names."""
+
+    variable: str
+    words: tuple[str, ...]
+    globs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A word of any line as far as it is known: `text` with `UNKNOWN` for text that only the shell will know.
+
+    `loose` is true if it contains an unquoted wildcard or brace, so that the shell may replace it by other words.
+    """
+
+    text: str
+    known: bool = True
+    loose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One command found anywhere in a line; `writes` and `reads` are the targets of its redirections."""
+
+    words: tuple[Piece, ...]
+    writes: tuple[Piece, ...] = ()
+    reads: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedLine:
+    """Every command of a line, nested ones too, the texts fed to them, and whether the parser read the line without error."""
+
+    parts: tuple[Part, ...]
+    fed: tuple[str, ...]
+    whole: bool
+
+
+UNKNOWN = "\ufffc"
+PLACE = "\ue000"
+_LOOSE = frozenset("*?[{")
+
+
+def parse(text: str) -> ParsedLine:
+    """Return every command that a line may run, however nested, for deny rules."""
+    tree = parser().parse(text.encode("utf-8", "surrogatepass"))
+    root = tree.root_node
+    fed = [node for node in below(root) if node.type in ("heredoc_body", "herestring_redirect")]
+    parts = tuple(_part(node) for node in _commands(root))
+    return ParsedLine(parts, tuple(map(_fed, fed)), not root.has_error)
+
+
+def command_nodes(text: str) -> Iterator[tuple[Part, tuple[int, ...]]]:
+    """Yield the commands that stand in a line itself, with the byte at which each word ends, but for words after a redirection."""
+    for node in _commands(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+        if node.type == "command":
+            yield _part(node), tuple(child.end_byte for child in _word_nodes(node))
+
+
+def starts_in_background(text: str) -> bool:
+    """Return True if a line starts a command in the background."""
+    return any(node.type == "&" for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node))
+
+
+def below(node: Node) -> Iterator[Node]:
+    """Yield every node of a syntax tree below this one."""
+    waiting = list(reversed(node.children))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
+
+
+def assigned_words(text: str) -> tuple[str, ...]:
+    """Return the words that a line assigns to variables: the list of a loop, the value of an assignment."""
+    nodes = below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node)
+    values = (
+        value
+        for node in nodes
+        if node.type in ("for_statement", "variable_assignment")
+        for value in node.children_by_field_name("value")
+    )
+    return tuple(word for value in values for word in _value(value).text.split())
+
+
+_COMMAND_NODES = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+
+
+def _commands(root: Node) -> Iterator[Node]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type in _COMMAND_NODES or _stands_alone(node):
+            yield node
+        waiting.extend(reversed(node.children))
+
+
+def _stands_alone(node: Node) -> bool:
+    """Return True if a redirection belongs to no simple command, but to a group, a pipeline, a `$(<file)`, or to nothing."""
+    if node.type == "command_substitution":
+        return node.child_by_field_name("redirect") is not None
+    body = node.child_by_field_name("body")
+    return node.type == "redirected_statement" and (body is None or body.type not in _COMMAND_NODES)
+
+
+def _part(node: Node) -> Part:
+    words = [_value(child) for child in _word_nodes(node)]
+    writes: list[Piece] = []
+    reads: list[Piece] = []
+    for redirect in _redirects(node):
+        first, *rest = [_value(child) for child in redirect.children_by_field_name("destination")] or [Piece("", False)]
+        (reads if any(child.type == "<" for child in redirect.children) else writes).append(first)
+        words.extend(rest)
+    for here in _redirects(node, "heredoc_redirect"):
+        words.extend(map(_value, here.children_by_field_name("argument")))
+    return Part(tuple(words), tuple(writes), tuple(reads))
+
+
+def _word_nodes(node: Node) -> list[Node]:
+    children = node.children if node.type in _COMMAND_NODES else []
+    return [child for child in children if not child.type.endswith("redirect") and not _is_prefix(child)]
+
+
+def _is_prefix(node: Node) -> bool:
+    return node.type == "variable_assignment" and node.parent is not None and node.parent.type == "command"
+
+
+def _redirects(node: Node, kind: str = "file_redirect") -> list[Node]:
+    around = [node]
+    if node.type in _COMMAND_NODES and node.parent is not None and node.parent.type == "redirected_statement":
+        around.append(node.parent)
+    return [child for outer in around for child in outer.children if child.type == kind]
+
+
+def parse_word(node: Node) -> Piece:
+    """Return the value of one word of a syntax tree, as far as it is known without its line."""
+    return _value(node)
+
+
+def _value(node: Node) -> Piece:
+    """Return the value of a word, with UNKNOWN for text that the shell would fill in, except for HOME and PWD."""
+    raw = (node.text or b"").decode("utf-8", "replace")
+    match node.type:
+        case "word" | "number" | "string_content" | "variable_name" | "test_operator" | "[" | "]" | "[[" | "]]":
+            inside = node.parent is not None and node.parent.type == "string"
+            raw = raw.replace("\\\n", "")
+            plain = re.sub(r'\\([$`"\\])' if inside else r"\\(.)", r"\1", raw, flags=re.DOTALL)
+            return Piece(plain, loose=not inside and not _LOOSE.isdisjoint(raw))
+        case "raw_string":
+            return Piece(raw[1:-1])
+        case "ansi_c_string":
+            return Piece(_ansi(raw[2:-1]))
+        case "string" | "translated_string" | "concatenation" | "command_name":
+            pieces = [_value(child) for child in node.children if child.type not in ('"', "$")]
+            text = "".join(piece.text for piece in pieces)
+            return Piece(text, all(piece.known for piece in pieces), any(piece.loose for piece in pieces))
+        case "export" | "declare" | "typeset" | "readonly" | "local" | "unset" | "unsetenv":
+            return Piece(raw)
+        case "simple_expansion" | "expansion" if raw.strip("${}") in ("HOME", "PWD"):
+            return Piece("$HOME" if "HOME" in raw else ".")
+        case "command_substitution" if raw.strip("$(`) ") == "pwd":
+            return Piece(".")
+        case "command_substitution" if (printed := prints_text(node)) is not None:
+            return Piece(printed)
+        case _:
+            return Piece(UNKNOWN, False)
+
+
+def _fed(node: Node) -> str:
+    """Return the text of a here-document or here-string, as far as it is known."""
+    if node.type == "heredoc_body":
+        return (node.text or b"").decode("utf-8", "replace")
+    return _value(node.children[-1]).text
+
+
+def _ansi(body: str) -> str:
+    """Return the value of `$'…'`."""
+    try:
+        return body.encode("latin-1", "backslashreplace").decode("unicode_escape")
+    except (UnicodeDecodeError, UnicodeEncodeError):
+        return UNKNOWN
+
+
+_SCRIPTED = frozenset(" \t\n;|&$`(<>")
+_DEPTH = 6
+
+
+def contents(text: str, completions: bool = True) -> tuple[tuple[Part, ...], bool]:
+    """Return all commands of a line, also in wrappers and nested shells, as deep as text can be followed.
+
+    The second value is false if the line may run commands that were not found. With `completions`, what `complete` gets counts
+    as commands: a shell without a terminal runs none of it, and fish only tells how such a line would continue.
+    """
+    parts: list[Part] = []
+    whole = _look(text, parts, _DEPTH, completions)
+    # A word may continue in the next line, where the parser sees two words.
+    if "\\\n" in text:
+        whole = _look(text.replace("\\\n", ""), parts, _DEPTH, completions) and whole
+    return tuple(parts), whole
+
+
+def spellings(part: Part) -> Iterator[str]:
+    """Yield the texts by which a rule may name the commands of this part, with wrappers removed."""
+    line = [piece.text for piece in part.words]
+    if not line:
+        return
+    for form in (line, plain_git(line), [line[0].lower(), *line[1:]]):
+        yield " ".join(form)
+        yield shlex.join(form)
+        if "/" in form[0]:
+            yield " ".join([os.path.basename(form[0]), *form[1:]])
+    for inner in _wrapped(line):
+        yield " ".join(plain_git(inner))
+        if "/" in inner[0]:
+            yield " ".join([os.path.basename(inner[0]), *inner[1:]])
+
+
+def runs(part: Part) -> Iterator[list[str]]:
+    """Yield the commands that a part may run, without folders in names and global options of git: its own, and the wrapped ones."""
+    line = [piece.text for piece in part.words]
+    if line and line[0]:
+        for words in (line, *_wrapped(line)):
+            named = [os.path.basename(words[0]) or words[0], *words[1:]]
+            yield plain_git(named)
+
+
+def started(part: Part) -> list[str]:
+    """Return the words of a part without global options of git, or of the command that it starts in other circumstances: `timeout 5 make` as `make`."""
+    line = [piece.text for piece in part.words]
+    inner = list(_wrapped(line)) if os.path.basename(line[0]) in PLAIN_WRAPPERS else []
+    return plain_git(inner[-1] if inner else line)
+
+
+def _wrapped(line: list[str]) -> Iterator[list[str]]:
+    """Yield the commands that a wrapper may run: from each possible start, as an option's value looks like an operand."""
+    name, arguments = os.path.basename(line[0]), line[1:]
+    if marks := MARKS.get(name):
+        yield from (arguments[index + 1 :] for index, word in enumerate(arguments[:-1]) if word in marks)
+        return
+    if name in ANYWHERE:
+        yield from (arguments[index:] for index in range(len(arguments)))
+    if not _wraps(name, arguments):
+        return
+    waiting, after_option = OPERANDS.get(name, 0), False
+    for index, word in enumerate(arguments):
+        yield arguments[index:]
+        if word.startswith("-") or "=" in word.partition("/")[0]:
+            after_option = word.startswith("-")
+        elif after_option:
+            after_option = False
+        elif waiting:
+            waiting -= 1
+        else:
+            yield from _wrapped(arguments[index:])
+            return
+
+
+def _wraps(name: str, arguments: list[str]) -> bool:
+    running = RUNNING.get(name)
+    return name in WRAPPERS if running is None else not running.isdisjoint(arguments[:3])
+
+
+_GIT_VALUED = frozenset(
+    {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--attr-source"}
+)
+
+
+def plain_git(line: list[str]) -> list[str]:
+    """Return `git -C x -c a=b push` as `git push`, and `git-push` too."""
+    name = os.path.basename(line[0])
+    if name.startswith("git-"):
+        return ["git", name.removeprefix("git-"), *line[1:]]
+    if name != "git":
+        return line
+    rest = line[1:]
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in _GIT_VALUED else rest[1:]
+    return [line[0], *rest]
+
+
+def _look(text: str, parts: list[Part], depth: int, completions: bool) -> bool:
+    anatomy = parse(text)
+    whole = anatomy.whole
+    if depth and any(_reads_script(part) for part in anatomy.parts):
+        for text in anatomy.fed:
+            whole = _look(text, parts, depth - 1, completions) and whole
+    for part in anatomy.parts:
+        parts.append(part)
+        if not part.words:
+            continue
+        name = os.path.basename(part.words[0].text)
+        whole = whole and part.words[0].known and not part.words[0].loose and not _reads_script(part)
+        if name == "complete" and not completions:
+            continue
+        if _wraps(name, [word.text for word in part.words[1:]]) or _has_alias(part):
+            whole = whole and (all(word.known for word in part.words) or _starts_known(name, part))
+            whole = _look_inside(part, parts, depth, completions) and whole
+        elif name in EVALUATING and any("$(" in word.text or "`" in word.text for word in part.words[1:]):
+            whole = _look_inside(part, parts, depth, completions) and whole
+    return whole
+
+
+PLAIN_WRAPPERS = frozenset({"timeout", "gtimeout", "nice", "nohup", "time", "stdbuf"})
+
+
+def _starts_known(name: str, part: Part) -> bool:
+    """Return True if a wrapper without a language of its own starts a program that is known, whatever its arguments."""
+    waiting = OPERANDS.get(name, 0) + 1
+    for word in part.words[1:]:
+        if name not in PLAIN_WRAPPERS or not word.known or word.loose or word.text.startswith("-"):
+            return False
+        waiting -= 1
+        if not waiting:
+            inner = os.path.basename(word.text)
+            return not (inner in WRAPPERS or inner in EVALUATING or inner in RUNNING or inner in MARKS)
+    return False
+
+
+def _reads_script(part: Part) -> bool:
+    """Return True if a shell reads its commands from standard input."""
+    if not part.words:
+        return False
+    operands = [word.text for word in part.words[1:] if not word.text.startswith("-") or word.text in ("-", "-s", "-c")]
+    return os.path.basename(part.words[0].text) in SHELLS and (not operands or operands[0] in ("-", "-s", "/dev/stdin"))
+
+
+def _has_alias(part: Part) -> bool:
+    """Return True if git gets an alias on the command line: `git -c alias.x='!…' x`."""
+    return part.words[0].text == "git" and any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3])
+
+
+def _look_inside(part: Part, parts: list[Part], depth: int, completions: bool) -> bool:
+    whole = True
+    for word in part.words[1:]:
+        if word.text in (UNKNOWN, ";") or _SCRIPTED.isdisjoint(word.text):
+            continue
+        if depth == 0:
+            return False
+        joined = word.text[2:] if word.text.startswith("-") else ""
+        for script in filter(None, dict.fromkeys((word.text, word.text.partition("=")[2].lstrip("!"), joined))):
+            whole = _look(script, parts, depth - 1, completions) and whole
+    evaluated = " ".join(word.text for word in part.words[1:])
+    if part.words[0].text == "eval" and depth:
+        whole = _look(evaluated, parts, depth - 1, completions) and whole
+    return whole

@@ -1,0 +1,156 @@
+"""Values that a word of the shell may have: braces expanded, variables filled in, `UNKNOWN` for text that only the shell will know."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Piece, parse_word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Values = tuple[str, ...]
+MOST = 64
+"""Largest number of values of a word, or lines of a command, to distinguish; beyond it they are unknown."""
+UNSET = ""
+"""In place of a name: the values of every variable that is not set, as far as they are known."""
+_OF_THE_SHELL = re.compile(
+    r"BASH\w*|COMP_\w+|COPROC|DIRSTACK|EPOCH\w+|EUID|UID|FUNCNAME|GROUPS|HOSTNAME|HOSTTYPE|HISTCMD|IFS|LINENO|MACHTYPE|MAPFILE|OPT\w+|OSTYPE"
+    r"|PIPESTATUS|PPID|PS4|RANDOM|READLINE_\w+|REPLY|SECONDS|SHELLOPTS|SHLVL|SRANDOM|TERM|COLUMNS|LINES|PATH"
+)
+"""Variables that the shell sets itself."""
+_LONGEST = 1_000
+"""Longest value to remove a part from, in characters; beyond it the result is unknown."""
+_NUMBER = "4711"
+"""Placeholder for a number that the shell computes."""
+BELOW = "\ue001"
+"""Placeholder for the name of something in a folder that a command lists: of any length, but never `..`."""
+
+
+def merged(values: Iterable[str]) -> Values:
+    """Return the values without duplicates; if there are too many, `UNKNOWN` alone."""
+    found = tuple(dict.fromkeys(values))
+    return found if len(found) <= MOST else (UNKNOWN,)
+
+
+def word_values(node: Node, variables: Mapping[str, Values], output: Callable[[Node], Values | None]) -> Values:
+    """Return the values that a word may have. `output` returns the names that the commands of `$(…)` print."""
+    raw = (node.text or b"").decode("utf-8", "replace")
+    match node.type:
+        case "string" | "translated_string":
+            parts = [child for child in node.children if child.type not in ('"', "$")]
+            return _joined(_spaced(node, parts, variables, output))
+        case "concatenation" | "command_name":
+            return spread(_joined([word_values(child, variables, output) for child in node.children]))
+        case "simple_expansion":
+            return _variable(raw.lstrip("$"), variables)
+        case "expansion":
+            return _expansion(raw[2:-1], variables)
+        case "command_substitution":
+            found = output(node)
+            return (UNKNOWN,) if found is None else found or ("",)
+        case "arithmetic_expansion":
+            return (_NUMBER,)
+        case "brace_expression":
+            return (UNKNOWN,)
+        case "process_substitution":
+            return ("/dev/fd/9",)
+        case "array":
+            return merged(value for child in node.named_children for value in word_values(child, variables, output))
+        case _:
+            piece: Piece = parse_word(node)
+            return spread((piece.text,)) if piece.loose else (piece.text,)
+
+
+def _spaced(
+    node: Node, parts: Sequence[Node], variables: Mapping[str, Values], output: Callable[[Node], Values | None]
+) -> list[Values]:
+    """Return the values of the parts of a quoted string, with the blanks between them that the grammar leaves out."""
+    pieces: list[Values] = []
+    source, end = node.text or b"", node.start_byte + 1
+    for part in parts:
+        gap = source[end - node.start_byte : part.start_byte - node.start_byte].decode("utf-8", "replace")
+        pieces += [(gap,)] if gap else []
+        pieces.append(word_values(part, variables, output))
+        end = part.end_byte
+    return pieces
+
+
+def _joined(parts: Sequence[Values]) -> Values:
+    texts = ("".join(choice) for choice in itertools.product(*parts))
+    return merged(itertools.islice(texts, MOST + 1))
+
+
+def _variable(name: str, variables: Mapping[str, Values]) -> Values:
+    if name in ("?", "$", "!", "#", "-"):
+        return (_NUMBER,)
+    if name.isdecimal() or name in ("@", "*", "_"):
+        return variables.get(name, (UNKNOWN,))
+    unset = (UNKNOWN,) if _OF_THE_SHELL.fullmatch(name) else variables.get(UNSET, (UNKNOWN,))
+    return variables.get(name, unset)
+
+
+_EXPANSION = re.compile(r"(!?)(#?)(\w+|[@*])(?:\[[^\]]*\])?(?:(:?[-=?+]|%%?|##?|/|\^|,|:|@)(.*))?", re.DOTALL)
+
+
+def _expansion(text: str, variables: Mapping[str, Values]) -> Values:
+    """Return the values of `${…}`."""
+    match = _EXPANSION.fullmatch(text)
+    if match is None or match[1]:
+        return (UNKNOWN,)
+    if match[2]:
+        return (_NUMBER,)
+    values, sign, word = _variable(match[3], variables), match[4] or "", match[5] or ""
+    plain = re.sub(r"\$\{?(\w+)\}?", lambda found: _variable(found[1], variables)[0], word.strip("'\""))
+    match sign:
+        case "":
+            return values
+        case ":-" | "-" | ":=" | "=":
+            return merged(value or plain for value in values)
+        case ":+" | "+":
+            return merged(("", plain))
+        case ":?" | "?":
+            return tuple(filter(None, values)) or ("",)
+        case "%" | "%%" | "#" | "##":
+            return merged(_trimmed(value, sign, plain) for value in values)
+        case _:
+            return (UNKNOWN,)
+
+
+def _trimmed(value: str, sign: str, pattern: str) -> str:
+    if len(value) > _LONGEST:
+        return UNKNOWN
+    if UNKNOWN in value or BELOW in value:
+        # Removing part of one name leaves a name in the same folder.
+        inner = "/" not in pattern and "%" in sign
+        return value if inner else UNKNOWN
+    ends = range(len(value) + 1)
+    cuts = [index for index in ends if fnmatch.fnmatchcase(value[index:] if "%" in sign else value[:index], pattern)]
+    if not cuts:
+        return value
+    longest = len(sign) == 2
+    if "%" in sign:
+        return value[: min(cuts) if longest else max(cuts)]
+    return value[max(cuts) if longest else min(cuts) :]
+
+
+_BRACE = re.compile(r"\{([^{}]*,[^{}]*|[^{}.]+\.\.[^{}]+)\}")
+
+
+def spread(values: Values) -> Values:
+    """Expand braces: `a/{b,c}` gives `a/b` and `a/c`."""
+    waiting, done = list(reversed(values)), list[str]()
+    while waiting and len(done) <= MOST:
+        text = waiting.pop()
+        match = _BRACE.search(text)
+        if match is None:
+            done.append(text)
+            continue
+        inside = match[1]
+        choices = inside.split(",") if "," in inside else [BELOW]
+        waiting += [text[: match.start()] + choice + text[match.end() :] for choice in reversed(choices)]
+    return merged([*done, *waiting])
