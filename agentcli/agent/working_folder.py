@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from agentcli.system import probe
 
 MOVED = "[commands of your next replies start in {folder}]"
 BACK = "[the next command starts in {folder} again]"
+_MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir)\b")
+_FIRST = re.compile(r"\s*(?:cd|pushd)\s+(?:--\s+)?(['\"]?)([\w.@+,-][\w./@+,-]*)\1\s*(?:&&|;|\n|$)")
 
 
 class WorkingFolder:
@@ -44,15 +47,11 @@ class WorkingFolder:
         now, own = self.now, self._workspace.cwd
         if not tool.traits.runs_commands or now == own:
             return None
-        from agentcli.permissions.shell.effects.moves import first_move
-
         target = first_move(str(call.input.get(tool.traits.subject, "")))
         return None if target and not probe.is_dir(now / target) and probe.is_dir(own / target) else now
 
     def moved(self, call: Call, result: ToolResult) -> str:
         """Move with a command that has run; return the note about it for the model, empty if there is none."""
-        from agentcli.permissions.shell.effects.moves import folder_after
-
         start = call.folder or self._workspace.cwd
         command = str(call.call.input.get(call.its_tool.traits.subject, ""))
         succeeded = result.metadata.get("exit_code") == 0
@@ -107,3 +106,28 @@ def replace_cwd(workspace: Workspace, folder: Path | None) -> Workspace:
     if folder is None or folder == workspace.cwd:
         return workspace
     return replace(workspace, cwd=folder, roots=workspace.roots or (workspace.cwd,))
+
+
+def first_move(text: str) -> str:
+    """Return the relative folder to which a line moves before anything else; empty if it begins otherwise."""
+    found = _FIRST.match(text)
+    return found.group(2) if found else ""
+
+
+def folder_after(text: str, workspace: Workspace, *, succeeded: bool) -> Path | None:
+    """Return the folder in which a line that has run ended; None if that is not certain.
+
+    Of a line that failed only a move at its beginning is certain.
+    """
+    if not _MOVES.search(text):
+        return workspace.cwd
+    from agentcli.permissions.shell.syntax.flow import end_of  # 15 ms, which only a line with a move needs
+
+    end = end_of(text, workspace)
+    if end is None:
+        return None
+    folders, moves, first = end
+    if not moves:
+        return workspace.cwd
+    certain = len(folders) == 1 and probe.is_dir(folders[0]) and (succeeded or (moves == 1 and first))
+    return folders[0] if certain else None

@@ -16,8 +16,8 @@ from agentcli.permissions.rules import (
     path_rule,
 )
 from agentcli.permissions.shell.command_line import CommandLine
-from agentcli.permissions.shell.effects.assigned import Assignments, covers, harmless_assignments, split_pattern
 from agentcli.permissions.shell.effects.covered import why_uncovered
+from agentcli.permissions.shell.effects.harmless_values import Assignments, covers, harmless_assignments, split_pattern
 from agentcli.permissions.shell.effects.starting import starts_another
 from agentcli.permissions.shell.programs.known_programs import bounded
 from agentcli.permissions.shell.syntax.file_names import meanings

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from agentcli.permissions.allowing import away, uncovered
 from agentcli.permissions.rules import SANDBOX, parse_rule, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
-from agentcli.permissions.shell.effects.assigned import Assignments, leading
 from agentcli.permissions.shell.effects.covered import leads_away
+from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
 from agentcli.permissions.shell.effects.prefixes import local_requests, script_of, whole_program, wider
 from agentcli.permissions.shell.syntax.parse import Command
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.session import AgentSession
+from agentcli.agent.working_folder import first_move, folder_after
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Settings
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
-from agentcli.permissions.shell.effects.moves import first_move, folder_after
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.in_memory import MemorySession
 from tests.agent.open_session import Person, open_session, results, say_to
@@ -165,3 +165,51 @@ def test_the_folder_after_a_line_is_known_or_not(work: Path, text: str, succeede
 )  # fmt: skip
 def test_the_first_move_of_a_line_is_found(text: str, folder: str) -> None:
     assert first_move(text) == folder
+
+
+@each_row(
+    ("text", "folder"),
+    [
+        ("cd src", "src"),
+        ("  cd src && make", "src"),
+        ("pushd src; make", "src"),
+        ("cd 'my.dir' && make", "my.dir"),
+        ("cd -- src\nmake", "src"),
+        ("cd src/pkg && make", "src/pkg"),
+        ("cd /src", ""),
+        ("cd ../src", "../src"),
+        ("cd ~", ""),
+        ("cd $x", ""),
+        ("cd src || make", ""),
+        ("make && cd src", ""),
+        ("cd", ""),
+    ],
+)
+def test_a_line_moves_first_to_a_relative_folder(text: str, folder: str) -> None:
+    assert first_move(text) == folder
+
+
+@each_row(
+    ("text", "succeeded", "folder"),
+    [
+        ("make", True, "."),
+        ("make", False, "."),
+        ("cd src", True, "src"),
+        ("cd src", False, "src"),
+        ("cd src && make", False, "src"),
+        ("cd src && cd pkg", True, "src/pkg"),
+        ("cd src && cd pkg", False, None),
+        ("make && cd src", True, "src"),
+        ("make && cd src", False, None),
+        ("(cd src && make)", True, "."),
+        ("cd gone", True, None),
+        ("echo cd", True, "."),
+    ],
+)
+def test_a_line_ends_in_a_folder_if_that_is_certain(
+    text: str, succeeded: bool, folder: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "src/pkg").mkdir(parents=True)
+    workspace = Workspace(tmp_path, (tmp_path,), tmp_path / "home")
+    found = folder_after(text, workspace, succeeded=succeeded)
+    assert found == (None if folder is None else tmp_path / folder)

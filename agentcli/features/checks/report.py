@@ -12,8 +12,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.features.checks.configured import Check, configured
 from agentcli.features.checks.session import SessionChecks
 from agentcli.features.checks.suggestions import Suggestion, suggestions
-from agentcli.permissions.shell.effects.inert import OF_THE_SHELL
-from agentcli.permissions.shell.programs.known_programs import WRAPPERS
+from agentcli.permissions.shell.programs.known_programs import OF_THE_SHELL, WRAPPERS
 from agentcli.permissions.shell.syntax.parse import parse
 from agentcli.program.config.general import General
 from agentcli.program.project import Project

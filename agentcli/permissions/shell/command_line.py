@@ -16,11 +16,11 @@ from agentcli.permissions.paths import (
     judge_path,
 )
 from agentcli.permissions.shell.effects.always_asked import MOST_FOLDERS, destruction, folders_of, why_protected
-from agentcli.permissions.shell.effects.assigned import Assignments, without_assignments
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside_all
 from agentcli.permissions.shell.effects.consequences import named_consequence
 from agentcli.permissions.shell.effects.fed import fed_files
 from agentcli.permissions.shell.effects.git_repositories import DISCARDING, git_placed, replaces_files
+from agentcli.permissions.shell.effects.harmless_values import Assignments, without_assignments
 from agentcli.permissions.shell.effects.hiding import hides, may_run, spelled
 from agentcli.permissions.shell.effects.reading import (
     Looks,
@@ -89,14 +89,14 @@ class CommandLine:
         """Reason why it acts outside the workspace, on others' files or as root; empty if it does not."""
         if self.workspace is None or self.workspace.destroys or self.harmless:
             return ""
-        from agentcli.permissions.shell.effects.reaching import reach  # only what allows everything asks
+        from agentcli.permissions.shell.effects.reaching import reach  # 11 ms, only for what allows everything
 
         return reach(self.text, self.workspace)
 
     @cached_property
     def followed(self) -> tuple[Run, ...] | None:
         """Every command as it may run, with the values of variables; None if the line is too deep to follow."""
-        from agentcli.permissions.shell.syntax.flow import runs_of  # most lines are understood without it
+        from agentcli.permissions.shell.syntax.flow import runs_of  # 15 ms; most lines are understood without it
 
         runs = runs_of(self.text, self.workspace) if self.workspace is not None else []
         return None if runs is None else tuple(runs)
@@ -146,7 +146,7 @@ class CommandLine:
     @cached_property
     def contained(self) -> Containment:
         """Verdict on the line in the sandbox. It walks folders, so it is computed only if a mode asks for it."""
-        from agentcli.permissions.shell.effects.containable import (  # only mode auto and rules for the sandbox ask
+        from agentcli.permissions.shell.effects.containable import (  # 6 ms, only for mode auto and rules for the sandbox
             ASKED,
             containment,
         )
@@ -203,7 +203,7 @@ class CommandLine:
 
     @cached_property
     def _acting(self) -> list[Part]:
-        from agentcli.permissions.shell.effects.acting import acting_parts  # only rules for the sandbox need it
+        from agentcli.permissions.shell.effects.containable import acting_parts
 
         return acting_parts(self.text)
 
@@ -218,7 +218,7 @@ class CommandLine:
 
         if self.workspace is None:
             return ASKED
-        from agentcli.permissions.shell.effects.covered import leads_away  # the tables of all options
+        from agentcli.permissions.shell.effects.covered import leads_away  # 5 ms: the tables of all options
 
         serves = starts_in_background(self.text)
         workspace = replace(self.workspace, tmp=None, loopback=self.workspace.loopback if serves else None)

@@ -16,6 +16,7 @@ from agentcli.permissions.denied.files import (
     existing,
     naming_nothing,
     paths_given,
+    paths_named,
     reading_denials,
     remaining,
 )
@@ -393,3 +394,17 @@ def test_a_repository_that_git_cannot_read_counts_as_one_that_holds_some(reposit
 )
 def test_a_repository_holds_some_if_it_names_some_or_is_not_known(given: Mapping[str, Any], any_: bool) -> None:
     assert Held(Path("/"), (), **given).any is any_
+
+
+@each_row(
+    ("text", "found"),
+    [
+        ("src/a.py", True),
+        ("  src/a.py  ", True),
+        ("src/a.py\nx", False),
+        ("x" * 4_000 + " src/a.py", True),
+        ("x" * 5_000 + " src/a.py", False),
+    ],
+)
+def test_paths_are_looked_for_in_one_line_that_is_no_longer_than_a_path(text: str, found: bool) -> None:
+    assert ("src/a.py" in set(paths_named(text))) is found

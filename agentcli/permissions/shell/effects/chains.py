@@ -1,20 +1,30 @@
-"""Lines whose parts need different boxes: git records in one that is open to git, other programs run where that is closed."""
+"""Division of a line into pieces that mean the same in a shell of their own, for lines whose parts need different boxes.
+
+Git records in a box that is open to git; other programs run where that is closed. A piece is judged, and run, by its own
+text: if a division were wrong, the line would do something else, but nothing that was not judged.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.tool import LinePart
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.effects.containable import Containment
 from agentcli.permissions.shell.effects.git_repositories import RECORDING
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import fit
-from agentcli.permissions.shell.syntax.parse import contents, plain_git
-from agentcli.permissions.shell.syntax.segments import segments
+from agentcli.permissions.shell.syntax.parse import Piece, below, contents, parse, parse_word, parser, plain_git
 from agentcli.system import probe
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 
 _MOST = 16
 """Largest number of parts: each has a box of its own, whose description takes some kilobytes."""
@@ -55,3 +65,127 @@ def _takes_content(text: str) -> bool:
         if not isinstance(found, str) and any(kind == "path" for kind, _ in found[1]):
             return True
     return False
+
+
+_STATEFUL = word_set("""
+. alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown enable eval exec exit export fc fg
+getopts hash history jobs kill let local logout mapfile popd printf pushd read readarray readonly return set shift shopt source suspend times
+trap typeset ulimit umask unalias unset wait
+""")
+"""Builtins of bash that may change its state, read it or end it: all but the ones that only print or test."""
+_JOINTS = ("&&", "||")
+_ALONE = frozenset({"command", "pipeline", "subshell", "negated_command", "test_command", "redirected_statement"})
+_STATE = re.compile(
+    r"_|BASH.*|FUNCNAME|PIPESTATUS|OLDPWD|PPID|SECONDS|LINENO|RANDOM|SRANDOM|EPOCH.*|SHLVL|DIRSTACK|OPT.*|REPLY|[0-9]+"
+)
+"""Variables that the shell itself sets on its way through a line."""
+_ASSIGNING = frozenset({"=", ":=", "?", ":?"})
+"""Operators in `${…}` that set a variable, or end the shell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A pipeline of a line, with the operator before it: `&&`, `||` or `;`, empty for the first."""
+
+    text: str
+    joint: str = ""
+    moves: str = ""
+    """The folder that it moves to first, as the line did before it."""
+
+
+def segments(text: str) -> tuple[Segment, ...]:
+    """Divide a line, or return nothing if it has one pipeline only, or if one changes the shell's state for a later one.
+
+    The first may be `cd FOLDER`: every other piece then begins with it. The caller checks that the folder exists.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    root = parser().parse(data).root_node
+    spans = _divided(root)
+    if root.has_error or spans is None or len(spans) < 2 or any(map(_shows_state, below(root))):
+        return ()
+    found = [Segment(data[start:end].decode("utf-8", "surrogatepass"), joint) for start, end, joint in spans]
+    if [words for one in found for words in _words(one.text)] != list(_words(text)):
+        return ()
+    folder = _moved_to(found[0].text)
+    if any(_stateful(each.text) for each in found[bool(folder) : -1]):
+        return ()
+    if not folder:
+        return tuple(found)
+    moved = [replace(each, text=f"{found[0].text} && {each.text}", moves=folder) for each in found[1:]]
+    return (replace(moved[0], joint=""), *moved[1:])
+
+
+def _words(text: str) -> Iterator[tuple[Piece, ...]]:
+    """Yield the words of each command; a redirection may belong to a list as a whole, but not to its last piece."""
+    return (part.words for part in parse(text).parts if part.words)
+
+
+def _divided(root: Node) -> list[tuple[int, int, str]] | None:
+    """Return the first and last byte of each pipeline with the operator before it; None if there is anything else."""
+    spans: list[tuple[int, int, str]] = []
+    for node in root.children:
+        if node.type in (";", "\n", "comment"):
+            continue
+        found = _pipelines(node, ";" if spans else "")
+        if found is None:
+            return None
+        spans += found
+    return spans
+
+
+def _pipelines(node: Node, joint: str) -> list[tuple[int, int, str]] | None:
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
+    if any(child.type == "heredoc_redirect" for child in node.children):
+        return None
+    if body is not None and body.type == "list":
+        # The redirection belongs to the last command of the list.
+        found = _pipelines(body, joint)
+        return [*found[:-1], (found[-1][0], node.end_byte, found[-1][2])] if found else None
+    if node.type == "list":
+        if len(node.children) != 3 or node.children[1].type not in _JOINTS:
+            return None
+        left = _pipelines(node.children[0], joint)
+        right = _pipelines(node.children[2], node.children[1].type)
+        return [*left, *right] if left and right else None
+    whole = node.type in _ALONE and not any(child.type == "list" for child in node.children if node.type != "subshell")
+    return [(node.start_byte, node.end_byte, joint)] if whole else None
+
+
+def _shows_state(node: Node) -> bool:
+    """Return True if a node starts something in the background, or uses what the shell has noted on its way."""
+    match node.type:
+        case "&" | "arithmetic_expansion" | "special_variable_name":
+            return True
+        case "variable_name":
+            return _STATE.fullmatch((node.text or b"").decode("utf-8", "replace")) is not None
+        case "expansion":
+            return any(child.type in _ASSIGNING for child in node.children)
+        case _:
+            return False
+
+
+def _commands(text: str) -> Iterator[Node]:
+    """Yield the simple commands that run in the shell itself, not in a child of it."""
+    for node in parser().parse(text.encode("utf-8", "surrogatepass")).root_node.children:
+        while node.type in ("redirected_statement", "negated_command") and node.named_children:
+            node = node.named_children[0]
+        if node.type == "command":
+            yield node
+
+
+def _stateful(text: str) -> bool:
+    """Return True if a piece may change the state of the shell that runs it."""
+    for node in _commands(text):
+        name = node.child_by_field_name("name")
+        piece = parse_word(name) if name is not None else None
+        if piece is None or not piece.known or piece.loose or piece.text in _STATEFUL:
+            return True
+    return False
+
+
+def _moved_to(text: str) -> str:
+    """Return the folder of a plain `cd FOLDER`; empty for anything else."""
+    parts = parse(text).parts
+    words = parts[0].words if len(parts) == 1 and not (parts[0].writes or parts[0].reads) else ()
+    plain = len(words) == 2 and words[0].text == "cd" and all(word.known and not word.loose for word in words)
+    return words[1].text if plain and not words[1].text.startswith("-") and next(_commands(text), None) else ""

@@ -27,9 +27,25 @@ from agentcli.permissions.shell.effects.loopback import network_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import Reader
 from agentcli.permissions.shell.programs.git_table import GIT_READERS
-from agentcli.permissions.shell.programs.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
+from agentcli.permissions.shell.programs.known_programs import (
+    INTERPRETERS,
+    OF_THE_SHELL,
+    SHELLS,
+    is_ordinary,
+    uses_network,
+    word_set,
+)
 from agentcli.permissions.shell.programs.option_grammar import fit
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, assigned_words, runs, starts_in_background
+from agentcli.permissions.shell.programs.readers import fits_reading
+from agentcli.permissions.shell.syntax.parse import (
+    UNKNOWN,
+    Command,
+    Part,
+    assigned_words,
+    parse,
+    runs,
+    starts_in_background,
+)
 
 _OUTSIDE = word_set("""
 sudo doas su pkexec runuser systemctl service launchctl crontab at batch kill killall pkill skill reboot shutdown halt poweroff init
@@ -352,3 +368,22 @@ def _scripts_problem(text: str, parts: Sequence[Part]) -> str:
         return ""
     named = next((token for token in _TOKENS.split(text) if token and names_protected(token, write=True)), "")
     return f"{named} is protected" if named else ""
+
+
+def acting_parts(text: str) -> list[Part]:
+    """Return the commands of a line that may do more than read; all of them if there are none. Scripts inside its words are left out."""
+    own = [part for part in parse(text).parts if part.words]
+    return [part for part in own if not only_reads(part)] or own
+
+
+def only_reads(part: Part) -> bool:
+    """Return True if a command by its words only reads, or acts on the shell of its own line alone."""
+    if any(not STREAMS.fullmatch(piece.text) for piece in part.writes) or not part.words[0].known:
+        return False
+    values = [piece.text for piece in part.words]
+    name = values[0]
+    return (
+        name in OF_THE_SHELL
+        or fits_reading(name, values)
+        or (name == "git" and len(values) > 1 and fits_reader(values))
+    )

@@ -18,6 +18,7 @@ from agentcli.permissions.paths import (
     resolved,
 )
 from agentcli.permissions.shell.effects.fed import fed_command, fed_files
+from agentcli.permissions.shell.effects.searches import objection, search_of
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, leaves_out, shown_secret
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
@@ -279,8 +280,6 @@ def _recursion(
     """Return the verdict on a recursive search: it must ask if it would reach a file that needs permission."""
     if name not in SEARCHING:
         return Reading()
-    from agentcli.permissions.shell.effects.searches import objection, search_of
-
     search = search_of(name, arguments, found)
     if search is None:
         return Reading()

@@ -71,6 +71,15 @@ MOVES = ("cd", "pushd", "popd", "chdir")
 EVALUATING = word_set("test [ [[ printf read let declare typeset local export readonly unset getopts wait hash enable")
 """Builtins that run the `$(…)` of a subscript even inside quotes."""
 
+BUILTINS = word_set("""
+. : [ [[ alias bg bind break builtin caller case cd command compgen complete compopt continue coproc declare dirs disown echo enable eval exec
+exit export false fc fg for function getopts hash help history if jobs kill let local logout mapfile popd printf pushd pwd read readarray
+readonly return select set shift shopt source suspend test time times trap true type typeset ulimit umask unalias unset until wait while
+""")
+"""Words that begin a command of the shell without a program of that name."""
+OF_THE_SHELL = BUILTINS - WRAPPERS - word_set("bg disown enable fg kill suspend ulimit umask")
+"""Builtins that act on the shell of their own line alone, and start nothing."""
+
 
 INTERPRETERS = word_set("""
 python node nodejs deno bun ruby irb perl php lua luajit tclsh wish Rscript R julia java jshell groovy scala kotlin

@@ -6,6 +6,8 @@ import functools
 import itertools
 import math
 import os
+import re
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,11 +15,10 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.shell.programs.known_programs import MOVES, SHELLS, is_interpreter
+from agentcli.permissions.shell.programs.known_programs import MOVES, SHELLS, is_interpreter, word_set
 from agentcli.permissions.shell.programs.listing import listed
 from agentcli.permissions.shell.syntax.inner_commands import Script, started_by
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, below, parser
-from agentcli.permissions.shell.syntax.rough import rough_commands
 from agentcli.permissions.shell.syntax.state import (
     Run,
     State,
@@ -35,6 +36,7 @@ from agentcli.permissions.shell.syntax.values import MOST, UNSET, Values, word_v
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
 
 _DEPTH = 8
 _RUNS = 2_000
@@ -421,3 +423,39 @@ def _followed_by_and(node: Node) -> bool:
 
 def _raw(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
+
+
+_KEYWORDS = word_set("if then elif else while until do for case in select function { } ! time coproc")
+_EXPANSION = re.compile(r"\$\{[^}]*\}|\$\w+|\$|`")
+
+
+def rough_commands(text: str) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Split a line that the parser cannot read as a whole; yield the words of each command, and the targets of its redirections.
+
+    It finds more commands than the line has, rather than fewer.
+    """
+    words: list[str] = []
+    writes: list[str] = []
+    target = False
+    for token in (*_tokens(text), ";"):
+        if set(token) <= set("<>&|") and (">" in token or token == "<"):
+            target = ">" in token
+        elif set(token) <= set(";|&()\n"):
+            while words and words[0] in _KEYWORDS:
+                words.pop(0)
+            if words or writes:
+                yield tuple(words), tuple(writes)
+            words, writes, target = [], [], False
+        else:
+            (writes if target else words).append(_EXPANSION.sub(UNKNOWN, token))
+            target = False
+
+
+def _tokens(text: str) -> list[str]:
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";|&()<>\n")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    try:
+        return list(lexer)
+    except ValueError:
+        # A quote without its end.
+        return re.split(r"[\s;|&()<>'\"]+", text)

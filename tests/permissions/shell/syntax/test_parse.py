@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.permissions.shell.syntax.parse import PLACE, parse
+from agentcli.permissions.shell.syntax.parse import PLACE, contents, parse
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
 from tests.permissions.corpus import commands
 from tests.tables import each_row
@@ -148,3 +148,9 @@ def test_redirections_are_found_wherever_they_stand() -> None:
     parts = parse("a > b; > c; d 2>> e < f; { g; } > h; (i) >| j").parts
     assert {piece.text for part in parts for piece in part.writes} == {"b", "c", "e", "h", "j"}
     assert {piece.text for part in parts for piece in part.reads} == {"f"}
+
+
+def test_the_commands_of_a_word_are_found_in_the_same_order_in_every_process() -> None:
+    parts, _ = contents("alias a='rm -rf x' b='ls -l'")
+    found = [" ".join(piece.text for piece in part.words) for part in parts]
+    assert found == ["alias a=rm -rf x b=ls -l", "-rf x", "rm -rf x", "-l", "ls -l"]

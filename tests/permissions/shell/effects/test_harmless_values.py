@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.shell.effects.inert import names_nothing
+from agentcli.permissions.shell.effects.harmless_values import names_nothing
 from tests.tables import each_row
 
 
