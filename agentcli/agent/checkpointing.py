@@ -8,22 +8,27 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import takewhile
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall
+from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Checkpoint, Undo
 from agentcli.core.tool import Tool
-from agentcli.sessions.checkpoints.changes import Changes, listed
-from agentcli.sessions.checkpoints.checkpoints import Restored
-from agentcli.sessions.checkpoints.undo import rewind_to_redo
 from agentcli.system.resolve import spelled
 
+if TYPE_CHECKING:
+    from agentcli.sessions.checkpoints.changes import Changes
+    from agentcli.sessions.checkpoints.checkpoints import Restored
+
 Result = TypeVar("Result")
-MakeChanges = Callable[[Callable[[Body], object]], Changes]
-"""Creates the changes of one session, given a function that takes their checkpoint records."""
+MakeChanges = Callable[[Callable[[Body], object]], OnDemand["Changes"]]
+"""Creates the changes of one session, given a function that takes their checkpoint records.
+
+They are there from the start if the session's last process died during a change.
+"""
 
 
 _BACKGROUND = "File changes by background commands are not covered: /undo and /rewind will not restore them."
@@ -51,8 +56,9 @@ class Checkpointer:
         self._cwd, self._inside = cwd, f"{os.path.realpath(cwd)}/"
         self._alone = asyncio.Lock()  # subagents work side by side, and share this
         self._changes = make_changes(self._waiting.append)
-        self._changes.recover()
-        self._append()
+        if interrupted := self._changes.now:
+            interrupted.recover()
+            self._append()
 
     async def run(
         self, work: Callable[[], Awaitable[Result]], tool: Tool, paths: Sequence[Path], given: ToolCall
@@ -69,7 +75,7 @@ class Checkpointer:
 
     async def save(self, path: Path, save: Callable[[], Awaitable[bool]]) -> bool:
         """Have an editor save a file; the overwritten content can be restored."""
-        return await self._noted(self._changes.saving(path), save)
+        return await self._noted(self._changes().saving(path), save)
 
     async def _noted(self, change: AbstractContextManager[None], work: Callable[[], Awaitable[Result]]) -> Result:
         async with self._alone:
@@ -82,33 +88,35 @@ class Checkpointer:
 
     def undo(self) -> Sequence[Event]:
         """Undo the newest edits of one reply, or the newest command. Raises InputError without one."""
-        return self._tell(self._changes.undo(), "Restored")
+        return self._tell(self._changes().undo(), "Restored")
 
     @property
     def redoes(self) -> int:
         """The number of the record that `redo` would take back, 0 for none."""
-        return self._changes.redoes()
+        return self._changes().redoes()
 
     def redo(self) -> Sequence[Event]:
         """Take back the newest undo or rewind. Raises InputError without one."""
-        return self._tell(self._changes.redo(), "Reapplied", "")
+        return self._tell(self._changes().redo(), "Reapplied", "")
 
     def rewind(self, seq: int) -> Sequence[Event]:
         """Restore the files as they were at record `seq`. Raises InputError when nothing was changed since."""
-        return self._tell(self._changes.rewind(seq), "Restored")
+        return self._tell(self._changes().rewind(seq), "Restored")
 
     def _around(self, tool: Tool, paths: Sequence[Path], call: ToolCall) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
             case "write":
                 files = [*paths] or [Path(spelled(self._cwd, str(call.input.get(tool.traits.subject, ""))))]
                 made = [folder for file in files for folder in _missing_folders(file)]
-                return self._changes.edits(dict.fromkeys([*files, *made]), [call.call_id])
+                return self._changes().edits(dict.fromkeys([*files, *made]), [call.call_id])
             case "run":
-                return self._changes.command([call.call_id])
+                return self._changes().command([call.call_id])
             case _:
                 return None
 
     def _warn_of(self, records: Sequence[Recorded]) -> None:
+        from agentcli.sessions.checkpoints.changes import listed
+
         for record in records:
             body = record.record.body
             unseen = dict(body.data.get("uncovered") or {}) if isinstance(body, Checkpoint) else {}
@@ -125,6 +133,8 @@ class Checkpointer:
     def _tell(
         self, restored: Restored, done: str, created: str = ", which this session had created"
     ) -> Sequence[Event]:
+        from agentcli.sessions.checkpoints.changes import listed
+
         events: list[Event] = [*self._append()]
         changed = [path for path in restored.changed if not any(path in other.parents for other in restored.changed)]
         gone = [path for path in changed if not os.path.lexists(path)]
@@ -170,6 +180,8 @@ class UndoStack:
 
     def redo(self) -> Sequence[Event]:
         """Take back the newest undo of files or rewind. Raises InputError without either."""
+        from agentcli.sessions.checkpoints.undo import rewind_to_redo
+
         rewind = rewind_to_redo(self._journal.records(newest_first=True))
         files = self._checkpointer.redoes if self._checkpointer else 0
         if rewind > files:

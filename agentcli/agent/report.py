@@ -26,7 +26,6 @@ from agentcli.core.subagent_result import purpose, spent
 from agentcli.core.text.plural import plural
 from agentcli.core.text.terminal import console_text
 from agentcli.providers.catalog import short_name
-from agentcli.sessions.checkpoints.undo import batches, results_in_force
 from agentcli.sessions.info import local_day, local_minute
 from agentcli.tools.jobs import Job
 
@@ -125,6 +124,8 @@ class SessionReport:
 
     def diff(self) -> str:
         """Return this session's changes to files as a unified diff."""
+        from agentcli.sessions.checkpoints.undo import batches, results_in_force
+
         made = batches(self._journal.records_of("checkpoint"))
         return changes(results_in_force(self._journal.records_of("tool_result"), made))
 

@@ -28,7 +28,6 @@ from agentcli.core.tool import NO_SANDBOX, Boxed, CommandSandbox, RunTool, Tool,
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules
-from agentcli.sessions.in_memory import MemorySession
 from agentcli.system.worktrees import Worktree, no_worktree
 from agentcli.tools.jobs import Jobs
 
@@ -163,6 +162,12 @@ class Person:
     """The editor that runs the session, if it lets its buffers be read."""
 
 
+def _in_memory(_: Journal) -> Journal:
+    from agentcli.sessions.in_memory import MemorySession
+
+    return MemorySession()
+
+
 Children = Callable[[Journal, int], Sequence[tuple[str, str]]]
 """The ids of the subagents that a session has sent since its record with this number, oldest first, with the first prompt of each."""
 
@@ -171,7 +176,7 @@ Children = Callable[[Journal, int], Sequence[tuple[str, str]]]
 class SubagentSetup:
     """The sessions and worktrees of subagents."""
 
-    child: Callable[[Journal], Journal] = lambda _: MemorySession()
+    child: Callable[[Journal], Journal] = _in_memory
     """Creates the session of a subagent."""
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
     """Opens the session of a former subagent, by its id, to continue it; None if the id is unknown."""

@@ -8,8 +8,7 @@ from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.program.config.schema import Schema
 from agentcli.program.mcp_settings import McpSettings
 from agentcli.providers.retry_policy import RetryPolicy
-from agentcli.sessions.checkpoints.file_states import CheckpointLimits
-from agentcli.sessions.retention import Retention
+from agentcli.sessions.settings import CheckpointLimits, Retention
 
 SCHEMA = Schema(
     {

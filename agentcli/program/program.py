@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.checkpointing import MakeChanges
 from agentcli.agent.delegation.kinds import servers_for, settings_for, tools_for
@@ -34,7 +34,8 @@ from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.mcp_servers import Servers
 from agentcli.core.model import ModelSpec, ToolSchema
-from agentcli.core.record import Mode
+from agentcli.core.on_demand import OnDemand
+from agentcli.core.record import Body, Mode
 from agentcli.core.tool import Tool, Traits
 from agentcli.permissions.started import Started
 from agentcli.program.approvable import unstarted
@@ -49,15 +50,18 @@ from agentcli.program.system_prompt import Surroundings, environment, instructio
 from agentcli.program.workspace import WorkspacePolicy
 from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
-from agentcli.sessions.checkpoints.changes import Changes
-from agentcli.sessions.checkpoints.file_states import SKIPPED, CheckpointLimits, Kind
 from agentcli.sessions.info import new_id
 from agentcli.sessions.session import Session
+from agentcli.sessions.settings import SKIPPED, CheckpointLimits
 from agentcli.system import probe
 from agentcli.system.key_store import KeyStore
 from agentcli.system.worktrees import Worktree, add_worktree, former_worktree
 from agentcli.tools.lib.gitignore import everything
 from agentcli.tools.registry import run
+
+if TYPE_CHECKING:
+    from agentcli.sessions.checkpoints.changes import Changes
+    from agentcli.sessions.checkpoints.file_states import Kind
 
 
 def newcomer(home: Path, sessions: Path) -> list[str]:
@@ -350,14 +354,20 @@ class Program(CheckedProgram):
         """Return the factory of a session's checkpoints; None for a session without them."""
         if not isinstance(journal, Session) or not self.config[CheckpointLimits].seconds:
             return None
+        interrupted = self.store.interrupted(journal)
+        return lambda append: OnDemand(partial(self._changes_of, journal, append), lambda: interrupted)
+
+    def _changes_of(self, session: Session, append: Callable[[Body], object]) -> Changes:
+        from agentcli.sessions.checkpoints.changes import Changes
+
         checkpoints = self.store.checkpoints(
-            journal,
+            session,
             self.roots,
             listing=covered,
             limits=self.config[CheckpointLimits],
             objection=self.workspace_policy.objection,
         )
-        return lambda append: Changes(journal, checkpoints, append)
+        return Changes(session, checkpoints, append)
 
 
 def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:

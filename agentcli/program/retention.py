@@ -9,7 +9,7 @@ from threading import Timer
 
 from agentcli.core.errors import AgentError
 from agentcli.program.program import Program
-from agentcli.sessions.retention import Retention
+from agentcli.sessions.settings import Retention
 from agentcli.system.paths import folder
 
 SWEPT = "swept"

@@ -28,7 +28,6 @@ from agentcli.program.config.general import General
 from agentcli.program.models import ModelSource, no_key
 from agentcli.program.options import LAST
 from agentcli.program.project import Project
-from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import Parent, SessionInfo, checked_id
 from agentcli.sessions.project import about_gone_folders
 from agentcli.sessions.session import Session
@@ -172,6 +171,8 @@ class SessionOpener:
 
     def open(self, info: SessionInfo, source: Source = "resume", reading: Reading = unseen) -> AgentSession:
         """Open a session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy if it is open elsewhere."""
+        from agentcli.sessions.in_memory import MemorySession
+
         aloof = self._options.no_session
         session = self._project.store.open(info.project_id, info.id, aloof, reading(info.records))
         notes = (*self._from_elsewhere(info), *self._not_taken_over(session))
@@ -206,6 +207,8 @@ class SessionOpener:
 
     def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
         """Start a new session that continues another with this handoff; `session` stays as it is."""
+        from agentcli.sessions.in_memory import MemorySession
+
         journal = session.journal
         if not isinstance(journal, Session) or self._options.no_session:
             fresh = MemorySession(predecessor=Predecessor(journal, handoff.until))
@@ -223,6 +226,8 @@ class SessionOpener:
 
     def child(self, parent: Journal) -> Journal:
         """Create the session of a subagent; in memory if the parent is not stored."""
+        from agentcli.sessions.in_memory import MemorySession
+
         if not isinstance(parent, Session):
             return MemorySession()
         origin = Parent(parent.id, parent.history.last_seq, "subagent")
@@ -247,6 +252,8 @@ class SessionOpener:
         return [(session.id, _first_prompt(session)) for session in opened]
 
     def _fresh(self, session_id: str = "") -> Journal:
+        from agentcli.sessions.in_memory import MemorySession
+
         if self._options.no_session:
             return MemorySession(session_id=session_id and checked_id(session_id))
         return self._project.store.create(self._project.cwd, version=__version__, session_id=session_id)

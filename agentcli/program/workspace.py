@@ -34,7 +34,7 @@ from agentcli.program.config.general import General
 from agentcli.program.project import Project
 from agentcli.program.project_rules import project_rules, rules_before_trust
 from agentcli.program.saved_rules import SavedRules
-from agentcli.sessions.checkpoints.file_states import SKIPPED, CheckpointLimits
+from agentcli.sessions.settings import SKIPPED, CheckpointLimits
 from agentcli.system.programs import trusted_path
 
 if TYPE_CHECKING:

@@ -17,9 +17,19 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.record import Record, Title
 from agentcli.sessions.checkpoints.objects import CONTENTS
-from agentcli.sessions.info import SessionInfo, Times, encode_info, new_id, note, note_all, stamp, title_of_fork
+from agentcli.sessions.info import (
+    SessionInfo,
+    Times,
+    encode_info,
+    encode_origin,
+    new_id,
+    note,
+    note_all,
+    stamp,
+    title_of_fork,
+)
 from agentcli.sessions.project import project_id
-from agentcli.sessions.recovery import encode_origin, retrace
+from agentcli.sessions.recovery import retrace
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import shared_segments
 from agentcli.sessions.storage.records import RecordFolder, digest, file_name

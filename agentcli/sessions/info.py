@@ -19,6 +19,8 @@ from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, Featur
 from agentcli.core.sanitise import harmful
 from agentcli.core.subagent_result import FILES, SPENT, changed_files, spent
 
+PENDING = "pending.json"
+"""Name of the file in a session's folder `checkpoints` that describes a change of files under way."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"  # ascending in ASCII, so that ids sort as the numbers do
 
 _GIVEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{7,63}")
@@ -288,6 +290,22 @@ def info_to_json(info: SessionInfo) -> dict[str, Any]:
 def encode_info(info: SessionInfo) -> bytes:
     """Encode `session.json`."""
     return (json.dumps(info_to_json(info), indent=1) + "\n").encode("ascii")
+
+
+def encode_origin(info: SessionInfo) -> bytes:
+    """Encode `origin.json`: the facts that no record holds, written once, for the case that `session.json` is lost."""
+    parent = info.parent
+    raw = {
+        "id": info.id,
+        "project_id": info.project_id,
+        "directory": info.directory,
+        "parent": parent and {"session": parent.session, "seq": parent.seq, "kind": parent.kind},
+        "version": info.version,
+        "created": info.time.created,
+        **({"imported": dict(info.imported)} if info.imported else {}),
+        **({"foreign": info.foreign} if info.foreign else {}),
+    }
+    return (json.dumps(raw) + "\n").encode("ascii")
 
 
 def decode_info(data: bytes) -> SessionInfo:

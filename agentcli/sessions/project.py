@@ -21,7 +21,6 @@ from agentcli.core.codec.fields import text
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.recovery import read_info
 from agentcli.sessions.storage.records import read_file
 from agentcli.system.disk import DISK, Disk
 from agentcli.system.locked_file import update
@@ -380,6 +379,8 @@ def _found_there(directory: str) -> Sequence[Repository]:
 
 def _top_of(folder: Path) -> str:
     """Return the place of a store folder without `project.json`: its sessions' directory or a folder above it."""
+    from agentcli.sessions.recovery import read_info
+
     infos = (read_info(session) for session in _sessions(folder))
     info = next((info for info in infos if info is not None), None)
     return str(top_for(folder.name, info.directory)) if info else ""

@@ -15,7 +15,16 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, fold
 from agentcli.core.message import Message, ToolResult
-from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, foreign_of, note, source_of
+from agentcli.sessions.info import (
+    Parent,
+    SessionInfo,
+    decode_info,
+    encode_info,
+    encode_origin,
+    foreign_of,
+    note,
+    source_of,
+)
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.records import (
@@ -158,22 +167,6 @@ def leftovers(folder: Path) -> Sequence[Path]:
         return [folder / name for name in os.listdir(folder) if is_temporary(name)]
     except OSError:
         return ()
-
-
-def encode_origin(info: SessionInfo) -> bytes:
-    """Encode `origin.json`: the facts that no record holds, written once, for the case that `session.json` is lost."""
-    parent = info.parent
-    raw = {
-        "id": info.id,
-        "project_id": info.project_id,
-        "directory": info.directory,
-        "parent": parent and {"session": parent.session, "seq": parent.seq, "kind": parent.kind},
-        "version": info.version,
-        "created": info.time.created,
-        **({"imported": dict(info.imported)} if info.imported else {}),
-        **({"foreign": info.foreign} if info.foreign else {}),
-    }
-    return (json.dumps(raw) + "\n").encode("ascii")
 
 
 def vanished(newest: int, info: SessionInfo) -> Sequence[Loss]:

@@ -10,35 +10,13 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
-from agentcli.core.setting import setting
-from agentcli.core.text.ranges import Bytes, Days, Sessions
 from agentcli.sessions.checkpoints.objects import POOL, sweep_pool
-from agentcli.sessions.copying import ABANDONED, remove_abandoned
+from agentcli.sessions.copying import remove_abandoned
 from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.settings import Retention
 from agentcli.sessions.store import Store
 
 _DAY = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """The limits on sessions; 0 means no limit, and by default there is none."""
-
-    days: Days = setting(0.0, project="never")
-    """Age, since the last message, at which a session goes to the trash; 0: never."""
-    count: Sessions = setting(0, project="never")
-    """Maximum that stay; 0: no limit."""
-    total_bytes: Bytes = setting(0, project="never")
-    """Maximum of all sessions on disk; 0: no limit."""
-    trash_days: Days = setting(0.0, project="never")
-    """Time after which the trash deletes a session; 0: never."""
-    leftover_days: float = ABANDONED / _DAY
-    """Days after which the remains of a killed fork or import are deleted: they never were a session."""
-
-    @property
-    def wanted(self) -> bool:
-        """True if any limit is set."""
-        return bool(self.days or self.count or self.total_bytes or self.trash_days or self.leftover_days)
 
 
 @dataclass(frozen=True, slots=True)

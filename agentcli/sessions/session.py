@@ -17,7 +17,6 @@ from agentcli.core.journal import Predecessor
 from agentcli.core.message import Message, Part
 from agentcli.core.record import Body, Record, Settings, Undo
 from agentcli.core.text.passage import Entry, Mark, Needles
-from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.info import SessionInfo, encode_info, new_id, note, stamp
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import SEGMENT, RecallIndex
@@ -104,6 +103,8 @@ class Session:
         this also appends the records that it must not undo. Raises StoreError on a read-only session, never for a
         failing disk.
         """
+        from agentcli.sessions.checkpoints.undo import lasting
+
         writer = self._writing()
         before = self._history
         if isinstance(body, Undo):
@@ -269,6 +270,8 @@ def _evolved(history: History, record: Record, tail: Callable[[], Sequence[Recor
 
 def _paid(undo: Undo, seq: int, history: History, tail: Callable[[Record], Sequence[Record]]) -> Undo:
     """Return the undo as record `seq`, with the costs that it must not take back."""
+    from agentcli.sessions.checkpoints.undo import paid
+
     with contextlib.suppress(OSError):
         return paid(undo, history, fold(tail(Record(seq, "", "", "", undo)), history.foreign))
     return undo

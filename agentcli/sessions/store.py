@@ -15,23 +15,31 @@ from typing import TYPE_CHECKING, Any
 from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Record, Settings, Title
-from agentcli.sessions.copying import fork
-from agentcli.sessions.info import Parent, SessionInfo, Times, checked_id, name_of, new_id, stamp
+from agentcli.sessions.info import (
+    PENDING,
+    Parent,
+    SessionInfo,
+    Times,
+    checked_id,
+    encode_origin,
+    name_of,
+    new_id,
+    stamp,
+)
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
-from agentcli.sessions.recovery import encode_origin, open_session, save_info
-from agentcli.sessions.selecting import fitting, the_one
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.records import Through
 from agentcli.sessions.storage.writer import INTERVAL, Lock, Writer, is_locked
-from agentcli.sessions.summaries import glance, newest, order, subfolders
-from agentcli.sessions.trash import Trash
+from agentcli.sessions.summaries import fitting, glance, newest, order, subfolders, the_one
 from agentcli.system.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
 
 Projects = Project | str | None
 """A selection of sessions: of a repository with all its places, of one place by its id, or of all projects."""
 if TYPE_CHECKING:  # needed by few commands, which import it
     from agentcli.sessions.checkpoints.checkpoints import Checkpoints
-    from agentcli.sessions.checkpoints.file_states import CheckpointLimits, Listing
+    from agentcli.sessions.checkpoints.file_states import Listing
+    from agentcli.sessions.settings import CheckpointLimits
+    from agentcli.sessions.trash import Trash
 
 PINNED = "pinned"
 """Name of the file in a session's folder that protects the session from retention."""
@@ -45,8 +53,14 @@ class Store:
     def __init__(self, root: Path, *, disk: Disk = DISK, interval: float = INTERVAL) -> None:
         """Make the store of `root`; `interval` is the time in seconds between two saves of a streaming reply."""
         self.root = root
-        self.trash = Trash(root, disk)
         self._disk, self._interval = disk, interval
+
+    @property
+    def trash(self) -> Trash:
+        """The deleted sessions."""
+        from agentcli.sessions.trash import Trash
+
+        return Trash(self.root, self._disk)
 
     def project_id(self, directory: Path) -> str:
         """Return the name of the store's folder for sessions in `directory`, made from its repository's top folder."""
@@ -93,6 +107,8 @@ class Store:
 
         Raises SessionBusy if another process has it open for writing, StoreError if it does not exist.
         """
+        from agentcli.sessions.recovery import open_session
+
         folder = self.root / _plain(project_id) / _plain(session_id)
         session = open_session(folder, self._disk, read_only=read_only, interval=self._interval, through=through)
         if not read_only and not (folder.parent / PROJECT).exists():
@@ -101,6 +117,8 @@ class Store:
 
     def _former(self, session_id: str) -> Session | None:
         """Open a session that was handed off to another, read-only; None if it is gone."""
+        from agentcli.sessions.recovery import open_session
+
         folder = next(self.root.glob(f"*/{_plain(session_id)}"), None)
         with contextlib.suppress(StoreError):
             return open_session(folder, self._disk, read_only=True).follow(self._former) if folder else None
@@ -120,6 +138,8 @@ class Store:
         change. The title says that it is a fork, and a name gets a number, so that people can tell the two apart.
         Raises InputError for a record that does not exist, StoreError if the disk refuses.
         """
+        from agentcli.sessions.copying import fork
+
         source = self.folder(info)
         info = glance(source) or info
         until = info.records if seq is None else seq
@@ -168,6 +188,10 @@ class Store:
             pool=folder.parent / POOL,
             disk=self._disk,
         )
+
+    def interrupted(self, session: Session) -> bool:
+        """Return True if the session's last process died during a change of files."""
+        return (self.folder(session.info) / "checkpoints" / PENDING).exists()
 
     def pin(self, info: SessionInfo, pinned: bool = True) -> None:
         """Keep a session despite any retention limit, or no longer. Raises StoreError if the disk refuses."""
@@ -265,6 +289,8 @@ class Store:
         It keeps its subfolder if `directory` has one of that name. Raises SessionBusy if it is open, StoreError if the
         disk refuses.
         """
+        from agentcli.sessions.recovery import save_info
+
         source, top = self.folder(info), Path(os.path.realpath(directory))
         with contextlib.suppress(ValueError):
             inside = top / Path(info.directory).relative_to(top_for(info.project_id, info.directory))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agentcli.core.errors import InputError
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.recovery import current_info, retrace
-from agentcli.sessions.selecting import is_subagent
 
 _TICK = 2.0  # seconds within which file times do not tell which file is newer, on the coarsest file systems
 
@@ -43,6 +42,8 @@ def subfolders(folder: str) -> Sequence[str]:
 
 def glance(folder: str | Path) -> SessionInfo | None:
     """Summarise a session. If `session.json` is lost, read the records; return None for a folder without records."""
+    from agentcli.sessions.recovery import current_info, retrace
+
     info = current_info(folder) or retrace(Path(folder))
     if not info.records:
         return None
@@ -64,3 +65,35 @@ def _written(folder: str) -> float:
         except OSError:
             continue
     return 0.0
+
+
+CANDIDATES = 8
+"""Number of sessions that an error names if a selector fits several."""
+
+
+def fitting(selector: str, infos: Sequence[SessionInfo]) -> Sequence[SessionInfo]:
+    """Return the sessions with this name, or else with this beginning of their id."""
+    if not selector:
+        return ()
+    named = [info for info in infos if info.name == selector]
+    return named or [info for info in infos if info.id.startswith(selector)]
+
+
+def the_one(selector: str, fitting: Sequence[SessionInfo], none: str) -> SessionInfo:
+    """Return the only session that fits.
+
+    Raises InputError with the text `none`, filled with the selector, or with all that fit.
+    """
+    match fitting:
+        case [info]:
+            return info
+        case []:
+            raise InputError(none.format(selector))
+        case _:
+            listed = ", ".join(f"{info.id} ({info.name or info.title})" for info in fitting[:CANDIDATES])
+            raise InputError(f"{selector!r} fits {len(fitting)} sessions: {listed}. Give more of the id.")
+
+
+def is_subagent(info: SessionInfo) -> bool:
+    """Return True for a subagent's session: it is listed under its parent and never resumed as the newest."""
+    return info.parent is not None and info.parent.kind == "subagent"

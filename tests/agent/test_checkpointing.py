@@ -9,10 +9,11 @@ import pytest
 from agentcli.core.errors import InputError
 from agentcli.core.event import Noticed, Warned
 from agentcli.core.message import Message
+from agentcli.core.on_demand import OnDemand
 from agentcli.program.program import covered
 from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.checkpoints.changes import Changes
-from agentcli.sessions.checkpoints.file_states import CheckpointLimits
+from agentcli.sessions.settings import CheckpointLimits
 from agentcli.sessions.store import Store
 from tests.agent.open_session import open_session, say_to
 
@@ -30,7 +31,7 @@ def desk_on_disk(  # type: ignore[no-untyped-def]
         script,  # type: ignore[arg-type]
         mode="yolo",
         journal=journal,
-        changes=lambda _: lambda append: Changes(journal, kept, append),
+        changes=lambda _: lambda append: OnDemand(lambda: Changes(journal, kept, append), lambda: True),
     )
 
 

@@ -29,6 +29,7 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Model, Prices, Request, StreamEvent
+from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Compaction, Record
 from agentcli.core.subagent_result import calls_of
 from agentcli.program.extensions.discover import discover
@@ -87,7 +88,7 @@ def on_disk(tmp_path: Path, script: Tell, **more: object) -> tuple[Path, Store, 
         script,
         journal=journal,
         child=child,
-        changes=lambda _: lambda append: Changes(journal, kept, append),
+        changes=lambda _: lambda append: OnDemand(lambda: Changes(journal, kept, append), lambda: True),
         **more,  # type: ignore[arg-type]
     )
     return work, store, session

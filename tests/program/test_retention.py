@@ -9,7 +9,7 @@ from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 from agentcli.program.retention import DAY, SWEPT, due, sweep_later, sweep_now
-from agentcli.sessions.retention import Retention
+from agentcli.sessions.settings import Retention
 from tests.sessions.bodies import user
 
 

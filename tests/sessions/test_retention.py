@@ -9,7 +9,8 @@ import pytest
 
 from agentcli.sessions.checkpoints.objects import POOL
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.retention import Retention, size_on_disk, sweep
+from agentcli.sessions.retention import size_on_disk, sweep
+from agentcli.sessions.settings import Retention
 from agentcli.sessions.storage.writer import Lock
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import reply, user

@@ -23,8 +23,8 @@ from agentcli.program.trust import is_trusted, what_it_would_load
 from agentcli.providers.catalog import models
 from agentcli.providers.connect import warm
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.store import Store
+from agentcli.sessions.summaries import is_subagent
 from agentcli.system.paths import app_dirs
 
 LISTED = 100

@@ -60,7 +60,7 @@ def _unfinished(context: Project, repair: bool) -> Sequence[Report]:
     """Report leftovers of killed forks and imports in this project."""
     from agentcli.sessions.copying import abandoned
     from agentcli.sessions.integrity import unfinished
-    from agentcli.sessions.retention import Retention
+    from agentcli.sessions.settings import Retention
 
     folders = [context.store.root / each for each in context.project.ids]
     if not any(abandoned(folder) for folder in folders):

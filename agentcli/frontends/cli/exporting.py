@@ -121,8 +121,8 @@ def _for_agent(context: Project, session: Session, asked: ExportFlags, redactor:
 
 
 def _whole(context: Project, session: Session, asked: ExportFlags, secrets: Iterable[str]) -> Iterator[str]:
-    from agentcli.sessions.checkpoints.file_states import CheckpointLimits
     from agentcli.sessions.exporting import ExportFormat, collect, export_pieces
+    from agentcli.sessions.settings import CheckpointLimits
 
     config = context.config
     contents = config[CheckpointLimits].export_bytes if asked.format == "json" and asked.keep_secrets else 0

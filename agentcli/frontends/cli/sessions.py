@@ -211,8 +211,9 @@ def sweep(
     It covers all projects. Pinned and open sessions stay.
     """
     from agentcli.frontends.opening import project_of
-    from agentcli.sessions.retention import Retention, Swept, superfluous
+    from agentcli.sessions.retention import Swept, superfluous
     from agentcli.sessions.retention import sweep as clear
+    from agentcli.sessions.settings import Retention
 
     context = project_of(Options(cwd=cwd))
     retention = context.config[Retention]
@@ -256,7 +257,7 @@ def _found(context: Project, selectors: Sequence[str]) -> list[SessionInfo]:
 
 def _moving(context: Project, selectors: Sequence[str], source: str) -> Sequence[SessionInfo]:
     """Return the sessions to move, including the sessions of their subagents."""
-    from agentcli.sessions.selecting import is_subagent
+    from agentcli.sessions.summaries import is_subagent
 
     everything = context.store.list()
     old = os.path.join(os.path.realpath(context.cwd / Path(source).expanduser()), "")

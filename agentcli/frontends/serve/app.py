@@ -26,7 +26,7 @@ from agentcli.frontends.serve.guard import Guard
 from agentcli.frontends.serve.machine import Machine, newest_info, records_after
 from agentcli.frontends.serve.new_sessions import Starter
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.selecting import is_subagent
+from agentcli.sessions.summaries import is_subagent
 
 LISTED = 100
 """Stored sessions that are listed."""

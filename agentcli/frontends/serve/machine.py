@@ -20,9 +20,9 @@ from agentcli.frontends.serve import client
 from agentcli.frontends.serve.registry import Registration, registration, registrations
 from agentcli.sessions.exporting.transcript import cleaned
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.storage.writer import holder
 from agentcli.sessions.store import Store
+from agentcli.sessions.summaries import is_subagent
 
 State = Literal["works", "waits", "idle", "ended"]
 WORDS = 200

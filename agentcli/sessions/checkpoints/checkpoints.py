@@ -15,9 +15,7 @@ from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Checkpoint
 from agentcli.sessions.checkpoints.file_states import (
-    INSTALLED,
     LIMITS,
-    CheckpointLimits,
     FileStates,
     Listing,
     State,
@@ -28,7 +26,8 @@ from agentcli.sessions.checkpoints.file_states import (
     states_to_json,
 )
 from agentcli.sessions.checkpoints.objects import Objects
-from agentcli.sessions.info import new_id
+from agentcli.sessions.info import PENDING, new_id
+from agentcli.sessions.settings import INSTALLED, CheckpointLimits
 from agentcli.system.disk import DISK, Disk, make_folder, reason, temporary_name, write_file
 
 Cause = Literal["edits", "command", "restore"]
@@ -115,7 +114,7 @@ class Checkpoints:
         uncovered = _changed_unseen(pending.before, now)
         if not before and not uncovered:
             with contextlib.suppress(OSError):
-                self._disk.unlink(self._folder / "pending.json")
+                self._disk.unlink(self._folder / PENDING)
             return None
         if before:
             uncovered |= {root: why for root, why in now.uncovered.items() if root in self._roots}
@@ -132,7 +131,7 @@ class Checkpoints:
 
     def recover(self, recorded: Iterable[str]) -> Checkpoint | None:
         """Return the record of a change whose process died before writing it, to append; `recorded` are the known batches' ids."""
-        pending = _read_pending(self._folder / "pending.json")
+        pending = _read_pending(self._folder / PENDING)
         return None if pending is None or pending.id in recorded else self.after(pending)
 
     def restore(self, targets: Sequence[Target], undoes: Sequence[str]) -> Restored:
@@ -172,7 +171,7 @@ class Checkpoints:
         # Without it, an interrupted change cannot be undone, which is no reason to stop the work.
         with contextlib.suppress(OSError):
             make_folder(self._disk, self._folder)
-            write_file(self._disk, self._folder / "pending.json", _encode(pending), durable=cause == "edits")
+            write_file(self._disk, self._folder / PENDING, _encode(pending), durable=cause == "edits")
         return pending
 
     def _states_after(self, pending: Pending) -> FileStates:

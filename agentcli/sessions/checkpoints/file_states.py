@@ -13,35 +13,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.setting import setting
-from agentcli.core.text.ranges import Bytes, Seconds
 from agentcli.sessions.checkpoints.objects import Objects
+from agentcli.sessions.settings import SKIPPED, CheckpointLimits
 from agentcli.system.disk import reason
 
-INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox"})
-SKIPPED = INSTALLED | {".git", ".hg", ".svn", "__pycache__", ".mypy_cache", ".ruff_cache", ".cache"}
-"""Folders that are not entered: a command rebuilds their content. For the `INSTALLED` this is reported."""
 _FRESH = 50_000_000  # nanoseconds: a file written this recently may be written again without its time changing
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointLimits:
-    """`[checkpoints]`: limits of the files that `/undo` and `/rewind` can restore."""
-
-    file_bytes: Bytes = setting(5_000_000, project="never")
-    """Maximum of one file."""
-    total_bytes: Bytes = setting(500_000_000, project="never")
-    """Maximum of all file contents that a session keeps."""
-    files: int = 20_000
-    """Maximum files of a workspace."""
-    ignored_bytes: int = 1_000_000
-    """Maximum bytes of a file that git ignores."""
-    ignored_files: int = 2_000
-    """Maximum entries of all folders together that git ignores."""
-    seconds: Seconds = setting(1.0, project="never")
-    """Maximum for one scan of the workspace; 0: no checkpoints."""
-    export_bytes: int = 50_000_000
-    """Maximum of file contents, newest first, in an export with `--keep-secrets`."""
 
 
 LIMITS = CheckpointLimits()

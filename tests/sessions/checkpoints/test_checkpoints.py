@@ -13,9 +13,10 @@ import pytest
 
 from agentcli.core.record import Checkpoint, Record
 from agentcli.sessions.checkpoints.checkpoints import Checkpoints, Restored
-from agentcli.sessions.checkpoints.file_states import CheckpointLimits, Kind, StateReader, plain_listing
+from agentcli.sessions.checkpoints.file_states import Kind, StateReader, plain_listing
 from agentcli.sessions.checkpoints.objects import Objects
 from agentcli.sessions.checkpoints.undo import Taking, batches, to_redo, to_rewind, to_undo
+from agentcli.sessions.settings import CheckpointLimits
 from tests.sessions.disks import Hasty
 
 SMALL = CheckpointLimits(file_bytes=1_000, total_bytes=5_000, files=10)

@@ -17,10 +17,10 @@ from agentcli.core.record import Settings
 from agentcli.extras.exporters.atif.steps import PICTURES, StepBuilder, data_url, tool_definitions
 from agentcli.sessions.exporting.transcript import Clean, cleaned
 from agentcli.sessions.info import SessionInfo, info_to_json
-from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.records import Through
 from agentcli.sessions.store import Store
+from agentcli.sessions.summaries import is_subagent
 
 VERSION = "ATIF-v1.8"
 Subagents = Callable[[str], Sequence[Journal]]

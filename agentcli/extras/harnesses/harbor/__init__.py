@@ -38,8 +38,8 @@ from agentcli.program.options import flags
 from agentcli.providers.registry import PROVIDERS, kind_of, variables_of
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.store import Store
+from agentcli.sessions.summaries import is_subagent
 from agentcli.system import probe
 
 EVENTS = "agentcli.jsonl"

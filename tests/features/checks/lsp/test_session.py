@@ -18,6 +18,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.message import ToolCall
+from agentcli.core.on_demand import OnDemand
 from agentcli.core.tool import ToolOutput
 from agentcli.features.checks.lsp.configured import UNTRUSTED
 from agentcli.features.checks.lsp.report import rows
@@ -248,7 +249,7 @@ def test_a_rename_is_one_edit_that_is_asked_about_and_undone(tmp_path: Path) -> 
     kept = store.checkpoints(journal, [tmp_path])
 
     def changes(_: Any) -> Any:
-        return lambda append: Changes(journal, kept, append)
+        return lambda append: OnDemand(lambda: Changes(journal, kept, append), lambda: True)
 
     person = Person(ApprovalResponse("yes"))
     session = opened(tmp_path, "", [rename], "Done.", mode="ask", person=person, journal=journal, changes=changes)
