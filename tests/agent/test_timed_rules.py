@@ -17,8 +17,8 @@ from agentcli.permissions.decide import Decision
 from agentcli.permissions.rules import Rule, parse_rule
 from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.in_memory import MemorySession
+from tests.agent.delegation.test_subagents import family
 from tests.agent.open_session import Person, open_session, results, say_to
-from tests.agent.test_subagents import family
 from tests.tables import each_row
 
 

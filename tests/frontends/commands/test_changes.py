@@ -10,7 +10,7 @@ from agentcli.core.message import Message, Text
 from agentcli.frontends.findings import CHANGES
 from tests.agent.open_session import open_session
 from tests.frontends.terminal.contexts import ScriptedContext
-from tests.frontends.terminal.test_slash import completions, type_
+from tests.stories.frontends.test_slash import completions, type_
 from tests.system.test_git_changes import repository as repository
 
 

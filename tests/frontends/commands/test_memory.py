@@ -15,7 +15,7 @@ from agentcli.frontends.terminal.host import TerminalHost
 from agentcli.program.notes import with_line
 from agentcli.program.options import Options
 from tests.frontends.terminal.contexts import ScriptedContext
-from tests.frontends.terminal.test_slash import type_
+from tests.stories.frontends.test_slash import type_
 from tests.tables import each_row
 
 

@@ -13,7 +13,7 @@ from agentcli.frontends.terminal.host import TerminalHost
 from agentcli.frontends.terminal.style import MUTE, Look
 from agentcli.program.options import Options
 from tests.frontends.terminal.contexts import ScriptedContext
-from tests.frontends.terminal.test_slash import completions, type_
+from tests.stories.frontends.test_slash import completions, type_
 
 KEY = "sk-ant-secret"
 

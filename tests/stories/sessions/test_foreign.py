@@ -18,7 +18,7 @@ from agentcli.core.record import Record
 from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, note, note_all
 from tests.tables import each_row
 
-SAMPLES = Path(__file__).parent / "samples" / "schema-1-features"
+SAMPLES = Path(__file__).parents[2] / "sessions" / "samples" / "schema-1-features"
 RAW = [json.loads(path.read_bytes()) for path in sorted((SAMPLES / "records").iterdir())]
 GLANCE = json.loads((SAMPLES / "session.json").read_bytes())
 ODD = st.sampled_from([None, True, 5, -1, 1.5, float("inf"), "x", "", [], [5], ["x"], [None], {}, {"x": 5}, [[]], [{}]])

@@ -16,7 +16,7 @@ from agentcli.sessions.recovery import retrace
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import user
 
-SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
+SAMPLES = sorted(Path(__file__).parents[2].joinpath("sessions", "samples").iterdir())
 ID, PROJECT = "20260102-030400-0000000", "project-0123456789"
 
 

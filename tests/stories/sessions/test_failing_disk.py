@@ -229,7 +229,7 @@ CHILD = """
 import sys
 from pathlib import Path
 from agentcli.sessions.store import Store
-from tests.sessions.test_failing_disk import scripted, texts
+from tests.stories.sessions.test_failing_disk import scripted, texts
 session = Store(Path(sys.argv[1])).create(Path(sys.argv[1]).parent)
 warnings = scripted(session)
 session.close()
@@ -288,7 +288,7 @@ def survives_a_real_fault(tmp_path: Path, call: str, code: str, nth: int) -> Non
 def traced(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
     shutil.rmtree(root, ignore_errors=True)
     command = ["strace", "-f", "-qq", *options, sys.executable, "-B", "-c", CHILD, str(root)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[2])
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[3])
 
 
 def test_a_lock_that_is_taken_late_is_let_go_where_the_records_cannot_be_listed(tmp_path: Path) -> None:

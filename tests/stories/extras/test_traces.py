@@ -11,7 +11,7 @@ from agentcli.core.codec.encode import encode
 from agentcli.core.message import Message, ToolResult
 from tests.extras.lab.traces import trace
 
-PRINT = "import sys; sys.path[:0] = [{path!r}]\nfrom tests.extras.lab.test_traces import digest\nprint(digest(5))"
+PRINT = "import sys; sys.path[:0] = [{path!r}]\nfrom tests.stories.extras.test_traces import digest\nprint(digest(5))"
 
 
 def digest(seed: int) -> str:

@@ -124,7 +124,7 @@ def test_the_same_session_gives_the_same_bytes_in_any_process(tmp_path: Path) ->
     program = (
         "import hashlib, random\n"
         "from tests.context.transcripts import Session, act\n"
-        "from tests.context.test_requests import request_of, flat\n"
+        "from tests.stories.context.test_requests import request_of, flat\n"
         "s, r = Session(), random.Random(7)\n"
         "names = ['prompt', 'reply', 'reply', 'cut', 'prune', 'compact']\n"
         "act(s, 'prompt', 3, 'go')\n"
@@ -149,7 +149,7 @@ def _run(program: str, home: Path, seed: str, zone: str, columns: str) -> str:
         "HOME": str(home / seed),
         "LANG": f"x{seed}",
     }
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run(
         [sys.executable, "-c", program],
         env=environment,

@@ -16,7 +16,7 @@ from agentcli.extras.importers.sessions import Imported, read, recognise
 from agentcli.extras.importers.sessions.discover import candidates
 from tests.tables import each_row
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parent / "sessions" / "samples"
 ALL = sorted(path.name for path in SAMPLES.iterdir())
 
 

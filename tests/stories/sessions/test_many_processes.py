@@ -20,7 +20,7 @@ from agentcli.sessions.integrity import check
 from agentcli.sessions.store import Store
 from tests.sessions.busy_child import KEPT
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 PROCESSES = 8
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.e2e.program import ROOT, Program
 from tests.extras.exporters.atif.rules import problems
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "harbor"
 
 
 def test_it_installs_runs_resumes_and_reports(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ import pytest
 
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.loopback import Asked, Loopback
-from tests.providers.test_adapters import PIXEL
 from tests.providers.tiny_model import SCRIPT
+from tests.stories.providers.test_adapters import PIXEL
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(1500)]
 KEY = "sk-loopback-0123456789abcdef0123456789"
