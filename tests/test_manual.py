@@ -210,8 +210,8 @@ def test_paragraphs_flow_at_any_width(columns: int) -> None:
 
 
 def test_a_search_finds_items_whole_and_of_long_paragraphs_the_sentences() -> None:
-    found = {(one.topic, one.heading): one.lines for one in search("newest edits of one reply")}
-    assert any(line.startswith("`/undo` takes back the newest edits") for line in found["sessions", "Undo and rewind"])
+    found = {(one.topic, one.heading): one.lines for one in search("edits of the newest reply")}
+    assert any(line.startswith("`/undo` reverts the edits of the newest reply") for line in found["sessions", "Undo and rewind"])
     assert all("\n" not in line for lines in found.values() for line in lines)
 
 
