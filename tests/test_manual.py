@@ -211,7 +211,10 @@ def test_paragraphs_flow_at_any_width(columns: int) -> None:
 
 def test_a_search_finds_items_whole_and_of_long_paragraphs_the_sentences() -> None:
     found = {(one.topic, one.heading): one.lines for one in search("edits of the newest reply")}
-    assert any(line.startswith("`/undo` reverts the edits of the newest reply") for line in found["sessions", "Undo and rewind"])
+    assert any(
+        line.startswith("`/undo` reverts the edits of the newest reply")
+        for line in found["sessions", "Undo and rewind"]
+    )
     assert all("\n" not in line for lines in found.values() for line in lines)
 
 
