@@ -111,8 +111,6 @@ UNUSED = (
     "agentcli.frontends.serve",
     "agentcli.frontends.terminal.status_command",
     "agentcli.tools.lib.web_request",
-    "agentcli.tools.lsp",
-    "agentcli.tools.web_search",
     "agentcli.frontends.commands.memory_proposal",
     "agentcli.frontends.terminal.beside",
     "jsonschema",

@@ -16,7 +16,7 @@ from agentcli.core.tool import Tool, Traits
 from agentcli.permissions.started import Started
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.project import Project
-from agentcli.tools.registry import Entry, tool_of
+from agentcli.tools.entry import Entry, tool_of
 
 if TYPE_CHECKING:
     import asyncio

@@ -15,9 +15,10 @@ from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.subagent_result import FILES
 from agentcli.core.text.encodings import Encoding, decode, encode
-from agentcli.core.text.patch import FileChange, PatchError, parse, touched
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.text.patch import GRAMMAR, FileChange, PatchError, parse, touched
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.diff import Diff, unified
 from agentcli.tools.lib.files import changing, knowledge, load_if_there, remember, remember_part, replace
 from agentcli.tools.lib.omission import refuse_omissions
@@ -233,3 +234,13 @@ def _diff(file: _File) -> Diff:
     texts = [decode(data or b"") for data in (file.before, file.after)]
     before, after = (replace_surrogates(text[0]) if text else "" for text in texts)
     return unified(before, after, file.display, created=file.before is None)
+
+
+APPLY_PATCH = Entry(
+    "apply_patch",
+    apply_patch,
+    title,
+    Traits("write", "input", edits_files=True, patches=True),
+    preview,
+    grammar=GRAMMAR,
+)

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from agentcli.core.errors import ToolError
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import Choice, Question, ToolContext, ToolOutput
+from agentcli.core.tool import Choice, Question, ToolContext, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 
 
 class Answers(Protocol):
@@ -49,3 +50,6 @@ def _question(asked: Question | Mapping[str, Any]) -> Question:
         return asked
     options = tuple(Choice(option["label"], option.get("description", "")) for option in asked.get("options", ()))
     return Question(asked["question"], asked.get("header", ""), options, asked.get("multiSelect", False))
+
+
+ASK_USER = Entry("ask_user", ask_user, title, Traits("ask", needs_person=True, for_people=True, dispensable=True))

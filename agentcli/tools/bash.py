@@ -14,9 +14,20 @@ from agentcli.core.message import FOR_MODEL, Status
 from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import holds_secret
-from agentcli.core.tool import NO_OUTPUT, Boxed, CommandSandbox, LinePart, ToolContext, ToolLimits, ToolOutput, Wrap
+from agentcli.core.tool import (
+    NO_OUTPUT,
+    Boxed,
+    CommandSandbox,
+    LinePart,
+    ToolContext,
+    ToolLimits,
+    ToolOutput,
+    Traits,
+    Wrap,
+)
 from agentcli.system.process import Command, Ended, Sink, Why, run
 from agentcli.system.programs import GIT_CONFIG, QUIET, find_program, git_settings, hardened
+from agentcli.tools.entry import Entry
 from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.files_seen import with_files_seen
 from agentcli.tools.lib.output_buffer import OutputBuffer
@@ -396,3 +407,6 @@ class _ProgressSink:
             text, self._waiting = self._waiting.decode("utf-8", "replace"), b""
             if self._show is not None:
                 self._show(text)
+
+
+BASH = Entry("bash", bash, title, Traits("run", "command", background="run_in_background"), preview)

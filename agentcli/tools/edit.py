@@ -17,8 +17,9 @@ from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import Encoding, decode, encode
 from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import clip
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.diff import Diff, changed_ranges, unified
 from agentcli.tools.lib.files import (
     changing,
@@ -281,3 +282,13 @@ def _lines_now(after: str, diff: Diff) -> tuple[str, str]:
         ranges.append(f"{first}-{last}" if last > first else str(first))
         excerpt += [clip(line, _WIDTH) for line in lines[first - 1 : last]]
     return ", ".join(ranges), "\n".join(excerpt)
+
+
+EDIT = Entry("edit", edit, title, Traits("write", "file_path", edits_files=True), preview)
+MULTI_EDIT = Entry(
+    "multi_edit",
+    multi_edit,
+    multi_title,
+    Traits("write", "file_path", edits_files=True, allowed_as="edit", dispensable=True),
+    multi_preview,
+)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 
 
 class Planning(Protocol):
@@ -36,3 +37,8 @@ def title(given: Mapping[str, Any]) -> str:
 def preview(_: ToolContext, given: Mapping[str, Any]) -> str:
     """Return the whole plan."""
     return str(given["plan"])
+
+
+EXIT_PLAN = Entry(
+    "exit_plan", exit_plan, title, Traits("ask", needs_person=True, for_people=True, presents_plan=True), preview
+)

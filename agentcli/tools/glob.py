@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system.resolve import follow, searched
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.openat import top
 from agentcli.tools.lib.paths import ResolvedPath
 from agentcli.tools.lib.search import files, ripgrep
@@ -69,3 +70,6 @@ def _glob(ctx: ToolContext, call_id: str, pattern: str, path: str) -> ToolOutput
     rest = len(names) - len(part)
     notice = f"{len(part)} of {len(names):,} files, newest first; {rest:,} more" if rest else ""
     return left_out(truncated(ctx, call_id, part, names, notice, {"matches": len(names)}), hidden)
+
+
+GLOB = Entry("glob", glob, title, Traits("read", "path", searches=True, pattern="pattern"))

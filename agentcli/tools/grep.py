@@ -16,8 +16,9 @@ from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
 from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import clip
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
+from agentcli.tools.entry import Entry
 from agentcli.tools.glob import inside, is_hidden, left_out, prefix
 from agentcli.tools.lib.openat import DirHandle, beside, top
 from agentcli.tools.lib.paths import ResolvedPath, locate
@@ -184,3 +185,6 @@ def _rows(found: Iterable[Line], form: _Form, characters: int, grouped: bool) ->
 
 def _nothing(text: str) -> ToolOutput:
     return ToolOutput(text, metadata={"matches": 0})
+
+
+GREP = Entry("grep", grep, title, Traits("read", "path", searches=True, name_filter="glob"))

@@ -15,8 +15,9 @@ from agentcli.core.schema import Unlisted
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.terminal import console_text
 from agentcli.core.text.truncate import truncate_bytes
-from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
+from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Traits
 from agentcli.system.process import Command, Ended, run
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.output_buffer import OutputBuffer
 
 
@@ -318,3 +319,7 @@ def _jobs(ctx: ToolContext) -> Jobs:
     if jobs is None:
         raise ToolError("There are no background jobs here.")
     return jobs
+
+
+BASH_OUTPUT = Entry("bash_output", bash_output, output_title, Traits("none", polls=True))
+BASH_STOP = Entry("bash_stop", bash_stop, stop_title, Traits("none"))

@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any
 
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.paths import open_folder
 
 _SORTED = 50_000
@@ -53,3 +54,6 @@ def _row(entry: os.DirEntry[str]) -> str:
     if entry.is_symlink():
         return f"{entry.name}@"
     return f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
+
+
+LIST = Entry("list", listing, title, Traits("read", "path", searches=True, dispensable=True))

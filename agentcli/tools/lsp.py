@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Protocol
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.paths import locate
 
 Operation = Literal["definition", "references", "hover", "symbols", "rename"]
@@ -51,3 +52,6 @@ def title(given: Mapping[str, Any]) -> str:
             return f"Rename {symbol} to {given.get('new_name', '')}"
         case operation:
             return f"Find {operation} of {symbol}"
+
+
+LSP = Entry("lsp", lsp, title, Traits("read", "file_path", reads_files=True, dispensable=True))

@@ -21,6 +21,7 @@ from agentcli.core.sanitise import replace_surrogates, safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import NO_OUTPUT, Tool, ToolContext, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.truncate import whereabouts
 
 FOUND = 5
@@ -242,3 +243,7 @@ __all__ = [
     "search_title",
     "server_tool",
 ]
+
+
+MCP_SEARCH = Entry("mcp_search", mcp_search, search_title, Traits("none", gate=True))
+MCP_CALL = Entry("mcp_call", mcp_call, call_title, Traits("run", gate=True))

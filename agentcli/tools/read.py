@@ -18,10 +18,11 @@ from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import decode, decode_beginning
 from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import head_of
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.system.pictures import smaller
 from agentcli.system.resolve import spelled
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.files import remember
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
 from agentcli.tools.lib.truncate import fitting
@@ -235,3 +236,6 @@ def _binary(handle: FileHandle, size: int) -> ToolError:
         else " Look at it with bash (file, xxd) if you must."
     )
     return ToolError(f"{handle.display} is a binary file of {size:,} bytes.{hint}")
+
+
+READ = Entry("read", read, title, Traits("read", "file_path", reads_files=True))

@@ -16,7 +16,8 @@ from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
 from agentcli.core.text.passage import Mark, Needles, OutOfTime, Passage, PassageRole, folded
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
+from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.bounded_regex import BATCH, BoundedRegex
 from agentcli.tools.lib.hits import Hit, at_lines, definition, different, lead, shown
 from agentcli.tools.lib.literals import literals
@@ -387,3 +388,6 @@ def _without_names(passage: Passage) -> Passage:
     from agentcli.context.snapshot.form import INDEX  # hundreds of patterns, which a run without summaries never needs
 
     return replace(passage, text=re.sub(rf"<{INDEX}>.*?</{INDEX}>\s*", "", passage.text, flags=re.DOTALL))
+
+
+RECALL = Entry("recall", recall, title, Traits("none", recalls=True))

@@ -1,21 +1,17 @@
-"""The tables of tools by the feature that brings them, one line each, and the execution of a call."""
+"""The list of tools by the feature that brings them, in the order that models see them, and the execution of a call."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping
-from functools import cache, lru_cache, partial
-from importlib import import_module
+from functools import cache, lru_cache
 from typing import Any
 
-from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
-from agentcli.core.model import ToolSchema
-from agentcli.core.sanitise import replace_surrogates, safe_line
-from agentcli.core.schema import check, parameters, unlisted, wire_names
-from agentcli.core.text.patch import GRAMMAR
-from agentcli.core.tool import Preview, Run, Title, Tool, ToolContext, ToolOutput, Traits, as_json
-from agentcli.resources import prompt
+from agentcli.core.sanitise import replace_surrogates
+from agentcli.core.schema import check, wire_names
+from agentcli.core.tool import Run, Tool, ToolContext, ToolOutput, Traits
 from agentcli.tools import (
     apply_patch,
     ask_user,
@@ -26,6 +22,7 @@ from agentcli.tools import (
     grep,
     jobs,
     list,
+    lsp,
     mcp,
     read,
     recall,
@@ -33,104 +30,24 @@ from agentcli.tools import (
     task,
     todo,
     web_fetch,
+    web_search,
     write,
 )
+from agentcli.tools.entry import tool_of
 from agentcli.tools.mending import Mended, mended, with_ignored
 
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The entry of one tool; its schema is its function's signature. A function named `module:name` of this package is imported with the tool."""
-
-    name: str
-    run: Run | str
-    title: Title | str
-    traits: Traits
-    preview: Preview = as_json
-    description: str = ""
-    """Its description for models, if that is not the page of its name in prompts/tools."""
-    grammar: str = ""
-    """The Lark grammar of its one text, for models that write it without JSON."""
-
-    def tool(self) -> Tool:
-        """Make the tool."""
-        run, title = _imported(self.run), _imported(self.title)
-        schema = ToolSchema(
-            self.name, self.description or prompt(f"tools/{self.name}.md"), parameters(run), self.grammar
-        )
-        return Tool(schema, run, self.traits, partial(_one_line, title), self.preview, unlisted=unlisted(run))
-
-
-def _imported(function: Any) -> Any:
-    if not isinstance(function, str):
-        return function
-    module, _, name = function.partition(":")
-    return getattr(import_module(f"agentcli.tools.{module}"), name)
-
-
-def _one_line(title: Title, given: Mapping[str, Any]) -> str:
-    # Paths that differ in a newline or a blank have different titles.
-    return safe_line(replace_surrogates(title(given))).strip()
-
-
-_EDITS = Traits("write", "file_path", edits_files=True)
-_SEARCHES = Traits("read", "path", searches=True)
-_ASKS = Traits("ask", needs_person=True, for_people=True)
-FILES = (
-    Entry("read", read.read, read.title, Traits("read", "file_path", reads_files=True)),
-    Entry("write", write.write, write.title, replace(_EDITS, content="content"), write.preview),
-    Entry("edit", edit.edit, edit.title, _EDITS, edit.preview),
-    Entry(
-        "multi_edit",
-        edit.multi_edit,
-        edit.multi_title,
-        replace(_EDITS, allowed_as="edit", dispensable=True),
-        edit.multi_preview,
-    ),
-    Entry(
-        "apply_patch",
-        apply_patch.apply_patch,
-        apply_patch.title,
-        Traits("write", "input", edits_files=True, patches=True),
-        apply_patch.preview,
-        grammar=GRAMMAR,
-    ),
-    Entry("glob", glob.glob, glob.title, replace(_SEARCHES, pattern="pattern")),
-    Entry("grep", grep.grep, grep.title, replace(_SEARCHES, name_filter="glob")),
-    Entry("list", list.listing, list.title, replace(_SEARCHES, dispensable=True)),
-)
-SHELL = (
-    Entry("bash", bash.bash, bash.title, Traits("run", "command", background="run_in_background"), bash.preview),
-    Entry("bash_output", jobs.bash_output, jobs.output_title, Traits("none", polls=True)),
-    Entry("bash_stop", jobs.bash_stop, jobs.stop_title, Traits("none")),
-)
-TODO = (Entry("todo", todo.todo, todo.title, Traits("none", for_people=True, dispensable=True)),)
-RECALL = (Entry("recall", recall.recall, recall.title, Traits("none", recalls=True)),)
-QUESTIONS = (Entry("ask_user", ask_user.ask_user, ask_user.title, replace(_ASKS, dispensable=True)),)
-PLAN = (
-    Entry("exit_plan", exit_plan.exit_plan, exit_plan.title, replace(_ASKS, presents_plan=True), exit_plan.preview),
-)
-WEB = (
-    Entry(
-        "web_fetch",
-        web_fetch.web_fetch,
-        web_fetch.title,
-        Traits("network", "url", dispensable=True),
-        web_fetch.preview,
-    ),
-)
-WEB_SEARCH = (
-    Entry(
-        "web_search", "web_search:web_search", "web_search:title", Traits("network", for_people=True, dispensable=True)
-    ),
-)
-SUBAGENTS = (Entry("task", task.task, task.title, Traits("none", delegates=True, dispensable=True)),)
-SKILLS = (Entry("skill", skill.skill, skill.title, Traits("none")),)
-MCP = (
-    Entry("mcp_search", mcp.mcp_search, mcp.search_title, Traits("none", gate=True)),
-    Entry("mcp_call", mcp.mcp_call, mcp.call_title, Traits("run", gate=True)),
-)
-LSP = (Entry("lsp", "lsp:lsp", "lsp:title", Traits("read", "file_path", reads_files=True, dispensable=True)),)
+FILES = (read.READ, write.WRITE, edit.EDIT, edit.MULTI_EDIT, apply_patch.APPLY_PATCH, glob.GLOB, grep.GREP, list.LIST)
+SHELL = (bash.BASH, jobs.BASH_OUTPUT, jobs.BASH_STOP)
+TODO = (todo.TODO,)
+RECALL = (recall.RECALL,)
+QUESTIONS = (ask_user.ASK_USER,)
+PLAN = (exit_plan.EXIT_PLAN,)
+WEB = (web_fetch.WEB_FETCH,)
+WEB_SEARCH = (web_search.WEB_SEARCH,)
+SUBAGENTS = (task.TASK,)
+SKILLS = (skill.SKILL,)
+MCP = (mcp.MCP_SEARCH, mcp.MCP_CALL)
+LSP = (lsp.LSP,)
 _TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *WEB_SEARCH, *SUBAGENTS, *SKILLS, *MCP, *LSP)
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 """The traits of all built-in tools, also of tools that this session lacks: former sessions may have used them."""
@@ -145,12 +62,6 @@ def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
 def _tools() -> tuple[Tool, ...]:
     """Return all built-in tools, one set for all sessions of the process."""
     return tuple(map(tool_of, _TABLE))
-
-
-@cache
-def tool_of(entry: Entry) -> Tool:
-    """Return the tool of an entry, the same for all sessions of the process."""
-    return entry.tool()
 
 
 async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 
 
 class Skills(Protocol):
@@ -27,3 +28,6 @@ async def skill(ctx: ToolContext, call_id: str, name: str, arguments: str = "") 
 def title(given: Mapping[str, Any]) -> str:
     """Return a title such as `Skill: pdf`."""
     return f"Skill: {given.get('name', '')}"
+
+
+SKILL = Entry("skill", skill, title, Traits("none"))

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +48,6 @@ async def task(
 def title(given: Mapping[str, Any]) -> str:
     """Return a title such as `Task: find the parser`."""
     return f"Task: {given.get('description', '')}"
+
+
+TASK = Entry("task", task, title, Traits("none", delegates=True, dispensable=True))

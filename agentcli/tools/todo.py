@@ -9,7 +9,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.record import TodoItem
 from agentcli.core.schema import WireName
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 
 
 class TodoList(Protocol):
@@ -61,3 +62,6 @@ def _item(step: Step | Mapping[str, Any]) -> TodoItem | None:
     if not isinstance(step, Step):
         step = Step(step["content"], step.get("status", "pending"), step.get("activeForm", ""))
     return None if step.status == "cancelled" else TodoItem(step.content, step.status, step.active_form)
+
+
+TODO = Entry("todo", todo, title, Traits("none", for_people=True, dispensable=True))

@@ -12,8 +12,9 @@ from agentcli.core.causes import in_words, innermost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.tool import ToolContext, ToolOutput, as_json
+from agentcli.core.tool import ToolContext, ToolOutput, Traits, as_json
 from agentcli.system.network import check_literal, same_site, target
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.html_markup import plain_markup
 from agentcli.tools.lib.truncate import whereabouts, whole_or_cut
 
@@ -182,3 +183,6 @@ def _without(html: str, tag: str) -> str:
             return "".join(pieces)
         position = closed.end()
     return "".join([*pieces, html[position:]])
+
+
+WEB_FETCH = Entry("web_fetch", web_fetch, title, Traits("network", "url", dispensable=True), preview)

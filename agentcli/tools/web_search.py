@@ -10,7 +10,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.model import Source
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.truncate import whole_or_cut
 
 LONGEST_QUERY = 400
@@ -72,3 +73,6 @@ def _text(query: str, found: Found) -> str:
     more = len(found.sources) - SOURCES
     lines += [f"[{more:,} more left out]"] if more > 0 else []
     return "\n".join([*lines, "", safe(found.answer)] if found.answer else lines)
+
+
+WEB_SEARCH = Entry("web_search", web_search, title, Traits("network", for_people=True, dispensable=True))

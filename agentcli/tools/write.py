@@ -10,8 +10,9 @@ from typing import Any
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import Encoding, decode, encode, with_newlines
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
+from agentcli.tools.entry import Entry
 from agentcli.tools.lib.diff import unified
 from agentcli.tools.lib.files import changing, load_if_there, remember, replace, require_seen
 from agentcli.tools.lib.omission import refuse_omissions
@@ -73,3 +74,6 @@ def _contents(old: bytes | None, content: str) -> tuple[str, Encoding, str]:
     if len(endings) == 1 and "\r" not in content:
         content = with_newlines(content, endings.pop())
     return before, encoding, content
+
+
+WRITE = Entry("write", write, title, Traits("write", "file_path", edits_files=True, content="content"), preview)

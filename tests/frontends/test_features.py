@@ -31,7 +31,8 @@ from agentcli.program.definition import Definition
 from agentcli.program.feature import CheckedProgram, Feature, Row, tools_of, traits_of
 from agentcli.program.options import Options
 from agentcli.program.program import Program
-from agentcli.tools.registry import TRAITS, Entry, tools
+from agentcli.tools.entry import Entry
+from agentcli.tools.registry import TRAITS, tools
 
 
 class Tide:
