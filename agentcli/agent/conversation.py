@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import date
 
-from agentcli.agent.calls.execute import NOT_RUN
+from agentcli.agent.calls.execute import NOT_RUN, CallStages
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.core import SessionCore
 from agentcli.agent.fallback import FallbackModel
-from agentcli.agent.feature import FeatureList, Unfinished
+from agentcli.agent.feature import SessionPart, Unfinished, objection, with_state
 from agentcli.agent.hooks import Source, TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
@@ -54,7 +54,8 @@ class Conversation:
     def __init__(
         self,
         core: SessionCore,
-        features: FeatureList,
+        parts: Sequence[SessionPart],
+        way: CallStages,
         source: Source | None,
         background: Callable[[], Awaitable[bool]] | None,
     ) -> None:
@@ -65,11 +66,11 @@ class Conversation:
         self.core = core
         self.journal = core.journal
         self.builder = core.builder
-        self.stages = features.stages
+        self.stages = way
         self.settings = setup.settings.agent
         self.guard = core.guard
         self.spending = core.spending
-        self._features = features
+        self._parts = parts
         self._background = background
         self.fallback = FallbackModel(setup.settings.agent.fallback_model, setup.models.connect)
         self.compactor = Compactor(
@@ -147,7 +148,7 @@ class Conversation:
         self._steering = [*kept, *self._steering]
         told, self._told_steering = self._told_steering, []
         await emit_all((*told, *events), emit)
-        for text in self._features.news():
+        for text in [news for part in self._parts for news in part.news()]:
             await emit(self.remind(text))
         while self._steering:
             await emit(self._record_prompt(self._steering.pop(0), self.journal.history.turn))
@@ -185,7 +186,8 @@ class Conversation:
         """Prune and compact as the policy wants before the next request, which the account in use pays for."""
         await emit_all(self.follow_account(), emit)
         self.builder.recount()
-        await emit_all(self._features.before_request(), emit)
+        for part in self._parts:
+            await emit_all(part.before_request(), emit)
         await self.compactor.make_room(interrupt, emit, boundary=self.steps == 1)
         await emit_all(await self.hooked.compacted(interrupt), emit)
         await emit_all(self.news(), emit)
@@ -193,14 +195,15 @@ class Conversation:
     def answered(self) -> None:
         """Let features judge the results of a reply's calls. Raises AgentError if the turn leads nowhere."""
         if not self._steering:
-            self._features.answered()
+            for part in self._parts:
+                part.answered()
 
     def unfinished(self, reply: ReplyBuilder) -> Unfinished:
         """Return the objection of a feature to the end of the turn: if no step is left, only one that the limit shall stop."""
-        objection = self._features.before_end(reply)
-        if objection.undone and self._features.decides(self.journal.history.features):
+        found = objection(self._parts, reply)
+        if found.undone and any(part.decides() for part in with_state(self._parts, self.journal.history.features)):
             return Unfinished()
-        return objection if objection.undone or self.may_step() else Unfinished()
+        return found if found.undone or self.may_step() else Unfinished()
 
     def finish(self) -> Iterator[Event]:
         """Apply the pruning that the policy wants after a prompt is answered."""
@@ -296,7 +299,8 @@ class Conversation:
         """Record a reply, or what arrived of it. An empty one is not stored, but its cost is."""
         turn, spec = self.journal.history.turn, self.model.spec
         reply = self.named(reply)
-        yield from self._features.replied(reply)
+        for part in self._parts:
+            yield from part.replied(reply)
         if not reply.empty:
             yield self.record(reply.message(turn, spec, error=str(failure) if failure else ""))
         elif reply.usage is not None:
@@ -353,7 +357,8 @@ class Conversation:
         message = Message("user", (*injected, *parts), turn)
         if any(isinstance(part, File) for part in parts):
             self.core.seen.add(message)
-        self._features.prompted()
+        for part in self._parts:
+            part.prompted()
         return self.record(message)
 
 

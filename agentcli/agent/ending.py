@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature, Unfinished
+from agentcli.agent.feature import SessionPart, Unfinished
 from agentcli.agent.intent import announces, orders_change
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.written_calls import ENDS, opens_call
@@ -87,11 +87,13 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True) -> Iterator
         yield _NOTHING_DONE
 
 
-class Ending:
+class Ending(SessionPart):
     """Judges the end of a turn: an end that leaves the task undone is objected to, and fails in a run without a person.
 
     What the calls did decides. Each reason counts once until a call succeeds; a person is only told, since a person can continue the turn.
     """
+
+    name = "end of a turn"
 
     def __init__(self, core: SessionCore) -> None:
         self._core, self._journal, self._alone = core, core.journal, core.setup.alone
@@ -101,7 +103,7 @@ class Ending:
         self._turn = 0
         self.deeds = Deeds()
 
-    def begin(self) -> None:
+    def prompted(self) -> None:
         """Begin with a new prompt: every reason counts again."""
         self._said.clear()
         self._pending.clear()
@@ -193,15 +195,3 @@ class DeedStage(Stage):
         known = call.harmless or traits.reads_only or (call.decision is not None and call.decision.reads)
         reads = known or (traits.effect not in ("write", "run") and not traits.delegates)
         deeds.acted = deeds.acted or not reads
-
-
-def ending_of(core: SessionCore) -> SessionFeature:
-    """Return the feature that judges the end of each turn."""
-    ending = Ending(core)
-    return SessionFeature(
-        "end of a turn",
-        (DeedStage(ending),),
-        prompted=ending.begin,
-        replied=ending.replied,
-        before_end=ending.before_end,
-    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import SessionPart
 from agentcli.agent.project.instructions import Instructions, beneath
 from agentcli.agent.project.places import folders
 from agentcli.agent.setup import INSTRUCTIONS, SessionSetup
@@ -29,8 +30,10 @@ METADATA = "instructions"
 """The field of a result's metadata that lists the paths that it brought."""
 
 
-class Standing:
+class Standing(SessionPart):
     """The instruction files of a session as they were read last: `now`."""
+
+    name = "instructions"
 
     def __init__(self, setup: SessionSetup, journal: Journal) -> None:
         self._setup, self._journal = setup, journal
@@ -40,7 +43,7 @@ class Standing:
         """Read the files again."""
         self.now = self._setup.prompts.reread()
 
-    async def changed(self) -> str:
+    async def fact(self) -> str:
         """Return the reminder of the files, if the session began with others."""
         return changed_instructions(self.now.text, self._journal.history.system)
 

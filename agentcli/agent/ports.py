@@ -11,8 +11,10 @@ from agentcli.agent.project.extensions import Extensions, Skill, Template
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.event import Emit, TurnEnded
+from agentcli.core.mcp_servers import CALL, SEARCH, not_connected, server_of
 from agentcli.core.message import Part, ToolCall
-from agentcli.core.tool import Question
+from agentcli.core.model import ToolSchema
+from agentcli.core.tool import Question, Tool, Traits
 from agentcli.permissions.rules import Rules
 from agentcli.tools.mcp import KeepFile
 
@@ -200,6 +202,56 @@ class NoExtensions:
     async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
         """Return the prompt unchanged."""
         return prompt
+
+
+_NOT_CONFIGURED = "No MCP servers are configured here, so there is no tool {}."
+
+
+class FoundTools(Protocol):
+    """Port to the tools of servers, which a session finds as it goes."""
+
+    traits: dict[str, Traits]
+    """The traits of all tools, which gain those of each tool that is found."""
+    found: dict[str, Tool]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all tools of servers."""
+        ...
+
+    async def find(self, name: str) -> Tool | str:
+        """Return the tool of that name, waiting while its server connects; or the reason why there is none."""
+        ...
+
+    async def no_server_tool(self, given: Mapping[str, Any]) -> str:
+        """Return the reason why a call of the gate means no tool."""
+        ...
+
+    def upfront(self) -> Sequence[ToolSchema]:
+        """Return the tools that the model sees from the start."""
+        ...
+
+
+class NothingFound:
+    """The tools of servers in a session without any."""
+
+    def __init__(self, traits: dict[str, Traits]) -> None:
+        self.traits, self.found = traits, dict[str, Tool]()
+        self.names: Sequence[str] = ()
+
+    async def find(self, name: str) -> Tool | str:
+        """Return the reason why there is no such tool."""
+        if name == SEARCH:
+            return _NOT_CONFIGURED.format(name)
+        return not_connected(server_of(name), "it is not configured here")
+
+    async def no_server_tool(self, given: Mapping[str, Any]) -> str:
+        """Return the reason why a call of the gate means no tool."""
+        return _NOT_CONFIGURED.format(CALL)
+
+    def upfront(self) -> Sequence[ToolSchema]:
+        """Return no tools."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

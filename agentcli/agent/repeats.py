@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection
 from typing import Literal
 
 from agentcli.agent.calls.call import Call, Stage
+from agentcli.agent.feature import SessionPart
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
+from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
 
 PERIODS = (1, 2, 3)
@@ -50,11 +52,13 @@ Worth = Literal["new", "stale", "poll", "refused"]
 """The worth of a result: new, known, the known state of something that changes by itself, or the refusal of a repeated call."""
 
 
-class RepeatGuard:
+class RepeatGuard(SessionPart):
     """Watches the calls of a turn: `limit` equal rounds in a row are enough, 0 never are.
 
     `alone` if nobody can continue the turn: then only `STALE` replies without a new result end it.
     """
+
+    name = "repeats"
 
     def __init__(self, limit: int, *, alone: bool = True) -> None:
         self.limit, self._alone = limit, alone
@@ -64,7 +68,7 @@ class RepeatGuard:
         self._worths: set[Worth] = set()
         self._stale = self._refusals = 0
 
-    def begin(self) -> None:
+    def prompted(self) -> None:
         """Forget everything: a person has said something, which may change what a call is good for."""
         self._last.clear()
         self._states.clear()
@@ -100,7 +104,7 @@ class RepeatGuard:
         self._worths.add("stale" if known else "new")
         self._last.append(seen)
 
-    def check(self) -> None:
+    def answered(self) -> None:
         """Count the reply whose calls have all been answered. Raises AgentError if the turn leads nowhere."""
         worths, self._worths = self._worths, set()
         if not worths or self.limit <= 0:
@@ -129,12 +133,19 @@ class RepeatGuard:
 class RepeatStage(Stage):
     """Refuses repeated calls, before hooks and a person are asked about them."""
 
-    def __init__(self, guard: RepeatGuard, in_view: Callable[[str], bool]) -> None:
-        self._guard, self._in_view = guard, in_view
+    def __init__(self, guard: RepeatGuard, journal: Journal) -> None:
+        self._guard, self._journal = guard, journal
 
     async def judge(self, call: Call) -> Call:
         refusal = self._guard.reached(call.asked, self._in_view)
         return call.refused(refusal, "error") if refusal else call
+
+    def _in_view(self, call_id: str) -> bool:
+        """Return True if the model still sees the result of a call."""
+        history = self._journal.history
+        entries = (entry.body for entry in reversed(history.entries))
+        shown = any(isinstance(body, ToolResult) and body.call_id == call_id for body in entries)
+        return shown and call_id not in history.cleared
 
 
 def _key(call: ToolCall) -> str:

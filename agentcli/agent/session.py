@@ -12,10 +12,10 @@ from agentcli.agent.checkpointing import UndoStack
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.core import core_of
-from agentcli.agent.feature import MakeFeature
-from agentcli.agent.features import Features
+from agentcli.agent.feature import due, with_state
 from agentcli.agent.hooks import Source
 from agentcli.agent.large_input import LargeInput
+from agentcli.agent.parts import MakePart, SessionParts, wait_for_background, watching
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
 from agentcli.agent.request_builder import changed_for_turn
@@ -53,7 +53,7 @@ class AgentSession:
         model: Model,
         mode: Mode,
         source: Source | None = None,
-        features: Sequence[MakeFeature] = (),
+        features: Sequence[MakePart] = (),
     ) -> None:
         """`features` are given to the session in addition to its own, and to its subagents."""
         self.journal = journal
@@ -65,17 +65,17 @@ class AgentSession:
         self.core = core = core_of(journal, setup, model, mode)
         self.jobs, self.hooks, self.buffers = core.jobs, core.hooks, core.buffers
         self._approval = core.approval
-        self._features = own = Features(core, partial(AgentSession, features=features), features)
+        self._parts = own = SessionParts(core, partial(AgentSession, features=features), features)
         self.notes: Sequence[str] = [
             *lost(journal),
             *setup.run.notes,
             *filter(None, [_unattended(setup, for_person, mode)]),
-            *own.notes(journal.history.features),
+            *(note for part in with_state(own.all, journal.history.features) for note in part.notes()),
         ]
         """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self.extensions = own.extensions
-        background = own.wait_for_background if setup.alone else None
-        self.conversation: Conversation = Conversation(core, own, source, background)
+        background = partial(wait_for_background, own.all) if setup.alone else None
+        self.conversation: Conversation = Conversation(core, own.all, own.way, source, background)
         self._large_input = LargeInput(core.builder, setup.person)
         self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
         self.compactor: Compactor = self.conversation.compactor
@@ -94,7 +94,7 @@ class AgentSession:
     @property
     def instructions(self) -> StandingInstructions:
         """The instruction files in force."""
-        return self._features.instructions.now
+        return self._parts.instructions.now
 
     @property
     def model(self) -> ModelSpec:
@@ -114,7 +114,7 @@ class AgentSession:
     @property
     def nested_instructions(self) -> Sequence[str]:
         """The paths of the instruction files that results in the view have brought."""
-        return self._features.nested.in_view() if self._features.nested is not None else ()
+        return self._parts.nested.in_view() if self._parts.nested is not None else ()
 
     def forget_rule(self, rule: str) -> None:
         """Drop an allow rule that an answer of the person has added or saved."""
@@ -130,7 +130,7 @@ class AgentSession:
         That end is the last event, and the only TurnEnded. If it `continues` the former turn, that one's limits count for both. Raises
         AgentError if it cannot begin.
         """
-        with self._features.watching(emit) as emit:
+        with watching(self._parts.all, emit) as emit:
             ended = await self._turn(prompt, interrupt, emit, continues)
             await emit(ended)
             return ended
@@ -142,10 +142,11 @@ class AgentSession:
         following: Prompt | None = prompt
         while following is not None:
             ended = await self._answer(following, interrupt, emit)
-            await emit_all(self._features.ended(ended), emit)
+            for part in self._parts.all:
+                await emit_all(part.ended(ended), emit)
             following = None
-            for follow in self._features.following(self.history.features):
-                match await follow(ended, interrupt, emit):
+            for part in with_state(self._parts.all, self.history.features):
+                match await part.after_turn(ended, interrupt, emit):
                     case Prompt() as following:
                         spending.limits = spending.limits.rest(spending.steps, *spending.spent())
                         break
@@ -160,7 +161,7 @@ class AgentSession:
         await self.prepare(interrupt)
         self._approval.turn_rules = prompt.grants.rules
         await emit_all(self._notices(), emit)
-        self._remind(await self._features.facts())
+        self._remind([await part.fact() for part in self._parts.all])
         for event in () if prompt.again else await self.conversation.hooked.admit(prompt.text, interrupt):
             if isinstance(event, TurnEnded):
                 return event
@@ -201,10 +202,11 @@ class AgentSession:
         ask_window = getattr(self.conversation.model, "prepare", None)
         if ask_window is not None:
             await ask_window()
-        await self._features.opened(interrupt)
+        for part in self._parts.all:
+            await part.opened(interrupt)
         if self.history.system:
             return
-        self.core.record(beginning(self._setup, self.model, self.mode, self._features.found.upfront()))
+        self.core.record(beginning(self._setup, self.model, self.mode, self._parts.found.upfront()))
         self.conversation.builder.begin(self.history)
 
     @property
@@ -219,7 +221,7 @@ class AgentSession:
 
     def is_due(self) -> bool:
         """Return whether a prompt is due that begins a turn by itself."""
-        return self._features.due() is not None
+        return due(self._parts.all) is not None
 
     async def due(self, interrupt: asyncio.Event, show: Callable[[Sequence[Event]], None]) -> str | Prompt | None:
         """Return the prompt that is due: a text as a person types it, or a prompt for the model; `show` gets the events before it."""
@@ -227,8 +229,8 @@ class AgentSession:
         async def emit(event: Event) -> None:
             show([event])
 
-        due = self._features.due()
-        return await due(interrupt, emit) if due is not None else None
+        part = due(self._parts.all)
+        return await part.due(interrupt, emit) if part is not None else None
 
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point. Raises InputError for a file that a deny rule keeps from being read."""
@@ -309,7 +311,7 @@ class AgentSession:
 
     def reread_instructions(self) -> None:
         """Read the instruction files again; the next prompt tells the model about changes."""
-        self._features.instructions.reread()
+        self._parts.instructions.reread()
 
     @property
     def source(self) -> Source:
@@ -349,7 +351,9 @@ class AgentSession:
         """Save unsaved records and let others open the session. Its background jobs end."""
         if self._comparing is not None:
             self._comparing.cancel()
-        self._features.close()
+        self.hooks.close()
+        for part in self._parts.all:
+            part.closed()
         self.journal.close()
 
     def _notices(self) -> Iterator[Event]:
@@ -364,7 +368,8 @@ class AgentSession:
 
     def _own_notices(self) -> Iterator[Event]:
         """Yield the notices of features, and of an unknown model once."""
-        yield from self._features.notices()
+        for part in self._parts.all:
+            yield from part.notices()
         warnings = [] if self.model.known else [assumed(self.model)]
         if self.model.prices is None and (
             self.core.spending.limits.cost is not None or any(budget.cost for budget, _ in self.report.budgets())
@@ -380,8 +385,9 @@ class AgentSession:
         unattended = _unattended(self._setup, for_model, self.mode)
         if self.mode == "auto" and self._setup.workspace.tmp is not None:
             facts = (*facts, PRIVATE)
+        listings = "\n".join(filter(None, [part.listing() for part in self._parts.all]))
         self.conversation.pending += self.conversation.reminders.due(
-            self.mode, self._setup.today(), unattended, facts, self._features.listings()
+            self.mode, self._setup.today(), unattended, facts, listings
         )
 
 

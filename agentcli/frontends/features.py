@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionPart
 from agentcli.frontends.packages import (
     Accounts,
     Checks,
@@ -115,10 +115,10 @@ class Extensions(Feature):
 
         return catalogue_of(program, model)
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
-        from agentcli.program.extensions.session import session_feature
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
+        from agentcli.program.extensions.session import ExtensionsSession
 
-        return session_feature(core)
+        return ExtensionsSession(core)
 
     def refuse(self, program: CheckedProgram, text: str, own: str) -> None:
         """Refuse a prompt that may name a command or a skill of a folder that is not trusted."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import Schedule, SessionFeature, WithState
+from agentcli.agent.feature import SessionPart
 from agentcli.agent.tool_context import offer
 from agentcli.core.event import Emit, Event, TurnEnded
 from agentcli.core.tool import ToolLimits
@@ -17,7 +17,7 @@ from agentcli.program.config.general import General
 from agentcli.program.feature import CheckedProgram, Feature, FoundHooks, Row, RunPart
 from agentcli.program.mcp_settings import McpSettings
 from agentcli.tools import registry
-from agentcli.tools.jobs import Wakes
+from agentcli.tools.jobs import Jobs, Wakes
 
 if TYPE_CHECKING:
     import asyncio
@@ -43,18 +43,25 @@ class Costs(Feature):
 
         return COMMANDS
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
-        turns: list[float] = []
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
+        return CostsSession(core)
 
-        def ended(_: TurnEnded) -> Iterable[Event]:
-            turns.append(core.spending.spent()[1])
-            if len(turns) <= USUAL_FROM:
-                return ()
-            from agentcli.features.costs.session import ended
 
-            return ended(core, turns)
+class CostsSession(SessionPart):
+    """The costs of a session's turns so far: one that costs much more than usual gets a line."""
 
-        return SessionFeature(self.name, ended=ended)
+    name = "cost"
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core, self._turns = core, list[float]()
+
+    def ended(self, ended: TurnEnded) -> Iterable[Event]:
+        self._turns.append(self._core.spending.spent()[1])
+        if len(self._turns) <= USUAL_FROM:
+            return ()
+        from agentcli.features.costs.session import line
+
+        return line(self._core, self._turns)
 
 
 class Accounts(Feature):
@@ -77,35 +84,42 @@ class Accounts(Feature):
 class WakeOn(Feature):
     name = "wake_on"
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
-        jobs = core.jobs
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
+        return WakeOnSession(core.jobs)
 
-        def watch(job: Job, pattern: str, seconds: float) -> None:
-            from agentcli.features.timers.wake_on.session import watch
 
-            watch(job, pattern, seconds)
+class WakeOnSession(SessionPart):
+    """The background commands of a session whose output wakes the model."""
 
-        async def background() -> bool:
-            if not jobs.has_listener:
-                return False
-            from agentcli.features.timers.wake_on.session import has_news
+    name = "wake_on"
 
-            return await has_news(jobs)
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self.services = [offer(Wakes, self._watch)]
 
-        def is_due() -> bool:
-            if not jobs.has_listener:
-                return False
-            from agentcli.features.timers.wake_on.session import is_due
+    def _watch(self, job: Job, pattern: str, seconds: float) -> None:
+        from agentcli.features.timers.wake_on.session import watch
 
-            return is_due(jobs)
+        watch(job, pattern, seconds)
 
-        async def due(interrupt: asyncio.Event, emit: Emit) -> Prompt | None:
-            from agentcli.features.timers.wake_on.session import due
+    async def background(self) -> bool:
+        if not self._jobs.has_listener:
+            return False
+        from agentcli.features.timers.wake_on.session import has_news
 
-            return await due(jobs, interrupt, emit)
+        return await has_news(self._jobs)
 
-        schedule = Schedule(is_due, due)
-        return SessionFeature(self.name, services=[offer(Wakes, watch)], background=background, schedule=schedule)
+    def is_due(self) -> bool:
+        if not self._jobs.has_listener:
+            return False
+        from agentcli.features.timers.wake_on.session import is_due
+
+        return is_due(self._jobs)
+
+    async def due(self, interrupt: asyncio.Event, emit: Emit) -> Prompt | None:
+        from agentcli.features.timers.wake_on.session import due
+
+        return await due(self._jobs, interrupt, emit)
 
 
 class WebSearch(Feature):
@@ -123,12 +137,12 @@ class WebSearch(Feature):
 
         return rows(program, setting)
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
         if not self.offers(program):
             return None
-        from agentcli.features.web_search.session import session_feature
+        from agentcli.features.web_search.session import WebSearchSession
 
-        return session_feature(program, core)
+        return WebSearchSession(program, core)
 
     def keyed(self) -> Iterable[ProviderSettings]:
         from agentcli.features.web_search.engines import keyed
@@ -150,10 +164,12 @@ class Mcp(Feature):
 
         return server_rows(program)
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
-        from agentcli.features.mcp.session import session_feature
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
+        if core.setup.servers is None:
+            return None
+        from agentcli.features.mcp.session import McpSession
 
-        return session_feature(core, program.config[McpSettings])
+        return McpSession(core, core.setup.servers, program.config[McpSettings])
 
     def part(self, program: CheckedProgram) -> RunPart | None:
         return RunServers(program)
@@ -201,23 +217,32 @@ class Goal(Feature):
 
         return COMMANDS
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
-        async def follow(ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded | None:
-            from agentcli.features.goal.session import follow
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
+        return GoalSession(core)
 
-            return await follow(core, ended, interrupt, emit)
 
-        def notes() -> Sequence[str]:
-            from agentcli.features.goal.session import notes
+class GoalSession(SessionPart):
+    """The goal of a session: after each turn its check decides whether the work continues."""
 
-            return notes(core)
+    name = "goal"
 
-        def is_running() -> bool:
-            from agentcli.features.goal.session import is_running
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
 
-            return is_running(core)
+    def notes(self) -> Sequence[str]:
+        from agentcli.features.goal.session import notes
 
-        return SessionFeature(self.name, with_state=WithState(follow, notes, is_running))
+        return notes(self._core)
+
+    def decides(self) -> bool:
+        from agentcli.features.goal.session import is_running
+
+        return is_running(self._core)
+
+    async def after_turn(self, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded | None:
+        from agentcli.features.goal.session import follow
+
+        return await follow(self._core, ended, interrupt, emit)
 
 
 class Timers(Feature):
@@ -228,30 +253,39 @@ class Timers(Feature):
 
         return COMMANDS
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
-        async def follow(ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded | None:
-            from agentcli.features.timers.session import follow
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
+        return TimersSession(core)
 
-            return await follow(core, ended, interrupt, emit)
 
-        def notes() -> Sequence[str]:
-            from agentcli.features.timers.session import notes
+class TimersSession(SessionPart):
+    """The timers of a session."""
 
-            return notes(core)
+    name = "timers"
 
-        def is_due() -> bool:
-            if self.name not in core.journal.history.features:
-                return False
-            from agentcli.features.timers.session import is_due
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
 
-            return is_due(core)
+    def notes(self) -> Sequence[str]:
+        from agentcli.features.timers.session import notes
 
-        async def due(interrupt: asyncio.Event, emit: Emit) -> str | None:
-            from agentcli.features.timers.session import due
+        return notes(self._core)
 
-            return await due(core, interrupt, emit)
+    async def after_turn(self, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded | None:
+        from agentcli.features.timers.session import follow
 
-        return SessionFeature(self.name, with_state=WithState(follow, notes), schedule=Schedule(is_due, due))
+        return await follow(self._core, ended, interrupt, emit)
+
+    def is_due(self) -> bool:
+        if self.name not in self._core.journal.history.features:
+            return False
+        from agentcli.features.timers.session import is_due
+
+        return is_due(self._core)
+
+    async def due(self, interrupt: asyncio.Event, emit: Emit) -> str | None:
+        from agentcli.features.timers.session import due
+
+        return await due(self._core, interrupt, emit)
 
 
 class Checks(Feature):
@@ -272,12 +306,12 @@ class Checks(Feature):
 
         return lines(program, session)
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
         if not program.config[General].checks:
             return None
-        from agentcli.features.checks.session import session_feature
+        from agentcli.features.checks.session import SessionChecks
 
-        return session_feature(program, core)
+        return SessionChecks(program, core)
 
     def definitions(self, program: CheckedProgram) -> Iterable[Definition]:
         if not program.config[General].checks:
@@ -317,12 +351,12 @@ class LanguageServers(Feature):
 
         return rows(program)
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
         if not program.config[General].lsp:
             return None
-        from agentcli.features.checks.lsp.session import session_feature
+        from agentcli.features.checks.lsp.session import SessionServers
 
-        return session_feature(program, core)
+        return SessionServers(program, core)
 
     def definitions(self, program: CheckedProgram) -> Iterable[Definition]:
         if not program.config[General].lsp:
@@ -349,12 +383,12 @@ class OpenTelemetry(Feature):
 
         return rows(program)
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
         if not program.given_env.get("AGENTCLI_OTEL"):
             return None
-        from agentcli.features.otel.session import session_feature
+        from agentcli.features.otel.session import telemetry_of
 
-        return session_feature(program, core)
+        return telemetry_of(program, core)
 
 
 class OutputSchema(Feature):

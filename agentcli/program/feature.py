@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import MakeFeature, SessionFeature
+from agentcli.agent.feature import SessionPart
+from agentcli.agent.parts import MakePart
 from agentcli.agent.setup import MakeHooks, no_hooks
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
@@ -120,7 +121,7 @@ class Feature:
         """Return its part of the system prompt of a session that begins with a model."""
         return ""
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature | None:
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
         """Return its part of a session, if the agent does not make it itself."""
         return None
 
@@ -162,7 +163,7 @@ def traits_of(features: Sequence[Feature]) -> Mapping[str, Traits]:
     return {entry.name: entry.traits for feature in features for entry in feature.tools}
 
 
-def session_features(program: CheckedProgram) -> Sequence[MakeFeature]:
+def session_features(program: CheckedProgram) -> Sequence[MakePart]:
     """Return the makers of what the features of a program bring to each of its sessions."""
     return [partial(feature.session, program) for feature in program.features]
 

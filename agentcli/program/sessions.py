@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.agent.delegation.kinds import kind_named
-from agentcli.agent.feature import MakeFeature
 from agentcli.agent.hooks import Source
+from agentcli.agent.parts import MakePart
 from agentcli.agent.project.extensions import AgentKind
 from agentcli.agent.report import lifetime
 from agentcli.agent.request_builder import keeps_model
@@ -131,7 +131,7 @@ class SessionOpener:
         selection: Selection,
         models: ModelSource,
         setup: Callable[[Sequence[str]], SessionSetup],
-        features: Sequence[MakeFeature],
+        features: Sequence[MakePart],
     ) -> None:
         self._project = project
         self._options = project.options

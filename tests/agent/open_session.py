@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.feature import MakeFeature
+from agentcli.agent.core import SessionCore
+from agentcli.agent.parts import MakePart
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, AskUser, Prompt
 from agentcli.agent.project.extensions import Extensions
 from agentcli.agent.session import AgentSession
@@ -40,11 +41,11 @@ from agentcli.core.tool import ToolLimits
 from agentcli.features.hooks.files import Hook
 from agentcli.features.hooks.opening import hooks_of
 from agentcli.features.hooks.settings import HookSettings
-from agentcli.features.mcp.session import session_feature as servers_of
+from agentcli.features.mcp.session import McpSession
 from agentcli.frontends.features import FEATURES
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
-from agentcli.program.extensions.session import session_feature as extensions_of
+from agentcli.program.extensions.session import ExtensionsSession
 from agentcli.program.mcp_settings import McpSettings
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel
@@ -99,7 +100,7 @@ def open_session(
     servers: Servers | None = None,
     mcp: McpSettings | None = None,
     connect: Callable[[str], Model] | None = None,
-    features: Sequence[MakeFeature] = (),
+    features: Sequence[MakePart] = (),
     off: Collection[str] = ("lsp", "web_search"),
     **agent: Any,
 ) -> AgentSession:
@@ -108,6 +109,10 @@ def open_session(
 
     async def nobody(_: Any) -> None:
         return None
+
+    def connected(core: SessionCore) -> McpSession | None:
+        pool = core.setup.servers
+        return McpSession(core, pool, mcp or McpSettings()) if pool is not None else None
 
     lacking = {*off, "skill"} if extensions is Extensions else {*off}
     lacking |= {"mcp_search", "mcp_call"} if servers is None else set()
@@ -145,11 +150,11 @@ def open_session(
         setup,
         made,
         mode,
-        features=[extensions_of, partial(servers_of, settings=mcp or McpSettings()), *features],
+        features=[ExtensionsSession, connected, *features],
     )
 
 
-def part_of_session(name: str, program: Any = None) -> MakeFeature:
+def part_of_session(name: str, program: Any = None) -> MakePart:
     """What makes the part of a session of the feature of that name, in a program of which only the given is looked at."""
     make = next(feature.session for feature in FEATURES if feature.name == name)
     assert make is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from agentcli.agent.feature import SessionFeature, WithState
+from agentcli.agent.feature import SessionPart
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.agent.spending import RunLimits
@@ -20,25 +20,24 @@ from tests.agent.open_session import ended, messages, open_session, say_to
 GO_ON = Prompt("", (reminder("Go on."),), typed=False)
 
 
-class Continuing:
+class Continuing(SessionPart):
     """Asks for some more turns, and remembers which turns ended."""
+
+    name = "more"
 
     def __init__(self, turns: int) -> None:
         self.left, self.seen = turns, list[TurnEnded]()
 
-    async def follow(self, turn: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded:
+    async def after_turn(self, turn: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded:
         self.seen.append(turn)
         await emit(Noticed(f"{self.left} left"))
         self.left -= 1
         return GO_ON if self.left >= 0 else TurnEnded("failed", turn.text)
 
-    def feature(self) -> SessionFeature:
-        return SessionFeature("more", with_state=WithState(self.follow))
-
 
 def test_a_feature_with_a_state_continues_the_work_and_says_how_it_ended(tmp_path: Path) -> None:
     more = Continuing(2)
-    session = open_session(tmp_path, [say("One."), say("Two."), say("Three.")], features=[lambda _: more.feature()])
+    session = open_session(tmp_path, [say("One."), say("Two."), say("Three.")], features=[lambda _: more])
     session.core.record(FeatureState("more", {}))
     events = say_to(session, "go")
     assert ended(events) == TurnEnded("failed", "Three.")
@@ -49,7 +48,7 @@ def test_a_feature_with_a_state_continues_the_work_and_says_how_it_ended(tmp_pat
 
 def test_a_feature_without_a_state_is_not_asked(tmp_path: Path) -> None:
     more = Continuing(2)
-    session = open_session(tmp_path, [say("One.")], features=[lambda _: more.feature()])
+    session = open_session(tmp_path, [say("One.")], features=[lambda _: more])
     session.core.record(FeatureState("another", {}))
     assert ended(say_to(session, "go")) == TurnEnded("done", "One.", steps=1)
     assert more.seen == []
@@ -57,7 +56,7 @@ def test_a_feature_without_a_state_is_not_asked(tmp_path: Path) -> None:
 
 def test_the_limits_of_a_run_hold_for_all_turns_together(tmp_path: Path) -> None:
     more = Continuing(5)
-    session = open_session(tmp_path, [say("More.")], features=[lambda _: more.feature()], run_limits=RunLimits(turns=3))
+    session = open_session(tmp_path, [say("More.")], features=[lambda _: more], run_limits=RunLimits(turns=3))
     session.core.record(FeatureState("more", {}))
     say_to(session, "go")
     assert [turn.ending for turn in more.seen[:4]] == ["done", "done", "done", "limit"]

@@ -103,9 +103,9 @@ def test_a_file_that_left_the_view_comes_again(project: Path) -> None:
     (first,) = results(session)
     session.journal.append(Prune((first.call_id,), 100, "test"))
     assert list(session.nested_instructions) == []
-    assert session._features.nested is not None
+    assert session._parts.nested is not None
     bare = replace(first, output="x = 1", metadata={})
-    added = session._features.nested.added(bare, project / "a/x.py", TRAITS["read"])
+    added = session._parts.nested.added(bare, project / "a/x.py", TRAITS["read"])
     assert added.output.count("rules of a") == 1
 
 

@@ -20,7 +20,7 @@ import pytest
 from agentcli.agent.session import AgentSession
 from agentcli.features.checks.lsp.configured import KNOWN
 from agentcli.features.checks.lsp.server import Patience
-from agentcli.features.checks.lsp.session import session_feature
+from agentcli.features.checks.lsp.session import SessionServers
 from agentcli.frontends.sections import SCHEMA
 from agentcli.program.config import load
 from agentcli.tools.lsp import LanguageServers
@@ -84,7 +84,7 @@ def opened(folder: Path, path: str) -> AgentSession:
         given_env={"PATH": path},
     )
     session = open_session(
-        folder, [], mode="yolo", features=[partial(session_feature, program, patience=Patience(120, 120, 120))]
+        folder, [], mode="yolo", features=[partial(SessionServers, program, patience=Patience(120, 120, 120))]
     )
     session.core.ctx.env = {**os.environ, "PATH": path}
     return session

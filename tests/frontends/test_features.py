@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionPart
 from agentcli.agent.ports import Prompt
 from agentcli.agent.tool_context import offer
 from agentcli.core.event import Event, Noticed
@@ -73,11 +73,20 @@ class Tides(Feature):
     def prompt(self, program: CheckedProgram, model: ModelSpec) -> str:
         return f"# Tide\nAsk the tide tool, {model.id}."
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature:
-        def warned() -> Iterator[Event]:
-            yield Noticed(f"The tide turns in {program.cwd.name}, and {core.setup.workspace.cwd.name} is wet.")
+    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart:
+        return TideSession(program, core)
 
-        return SessionFeature("tide", services=[offer(Tide, Tide("low"))], before_request=warned)
+
+class TideSession(SessionPart):
+    name = "tide"
+    services = (offer(Tide, Tide("low")),)
+
+    def __init__(self, program: CheckedProgram, core: SessionCore) -> None:
+        self._program, self._core = program, core
+
+    def before_request(self) -> Iterator[Event]:
+        folder = self._core.setup.workspace.cwd
+        yield Noticed(f"The tide turns in {self._program.cwd.name}, and {folder.name} is wet.")
 
 
 TIDE = Tides()
@@ -127,7 +136,7 @@ def test_a_run_without_a_terminal_waits_for_the_first_news_of_any_feature(
     monkeypatch.setattr(sys, "stdin", None)
     waits, news = {"moon": 0, "tide": 0}, ["The tide is high."]
 
-    class Waiting(Feature):
+    class Waiting(Feature, SessionPart):
         def __init__(self, name: str) -> None:
             self.name = name
 
@@ -137,9 +146,11 @@ def test_a_run_without_a_terminal_waits_for_the_first_news_of_any_feature(
                 await asyncio.Event().wait()
             return waits[self.name] == 1
 
-        def session(self, program: CheckedProgram, core: SessionCore) -> SessionFeature:
-            found = lambda: [news.pop()] if waits["tide"] and news else []  # noqa: E731
-            return SessionFeature(self.name, background=self.background, news=found)
+        def news(self) -> Sequence[str]:
+            return [news.pop()] if waits["tide"] and news else []
+
+        def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart:
+            return self
 
     made = program(tmp_path, *map(Waiting, waits), prompt="Wait.", print=True)
     (tmp_path / "script.json").write_text('{"replies": [{"text": "Waiting."}, {"text": "Go now."}]}')

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.calls.stages import NothingFound, Prepare
+from agentcli.agent.calls.stages import Prepare
+from agentcli.agent.ports import NothingFound
 from agentcli.core.message import Part, Text, ToolCall
 from agentcli.tools.registry import TRAITS, tools
 from tests.guards import Figures, material

@@ -1,7 +1,4 @@
-"""The stages that calls pass, in their order, from the search for the tool to the checkpoint around its run.
-
-The features of a session add the stage of hooks and their own.
-"""
+"""The stages that calls pass, from the search for the tool to the checkpoint around its run; `way` has their order."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from agentcli.agent.approval import ApprovalGate, AskHooks
@@ -19,6 +16,7 @@ from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.calls.call import Call, Run, Stage, with_notes
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.instructions import NestedInstructions
+from agentcli.agent.ports import FoundTools
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.written_calls import plain_value, written_calls
@@ -28,57 +26,11 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Recorded
 from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.message import Part, Text, ToolCall, ToolResult
-from agentcli.core.model import ToolSchema
 from agentcli.core.record import Body, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
 from agentcli.permissions.decide import Decision
 from agentcli.tools.foreign import ForeignCalls
 from agentcli.tools.mending import mended, with_ignored, with_remarks
-
-
-class FoundTools(Protocol):
-    """Port to the tools of servers, which a session finds as it goes."""
-
-    traits: dict[str, Traits]
-    """The traits of all tools, which gain those of each tool that is found."""
-    found: dict[str, Tool]
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of all tools of servers."""
-        ...
-
-    async def find(self, name: str) -> Tool | str:
-        """Return the tool of that name, waiting while its server connects; or the reason why there is none."""
-        ...
-
-    async def no_server_tool(self, given: Mapping[str, Any]) -> str:
-        """Return the reason why a call of the gate means no tool."""
-        ...
-
-    def upfront(self) -> Sequence[ToolSchema]:
-        """Return the tools that the model sees from the start."""
-        ...
-
-
-class NothingFound:
-    """The tools of servers in a session that has no feature for them."""
-
-    def __init__(self, traits: dict[str, Traits]) -> None:
-        self.traits, self.found = traits, dict[str, Tool]()
-        self.names: Sequence[str] = ()
-
-    async def find(self, name: str) -> Tool | str:
-        """Return the reason why there is no such tool."""
-        return f"There is no tool {name}: no servers are configured."
-
-    async def no_server_tool(self, given: Mapping[str, Any]) -> str:
-        """Return the reason why a call of the gate means no tool."""
-        return "No servers are configured."
-
-    def upfront(self) -> Sequence[ToolSchema]:
-        """Return no tools."""
-        return ()
 
 
 class Prepare(Stage):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionPart
 from agentcli.context.context_editing import boundary, reported, tool_uses
 from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.event import Event, Noticed, Pruned, Recorded
@@ -24,25 +24,20 @@ WARNING = (
 """Reminder for the model before outputs are cleared for the first time: the provider's placeholder does not name `recall`."""
 
 
-class ContextEditing:
+class ContextEditing(SessionPart):
     """Context editing in a session whose policy is `native`. What changes goes through `record`.
 
     Reports also if the model cannot follow the policy `provider`.
     """
+
+    name = "context editing"
 
     def __init__(self, builder: RequestBuilder, record: Callable[[Body], Recorded]) -> None:
         self._builder = builder
         self._record = record
         self._told = ""
 
-    def feature(self, opened_at: int) -> SessionFeature:
-        """Return the feature: nothing for another policy, unless a session that was open before, up to a record, may have had this one."""
-        name = "context editing"
-        if self._builder.settings.policy not in (NATIVE, PROVIDER) and not opened_at:
-            return SessionFeature(name)
-        return SessionFeature(name, before_request=self.prepare, replied=self.learn)
-
-    def prepare(self) -> Iterator[Event]:
+    def before_request(self) -> Iterator[Event]:
         """Before a request: report a fallback of the policy, prune what the provider no longer clears, warn the model."""
         builder, history = self._builder, self._builder.journal.history
         window = builder.window()
@@ -74,7 +69,7 @@ class ContextEditing:
         before = history.last_seq + 1 if spec.preserved_thinking else history.held_thinking
         return Prune(calls, 0, "No longer cleared by the provider, but by agentcli.", before, inputs)
 
-    def learn(self, reply: ReplyBuilder) -> Iterator[Event]:
+    def replied(self, reply: ReplyBuilder) -> Iterator[Event]:
         """After a request, before its reply is recorded: record what the provider cleared.
 
         A reply that broke off lacks the provider's report at its end: then the prediction counts.

@@ -21,7 +21,7 @@ from agentcli.agent.delegation.kinds import (
 )
 from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionPart
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt, PromptExtensions
 from agentcli.agent.project.extensions import BUILT_IN, AgentKind, listing_only
 from agentcli.agent.setup import Children, Parent, SessionSetup
@@ -70,8 +70,10 @@ AGENTS = 50
 """Subagents of one session at most."""
 
 
-class Subagents:
+class Subagents(SessionPart):
     """The subagents of one open session. `agent.subagents_at_once` of them run together; each asks before it acts, as its parent does."""
+
+    name = "subagents"
 
     def __init__(
         self,
@@ -89,12 +91,7 @@ class Subagents:
         self._asking = asyncio.Lock()
         self._sent: dict[str, SubagentRun] = {}
         self._journals: dict[str, Journal] = {}
-
-    @property
-    def feature(self) -> SessionFeature:
-        """The feature of a session. Only one that was open before can have interrupted subagents."""
-        own = SessionFeature("subagents", services=[offer(Delegates, self)])
-        return replace(own, fact=self.interrupted, notices=self.notices) if self._core.opened_at else own
+        self.services = [offer(Delegates, self)]
 
     @cached_property
     def unfinished(self) -> Sequence[Unfinished]:
@@ -103,14 +100,14 @@ class Subagents:
         return unfinished(self._core.journal, delegating, self._setup.subagents.children)
 
     def notices(self) -> Iterator[Event]:
-        """Return the notice of interrupted subagents for the person, once."""
-        if not self._told:
+        """Return the notice of interrupted subagents for the person, once. Only a session that was open before can have any."""
+        if self._core.opened_at and not self._told:
             self._told = True
             yield from map(Noticed, interruption_notices(self.unfinished))
 
-    async def interrupted(self) -> str:
+    async def fact(self) -> str:
         """Return the reminder of interrupted subagents for the model."""
-        return reminder(self.unfinished)
+        return reminder(self.unfinished) if self._core.opened_at else ""
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
         """Run a subagent; its report is the output. Raises ToolError for a kind or a former subagent that does not exist.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentcli.agent.calls.call import Call, Run, Stage, edited_later
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionPart
 from agentcli.agent.tool_context import offer
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Warned
@@ -53,11 +53,16 @@ class _Job:
     before: Known | None = None
 
 
-class SessionChecks:
+class SessionChecks(SessionPart):
     """The checks of one session, with their last findings. A check that fails is named once, and off from then on."""
 
-    def __init__(self, core: SessionCore, checks: Sequence[Check]) -> None:
-        self.all = checks
+    name = "checks"
+
+    def __init__(self, program: Project, core: SessionCore) -> None:
+        """Warn about checks of a folder that is not trusted."""
+        if not program.trusted and configured(program):
+            core.printed.add(Warned(UNTRUSTED))
+        self.all: Sequence[Check] = in_force(program)
         self.stopped: dict[Check, str] = {}
         """Checks that are off, each with the reason."""
         self._core = core
@@ -65,6 +70,7 @@ class SessionChecks:
         self._known: dict[tuple[Check, Path | None], Known] = {}
         self._waiting: dict[tuple[Check, Path], Known] = {}
         """States before edits that a later edit of the same reply follows."""
+        self.stages, self.services = [CheckStage(core, self)], [offer(SessionChecks, self)]
 
     def jobs(self, paths: Sequence[Path]) -> Sequence[_Job]:
         """Return the checks to run for files that an edit will change."""
@@ -190,11 +196,3 @@ def _content(path: Path) -> bytes | None:
 
 def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace")
-
-
-def session_feature(program: Project, core: SessionCore) -> SessionFeature:
-    """Return the checks in a session."""
-    if not program.trusted and configured(program):
-        core.printed.add(Warned(UNTRUSTED))
-    checks = SessionChecks(core, in_force(program))
-    return SessionFeature("checks", [CheckStage(core, checks)], services=[offer(SessionChecks, checks)])

@@ -21,7 +21,7 @@ SHARE = 0.5
 """The share that avoidable causes must have in the cost."""
 
 
-def ended(core: SessionCore, costs: Sequence[float]) -> Iterator[Event]:
+def line(core: SessionCore, costs: Sequence[float]) -> Iterator[Event]:
     """Yield the line if the newest of the turns with these costs in USD deserves one. A subagent's turns are its parent's."""
     *earlier, cost = costs
     usual = sorted(earlier)[len(earlier) // 2]

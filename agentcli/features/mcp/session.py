@@ -11,7 +11,7 @@ from typing import Any
 
 from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionPart
 from agentcli.agent.ports import Prompt, PromptSource
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup
@@ -34,8 +34,6 @@ from agentcli.core.mcp_servers import (
     ServerState,
     ServerTool,
     loaded_tools,
-    not_connected,
-    server_of,
 )
 from agentcli.core.message import TYPED, File, Part, Text, ToolResult
 from agentcli.core.model import ToolSchema
@@ -53,7 +51,6 @@ INSTRUCTIONS = 500
 CATALOGUE_SHARE = 1 / 16
 """Largest list of servers and tools, as a share of the window."""
 _CHARACTERS_A_TOKEN = 4
-_NOT_CONFIGURED = "No MCP servers are configured here, so there is no tool {}."
 _TROUBLE = ("failed", "needs login")
 
 
@@ -65,7 +62,7 @@ class ServerTools:
 
     def __init__(
         self,
-        servers: Servers | None,
+        servers: Servers,
         traits: dict[str, Traits],
         estimator: Callable[[], Estimator],
         room: Callable[[], int] = int,
@@ -74,21 +71,17 @@ class ServerTools:
         self.found: dict[str, Tool] = {}
         self._servers = servers
         self._estimator, self._room = estimator, room
-        self._changes_told = len(servers.changes()) if servers is not None else 0
+        self._changes_told = len(servers.changes())
         self._listed = False
         self._warned: set[str] = set()
 
     @property
     def names(self) -> Sequence[str]:
         """The names of all tools of servers."""
-        return [tool.name for tool in self._servers.tools()] if self._servers is not None else []
+        return [tool.name for tool in self._servers.tools()]
 
     async def find(self, name: str) -> Tool | str:
         """Return the tool of that name, waiting while its server connects; or the reason why there is none."""
-        if self._servers is None:
-            if name == SEARCH:
-                return _NOT_CONFIGURED.format(name)
-            return not_connected(server_of(name), "it is not configured here")
         if self._known(name) is None:
             await self._servers.settle(SEARCH_SECONDS, name, again=True)
         known = self._known(name)
@@ -100,15 +93,11 @@ class ServerTools:
 
     async def no_server_tool(self, given: Mapping[str, Any]) -> str:
         """Answer a call of the gate that names no tool of a server, with the tools that there are."""
-        if self._servers is None:
-            return _NOT_CONFIGURED.format(CALL)
         await self._servers.settle(SEARCH_SECONDS, again=True)
         return no_server_tool(given, self._servers.tools())
 
     def upfront(self) -> Sequence[ToolSchema]:
         """Return the tools that follow the built-in ones: of the servers that fit whole into the room for them, smallest first."""
-        if self._servers is None:
-            return ()
         counter, tokens = TokenCounter(self._estimator()), self._room()
         chosen: list[ToolSchema] = []
         for _, size, schemas in sorted(self._sized(counter), key=lambda each: each[:2]):
@@ -140,8 +129,8 @@ class ServerTools:
 
     def catalogue(self, tokens: int) -> str:
         """Return the reminder that lists servers and tools; empty without servers."""
-        states = self._servers.states() if self._servers is not None else ()
-        if self._servers is None or not states:
+        states = self._servers.states()
+        if not states:
             return ""
         if not self._listed:
             self._listed, self._changes_told = True, len(self._servers.changes())
@@ -153,21 +142,15 @@ class ServerTools:
         short = "\n".join([head, *(_entry(state, tools, names=False) for state in states)])
         return short[: tokens * _CHARACTERS_A_TOKEN]
 
-    def catalogue_for(self, core: SessionCore, most: int) -> str:
-        """Return the reminder that lists servers and tools, in the room that the window leaves it, but at most so many tokens."""
-        return self.catalogue(min(most, int(core.model.window * CATALOGUE_SHARE)))
-
     def changes(self) -> Sequence[str]:
         """Return the changes among the servers since the last call, and since the catalogue."""
-        if self._servers is None:
-            return ()
         lines = self._servers.changes()
         fresh, self._changes_told = lines[self._changes_told :], len(lines)
         return fresh
 
     def warnings(self) -> Iterator[Event]:
         """Yield a line for the person, once, about each server that fails or has an unusable part."""
-        for state in self._servers.states() if self._servers is not None else ():
+        for state in self._servers.states():
             if state.status in _TROUBLE and state.name not in self._warned:
                 self._warned.add(state.name)
                 yield Warned(state.sentence)
@@ -177,12 +160,10 @@ class ServerTools:
                 yield Warned(f"Server {state.name}, {state.odd[0]}{more}.")
 
     def _known(self, name: str) -> ServerTool | None:
-        tools = self._servers.tools() if self._servers is not None else ()
-        return next((tool for tool in tools if tool.name == name), None)
+        return next((tool for tool in self._servers.tools() if tool.name == name), None)
 
     def _sized(self, counter: TokenCounter) -> Iterator[tuple[bool, int, Sequence[ToolSchema]]]:
         """For each connected server: whether it may wait, the tokens of its tools, and these."""
-        assert self._servers is not None
         tools = [tool for tool in self._servers.tools() if not tool.aside]
         for state in self._servers.states():
             own = [tool for tool in tools if tool.server == state.name and state.status == "connected"]
@@ -332,31 +313,39 @@ def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) ->
     return File("text/plain", name, text) if file else Text(text, True)
 
 
-def session_feature(core: SessionCore, settings: McpSettings) -> SessionFeature:
-    """Return what servers bring to a session: without any, only the reasons why there are no tools of theirs."""
-    setup, pool = core.setup, core.setup.servers
+class McpSession(SessionPart):
+    """The MCP servers of a session."""
 
-    def room() -> int:
-        return 0 if setup.settings.agent.is_small(core.model.window) else settings.upfront_tokens
+    name = "mcp"
 
-    tools = ServerTools(pool, core.traits, partial(setup.models.estimator, setup.settings.context.policy), room)
-    if pool is None:
-        return SessionFeature("mcp", found=tools)
-    return SessionFeature(
-        "mcp",
-        [LoadingStage(setup, tools, core.builder)],
-        found=tools,
-        services=[offer(Servers, pool), offer(PromptSource, ServerPrompts(pool))],
-        opened=partial(wait_for_servers, core, pool, settings.wait),
-        listing=partial(tools.catalogue_for, core, settings.catalogue_tokens),
-        news=tools.changes,
-        notices=tools.warnings,
-    )
+    def __init__(self, core: SessionCore, servers: Servers, settings: McpSettings) -> None:
+        setup = core.setup
 
+        def room() -> int:
+            return 0 if setup.settings.agent.is_small(core.model.window) else settings.upfront_tokens
 
-async def wait_for_servers(core: SessionCore, pool: Servers, moment: float, interrupt: asyncio.Event) -> None:
-    """Wait for servers that are being connected; with a person there a moment only: servers that come later are reached through the gate."""
-    setup = core.setup
-    seconds = moment if setup.person.attended else None
-    if not core.journal.history.system or not setup.person.attended:
-        await until_interrupted(interrupt, pool.settle(seconds))
+        self._core, self._servers, self._settings = core, servers, settings
+        estimator = partial(setup.models.estimator, setup.settings.context.policy)
+        self.found: ServerTools = ServerTools(servers, core.traits, estimator, room)
+        self.stages = [LoadingStage(setup, self.found, core.builder)]
+        self.services = [offer(Servers, servers), offer(PromptSource, ServerPrompts(servers))]
+
+    async def opened(self, interrupt: asyncio.Event) -> None:
+        """Wait for servers that are being connected.
+
+        With a person there it waits a moment only: servers that come later are reached through the gate.
+        """
+        attended = self._core.setup.person.attended
+        if not self._core.journal.history.system or not attended:
+            await until_interrupted(interrupt, self._servers.settle(self._settings.wait if attended else None))
+
+    def listing(self) -> str:
+        """Return the list of servers and tools, in the room that the window leaves it."""
+        most = int(self._core.model.window * CATALOGUE_SHARE)
+        return self.found.catalogue(min(self._settings.catalogue_tokens, most))
+
+    def news(self) -> Sequence[str]:
+        return self.found.changes()
+
+    def notices(self) -> Iterator[Event]:
+        return self.found.warnings()

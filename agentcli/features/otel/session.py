@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from typing import Any
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionPart
 from agentcli.core.event import Event, Warned
 from agentcli.core.model import ModelSpec
 from agentcli.features.otel.exporting import Sender, opened
@@ -35,23 +35,58 @@ def sender_of_process() -> Sender:
     return opened(os.environ)
 
 
-def session_feature(program: Project, core: SessionCore) -> SessionFeature:
-    """Return the telemetry of a session; a reason why there is none is said once."""
+def telemetry_of(program: Project, core: SessionCore) -> SessionPart | None:
+    """Return the telemetry of a session, or what says once why there is none."""
     if not is_on(program.env):
-        return SessionFeature("opentelemetry")
+        return None
     if why := fault(program.env):
-        return SessionFeature("opentelemetry", notices=partial(_told_once, why))
+        return NoTelemetry(why)
     try:
         sender = sender_of_process()
     except (ValueError, OSError) as error:  # a variable that the SDK cannot read, a certificate that is gone
-        return SessionFeature("opentelemetry", notices=partial(_told_once, f"OpenTelemetry is off: {error}"))
-    platforms = {name: str(table.get("platform", "")) for name, table in program.config.providers.items()}
-    return SessionFeature(
-        "opentelemetry",
-        watch=partial(watched, sender.instruments, core, platforms, program.given_env),
-        notices=partial(_news, sender),
-        closed=partial(_closed, sender, core),
-    )
+        return NoTelemetry(f"OpenTelemetry is off: {error}")
+    return Telemetry(program, core, sender)
+
+
+class NoTelemetry(SessionPart):
+    """The reason why a session has no telemetry."""
+
+    name = "opentelemetry"
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def notices(self) -> Iterator[Event]:
+        """Yield the reason, once in the process."""
+        if self._why not in _faults_told:
+            _faults_told.add(self._why)
+            yield Warned(self._why)
+
+
+class Telemetry(SessionPart):
+    """The telemetry of a session."""
+
+    name = "opentelemetry"
+
+    def __init__(self, program: Project, core: SessionCore, sender: Sender) -> None:
+        self._core, self._sender, self._env = core, sender, program.given_env
+        self._platforms = {name: str(table.get("platform", "")) for name, table in program.config.providers.items()}
+
+    def watch(self) -> AbstractContextManager[Callable[[Event], None]]:
+        return watched(self._sender.instruments, self._core, self._platforms, self._env)
+
+    def notices(self) -> Iterator[Event]:
+        """Yield what went wrong with sending."""
+        if told := self._sender.news():
+            yield Warned(told)
+
+    def closed(self) -> None:
+        """Send the rest. If no person attends the run, print the warning here: nothing else would show it."""
+        if self._core.setup.parent.depth:
+            return
+        self._sender.flush()
+        if not self._core.setup.person.attended and (told := self._sender.news()):
+            print(f"warning: {told}", file=sys.stderr)
 
 
 @contextmanager
@@ -89,23 +124,3 @@ def provider_name(platforms: Mapping[str, str], model: ModelSpec) -> str:
     """Return the provider of a model as the conventions name it."""
     platform = platforms.get(model.provider, "")
     return _PLATFORMS.get(platform) or _VENDORS.get(model.provider) or model.provider
-
-
-def _told_once(why: str) -> Iterator[Event]:
-    if why not in _faults_told:
-        _faults_told.add(why)
-        yield Warned(why)
-
-
-def _news(sender: Sender) -> Iterator[Event]:
-    if told := sender.news():
-        yield Warned(told)
-
-
-def _closed(sender: Sender, core: SessionCore) -> None:
-    """Send the rest. If no person attends the run, print the warning here: nothing else would show it."""
-    if core.setup.parent.depth:
-        return
-    sender.flush()
-    if not core.setup.person.attended and (told := sender.news()):
-        print(f"warning: {told}", file=sys.stderr)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature
+from agentcli.agent.feature import SessionPart
 from agentcli.agent.instructions import folders_to
 from agentcli.agent.ports import ApprovalRequest, Prompt, PromptExtensions, PromptSource, TurnGrants
 from agentcli.agent.project.extensions import Extensions, Skill, Template
@@ -380,16 +380,21 @@ def _rule(allow: Sequence[str], deny: Sequence[str]) -> Rules:
         return Rules()
 
 
-def session_feature(core: SessionCore) -> SessionFeature:
-    """Return what skills, commands and kinds of agents bring to a session; nested skills only in a trusted folder."""
-    workspace, trusted = core.setup.workspace, core.setup.permissions.trusted
-    nested = NestedSkills(core.journal, workspace.cwd, workspace.resolved_roots if trusted else ())
-    catalogue = Catalogue(core, nested)
-    extensions = SessionExtensions(core, catalogue)
-    return SessionFeature(
-        "skills and commands",
-        [nested] if trusted else (),
-        services=[offer(Skills, extensions), offer(PromptExtensions, extensions)],
-        fact=catalogue.refresh,
-        news=catalogue.touched,
-    )
+class ExtensionsSession(SessionPart):
+    """Skills, commands and kinds of agents in a session; nested skills only in a trusted folder."""
+
+    name = "skills and commands"
+
+    def __init__(self, core: SessionCore) -> None:
+        workspace, trusted = core.setup.workspace, core.setup.permissions.trusted
+        nested = NestedSkills(core.journal, workspace.cwd, workspace.resolved_roots if trusted else ())
+        self._catalogue = Catalogue(core, nested)
+        extensions = SessionExtensions(core, self._catalogue)
+        self.stages = [nested] if trusted else []
+        self.services = [offer(Skills, extensions), offer(PromptExtensions, extensions)]
+
+    async def fact(self) -> str:
+        return await self._catalogue.refresh()
+
+    def news(self) -> Sequence[str]:
+        return self._catalogue.touched()

@@ -10,11 +10,9 @@ import pytest
 from agentcli.agent.approval import no_hooks
 from agentcli.agent.calls.stages import ApprovalStage, Prepare
 from agentcli.agent.hooks import Outcome, Verdict
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
-from agentcli.context.tokens.estimators import Calibrated
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, NothingFound
 from agentcli.core.dataclass import replace
 from agentcli.core.message import ToolCall
-from agentcli.features.mcp.session import ServerTools
 from agentcli.permissions.rules import parse_rules
 from agentcli.tools.registry import TRAITS
 from tests.agent.calls.passing import TOOLS, a_call, judged
@@ -23,7 +21,7 @@ from tests.agent.open_session import Person, open_session
 
 def stage_of(folder: Path, person: Person, ask_hooks: Any = no_hooks, **session: Any) -> ApprovalStage:
     gate = open_session(folder, [], person=person, **session).core.approval
-    prepare = Prepare(TOOLS, ServerTools(None, dict(TRAITS), Calibrated), folder)
+    prepare = Prepare(TOOLS, NothingFound(dict(TRAITS)), folder)
     return ApprovalStage(gate, prepare, ask_hooks)
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from agentcli.agent.calls.call import Call
 from agentcli.agent.calls.stages import NestedStage, Prepare
 from agentcli.agent.instructions import METADATA, NestedInstructions
-from agentcli.context.tokens.estimators import Calibrated
-from agentcli.features.mcp.session import ServerTools
+from agentcli.agent.ports import NothingFound
 from agentcli.permissions.decide import Decision
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS
@@ -17,7 +16,7 @@ from tests.agent.calls.passing import TOOLS, a_call, ended, unchanged, with_resu
 
 def stage_of(work: Path) -> NestedStage:
     instructions = NestedInstructions(MemorySession(), work, (work,), work.parent / "home")
-    return NestedStage(instructions, Prepare(TOOLS, ServerTools(None, dict(TRAITS), Calibrated), work))
+    return NestedStage(instructions, Prepare(TOOLS, NothingFound(dict(TRAITS)), work))
 
 
 def read(file: Path) -> Call:

@@ -7,15 +7,14 @@ from pathlib import Path
 
 from agentcli.agent.calls.call import Call, Run, Stage, beginning, wrapped
 from agentcli.agent.calls.stages import INTERRUPTED, Finish, Prepare, SandboxStage
+from agentcli.agent.ports import NothingFound
 from agentcli.agent.repeats import RepeatGuard
-from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Recorded
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Body
 from agentcli.core.tool import ToolOutput
-from agentcli.features.mcp.session import ServerTools
 from agentcli.permissions.decide import Decision
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS, tools
@@ -27,7 +26,7 @@ READ = ToolCall("c1", "read", {"file_path": "a.txt"})
 
 
 def prepare(cwd: Path) -> Prepare:
-    return Prepare(TOOLS, ServerTools(None, dict(TRAITS), Calibrated), cwd)
+    return Prepare(TOOLS, NothingFound(dict(TRAITS)), cwd)
 
 
 def finish(cwd: Path) -> tuple[Finish, MemorySession]:

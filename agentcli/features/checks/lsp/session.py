@@ -15,7 +15,7 @@ from agentcli.agent.calls.execute import ToolRun
 from agentcli.agent.calls.hooks import HookStage
 from agentcli.agent.calls.stages import CheckpointStage
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionFeature, Unfinished, nothing
+from agentcli.agent.feature import SessionPart, Unfinished
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.tool_context import offer
 from agentcli.core.dataclass import replace
@@ -26,7 +26,7 @@ from agentcli.core.sanitise import safe
 from agentcli.core.tasks import log_failure, start_task, watch_task
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolOutput
-from agentcli.features.checks.lsp.configured import Found, in_force
+from agentcli.features.checks.lsp.configured import in_force
 from agentcli.features.checks.lsp.edits import patch_of
 from agentcli.features.checks.lsp.server import Document, Patience, Server, path_of
 from agentcli.permissions.denied.files import denial_of, reading_denials
@@ -45,16 +45,20 @@ CHARACTERS = 8_000
 """Maximum characters of one answer."""
 
 
-class SessionServers:
+class SessionServers(SessionPart):
     """The language servers of one session, by the endings of files."""
 
-    def __init__(self, core: SessionCore, found: Found, patience: Patience) -> None:
+    name = "language servers"
+
+    def __init__(self, program: Project, core: SessionCore, patience: Patience | None = None) -> None:
+        found, patience = in_force(program), patience or Patience()
         self.all = [Server(core, defined, patience) for defined in found.servers]
         self.late: list[str] = []
         """Findings that came after the edit had its result."""
         self._core, self._root, self._patience = core, core.setup.workspace.cwd.resolve(), patience
         self._told: set[str] = set()
         self._before: dict[Path, str] = {}
+        self.stages, self.services = [DiagnosticsStage(core, self)], [offer(LanguageServers, self)]
         for note in found.notes:
             self.warn(note)
 
@@ -135,7 +139,9 @@ class SessionServers:
             document.known = (text, found) if found is not None else None
         return document if document.known is not None else None
 
-    def _start(self, server: Server, work: Coroutine[Any, Any, None], ended: Callable[[], object] = nothing) -> None:
+    def _start(
+        self, server: Server, work: Coroutine[Any, Any, None], ended: Callable[[], object] = lambda: None
+    ) -> None:
         """Start work in the background; a server that is off is named in a warning."""
 
         def failed(error: BaseException) -> None:
@@ -252,7 +258,7 @@ class SessionServers:
             else Unfinished()
         )
 
-    def close(self) -> None:
+    def closed(self) -> None:
         """End all servers."""
         for server in self.all:
             server.close()
@@ -328,16 +334,3 @@ def _text(path: Path) -> str | None:
         return path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def session_feature(program: Project, core: SessionCore, patience: Patience | None = None) -> SessionFeature:
-    """Return the language servers in a session."""
-    servers = SessionServers(core, in_force(program), patience or Patience())
-    return SessionFeature(
-        "language servers",
-        [DiagnosticsStage(core, servers)],
-        services=[offer(LanguageServers, servers)],
-        news=servers.news,
-        before_end=servers.before_end,
-        closed=servers.close,
-    )

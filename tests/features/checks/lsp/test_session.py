@@ -23,7 +23,7 @@ from agentcli.core.tool import ToolOutput
 from agentcli.features.checks.lsp.configured import UNTRUSTED
 from agentcli.features.checks.lsp.report import rows
 from agentcli.features.checks.lsp.server import Patience
-from agentcli.features.checks.lsp.session import session_feature
+from agentcli.features.checks.lsp.session import SessionServers
 from agentcli.frontends.sections import SCHEMA
 from agentcli.permissions.rules import parse_rules
 from agentcli.program.config import load
@@ -82,7 +82,7 @@ def opened(
     **more: Any,
 ) -> AgentSession:
     script = [say(reply) if isinstance(reply, str) else say("", *reply) for reply in replies]
-    made = partial(session_feature, program(folder, how), patience=patience)
+    made = partial(SessionServers, program(folder, how), patience=patience)
     return open_session(folder, script, mode=mode, features=[made], off=(), **more)
 
 
@@ -179,7 +179,7 @@ def test_reading_a_file_starts_its_server_so_that_the_first_edit_has_its_finding
 @pytest.mark.full
 def test_findings_that_come_before_the_turn_ends_let_the_model_continue(tmp_path: Path) -> None:
     slow_reply = say("Done.", delay=4.0)
-    made = partial(session_feature, program(tmp_path, "slow"))
+    made = partial(SessionServers, program(tmp_path, "slow"))
     script = [say("", write("a.txt", "bad\n")), slow_reply, say("Mended.")]
     session = open_session(tmp_path, script, mode="yolo", features=[made], off=())
     noticed = [event.message for event in turn(session) if isinstance(event, Noticed)]
@@ -354,7 +354,7 @@ def test_in_an_untrusted_folder_no_server_starts_and_a_warning_says_so(tmp_path:
     untrusted.trusted = False
     (tmp_path / "a.txt").write_text("fine\n")
     script = [say("", edit("a.txt", "fine", "bad")), say("Done.")]
-    made = partial(session_feature, untrusted)
+    made = partial(SessionServers, untrusted)
     session = open_session(tmp_path, script, mode="yolo", features=[made], off=())
     assert warnings(turn(session)) == [UNTRUSTED]
     [result] = results(session)

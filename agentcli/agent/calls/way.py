@@ -1,0 +1,63 @@
+"""The way of a call: the stages of the agent itself, in a fixed order, since they need one another. No feature is among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentcli.agent.approval import no_hooks
+from agentcli.agent.calls.call import Stage
+from agentcli.agent.calls.execute import CallStages
+from agentcli.agent.calls.hooks import HookStage
+from agentcli.agent.calls.stages import (
+    ApprovalStage,
+    BufferStage,
+    CheckpointStage,
+    Finish,
+    NestedStage,
+    Prepare,
+    SandboxStage,
+)
+from agentcli.agent.core import SessionCore
+from agentcli.agent.ending import DeedStage, Ending
+from agentcli.agent.instructions import NestedInstructions
+from agentcli.agent.ports import FoundTools
+from agentcli.agent.repeats import RepeatGuard, RepeatStage
+from agentcli.agent.working_folder import FolderStage
+
+
+def way_of_calls(
+    core: SessionCore,
+    found: FoundTools,
+    repeats: RepeatGuard,
+    nested: NestedInstructions | None,
+    ending: Ending,
+    more: Sequence[Stage],
+) -> CallStages:
+    """Return the stages that the calls of a session pass. `more` are those of its features, which come last."""
+    setup, journal = core.setup, core.journal
+    prepare = Prepare(
+        {tool.name: tool for tool in setup.tools.offered},
+        found,
+        setup.workspace.cwd,
+        lambda: [raw["name"] for raw in journal.history.tools],
+        lambda: journal.history.todo,
+        lambda: core.folder.now,
+        lambda: setup.workspace.tmp if core.approval.mode == "auto" else None,
+    )
+    finish = Finish(core.record, repeats, prepare)
+    hooks = HookStage(core.hooks, core.printed, setup.person.attended) if core.hooks.hooks else None
+    stages = [
+        prepare,
+        RepeatStage(repeats, journal),
+        FolderStage(core.folder),
+        hooks,
+        ApprovalStage(core.approval, prepare, hooks.request if hooks is not None else no_hooks),
+        NestedStage(nested, prepare) if nested is not None else None,
+        finish,
+        SandboxStage(setup, core.approval),
+        BufferStage(core.buffers) if setup.person.editor is not None else None,
+        CheckpointStage(core.checkpointer) if core.checkpointer is not None else None,
+        DeedStage(ending),
+        *more,
+    ]
+    return CallStages(core, prepare, finish, [stage for stage in stages if stage is not None])

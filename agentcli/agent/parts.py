@@ -1,0 +1,118 @@
+"""The parts of a session: its own, then those of its features; and what several of them say together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from agentcli.agent.calls.execute import CallStages
+from agentcli.agent.calls.way import way_of_calls
+from agentcli.agent.compaction.context_editing import ContextEditing
+from agentcli.agent.core import SessionCore
+from agentcli.agent.delegation.subagents import OpenChild, Subagents
+from agentcli.agent.ending import Ending
+from agentcli.agent.feature import SessionPart
+from agentcli.agent.instructions import Standing, nested_of
+from agentcli.agent.page_questions import PageReader
+from agentcli.agent.plan_mode import PlanMode
+from agentcli.agent.ports import NoExtensions, NothingFound, PromptExtensions
+from agentcli.agent.repeats import RepeatGuard
+from agentcli.agent.tool_context import SessionPassages, SessionTodo, offer
+from agentcli.context.settings import NATIVE, PROVIDER
+from agentcli.core.event import Emit, Event
+from agentcli.core.tasks import start_task
+from agentcli.tools.ask_user import Answers
+from agentcli.tools.exit_plan import Planning
+from agentcli.tools.jobs import Jobs
+from agentcli.tools.lib.seen_files import SeenFiles
+from agentcli.tools.recall import SessionText
+from agentcli.tools.todo import TodoList
+from agentcli.tools.web_fetch import Reader
+
+MakePart = Callable[[SessionCore], SessionPart | None]
+"""Makes a part of a session whose core is finished; None if the feature brings nothing to this one."""
+
+
+class SessionParts:
+    """All parts of one session, in the order of their reminders and notices, with the way of its calls."""
+
+    def __init__(self, core: SessionCore, open_child: OpenChild, features: Sequence[MakePart]) -> None:
+        setup = core.setup
+        more = [part for make in features if (part := make(core)) is not None]
+        self.found = next((part.found for part in more if part.found is not None), None) or NothingFound(core.traits)
+        self.instructions, self.nested = Standing(setup, core.journal), nested_of(core)
+        repeats, ending = RepeatGuard(setup.settings.agent.repeat_limit, alone=setup.alone), Ending(core)
+        stages = [stage for part in more for stage in part.stages]
+        self.way: CallStages = way_of_calls(core, self.found, repeats, self.nested, ending, stages)
+        own = [repeats, BackgroundJobs(core.jobs), self.instructions, ending, *_context_editing(core)]
+        core.ctx.add(
+            [
+                offer(CallStages, self.way),
+                offer(Jobs, core.jobs),
+                offer(SeenFiles, core.seen),
+                offer(TodoList, SessionTodo(core.journal, core.record, core.printed)),
+                offer(SessionText, SessionPassages(core.journal)),
+                offer(Answers, setup.person),
+                offer(Planning, PlanMode(core)),
+                offer(Reader, PageReader(core)),
+                *(service for part in more for service in part.services),
+            ]
+        )
+        self.extensions = core.ctx.service(PromptExtensions) or NoExtensions()
+        subagents = Subagents(core, self.extensions, open_child)
+        core.ctx.add(subagents.services)
+        self.all: Sequence[SessionPart] = (*own, *more, subagents)
+
+
+class BackgroundJobs(SessionPart):
+    """The news of background commands."""
+
+    name = "jobs"
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    def news(self) -> Sequence[str]:
+        return self._jobs.news()
+
+    async def background(self) -> bool:
+        return await self._jobs.wait_for_awaited()
+
+    def closed(self) -> None:
+        self._jobs.abandon()
+
+
+def _context_editing(core: SessionCore) -> Iterator[ContextEditing]:
+    """Yield the part for context editing, if the policy wants it, or may have wanted it when the session was open before."""
+    if core.builder.settings.policy in (NATIVE, PROVIDER) or core.opened_at:
+        yield ContextEditing(core.builder, core.record)
+
+
+@contextmanager
+def watching(parts: Sequence[SessionPart], emit: Emit) -> Iterator[Emit]:
+    """Enter a turn, and return what emits its events once the parts that watch it have seen them."""
+    with ExitStack() as stack:
+        watches = [watch for part in parts if (watch := part.watch()) is not None]
+        seeing = [stack.enter_context(watch) for watch in watches]
+
+        async def watched(event: Event) -> None:
+            for see in seeing:
+                see(event)
+            await emit(event)
+
+        yield watched if seeing else emit
+
+
+async def wait_for_background(parts: Sequence[SessionPart]) -> bool:
+    """Wait for the first news of background work. Return False if none can come."""
+    waiting = [start_task(part.background()) for part in parts]
+    try:
+        for each in asyncio.as_completed(waiting):
+            if await each:
+                return True
+        return False
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
