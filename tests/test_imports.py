@@ -136,7 +136,7 @@ def test_a_run_without_commands_loads_nothing_that_judges_them(tmp_path: Path) -
 
 def test_the_terminal_loads_nothing_of_them_until_they_are_used(tmp_path: Path) -> None:
     modules = loaded(
-        "import agentcli.frontends.terminal.host, agentcli.frontends.cli.launch, agentcli.frontends.terminal.app",
+        "import agentcli.frontends.cli.launch, agentcli.frontends.terminal.app",
         tmp_path,
     )
     assert not [module for module in modules if module.startswith((*UNUSED, *(WINGS - NEEDED)))]

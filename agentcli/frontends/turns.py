@@ -15,7 +15,7 @@ from agentcli.system import probe
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.program.host import Host
+    from agentcli.program.program import Program
 
 
 def typed(session: AgentSession, prompt: Prompt, text: str, give_back: Callable[[], None] | None = None) -> RunTurn:
@@ -31,12 +31,12 @@ def typed(session: AgentSession, prompt: Prompt, text: str, give_back: Callable[
     return turn
 
 
-def farewell(host: Host, session: AgentSession) -> Sequence[str]:
+def farewell(program: Program, session: AgentSession) -> Sequence[str]:
     """Return the last lines of a session: the jobs that end with it, the trouble with the disk, and the command that resumes it, unless nothing was saved.
 
     Without the command if the person chose no session to resume: the open one was never used.
     """
-    return [*ended_jobs(session), *_way_back(host, session.journal)]
+    return [*ended_jobs(session), *_way_back(program, session.journal)]
 
 
 def ended_jobs(session: AgentSession) -> Sequence[str]:
@@ -44,8 +44,8 @@ def ended_jobs(session: AgentSession) -> Sequence[str]:
     return [f"Ended {job.id}: {safe_line(job.command)}" for job in session.jobs.running()]
 
 
-def _way_back(host: Host, journal: Journal) -> Sequence[str]:
-    if journal.folder is None or host.choosing:
+def _way_back(program: Program, journal: Journal) -> Sequence[str]:
+    if journal.folder is None or program.sessions.choosing:
         return ()
     trouble = journal.trouble().partition(". ")[0].rstrip(".")
     resume = f"agentcli resume {journal.id}"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agentcli.agent.settings import AgentSettings
     from agentcli.core.event import Emit, TurnEnded
     from agentcli.core.mcp_servers import Servers
-    from agentcli.program.commands import Command
+    from agentcli.program.command import Command
     from agentcli.program.definition import Definition
     from agentcli.providers.settings import ProviderSettings
 
@@ -111,10 +111,6 @@ class Feature:
 
     def checks(self, program: CheckedProgram) -> Iterable[Row]:
         """Return its checks for `doctor`."""
-        return ()
-
-    def report(self, program: CheckedProgram, session: AgentSession) -> Sequence[str]:
-        """Return its report on the program and a session, as lines for people: `Reports.report` under its name."""
         return ()
 
     def prompt(self, program: CheckedProgram, model: ModelSpec) -> str:

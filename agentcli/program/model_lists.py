@@ -11,6 +11,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
 from agentcli.core.text.plural import plural
 from agentcli.program.models import Models
+from agentcli.providers import catalog
 from agentcli.providers.endpoint_lists import FRESH, EndpointList
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ class Refreshed:
 
     told: Sequence[str]
     warnings: Sequence[str]
+
+
+def known_models(models: Models) -> Sequence[ModelSpec]:
+    """Return the known models: of the table, and of the lists of endpoints as they were last read."""
+    return [*catalog.models(), *specs(models)]
 
 
 def specs(models: Models) -> Iterator[ModelSpec]:

@@ -26,7 +26,16 @@ from agentcli.providers.model_figures import Figures
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
 from agentcli.providers.retry_policy import RetryPolicy
-from agentcli.providers.settings import BUILT_IN, ProviderSettings, address, base_url, credentials, is_vendor
+from agentcli.providers.settings import (
+    BUILT_IN,
+    ProviderSettings,
+    address,
+    base_url,
+    credentials,
+    is_vendor,
+    key_variable,
+    needs_key,
+)
 
 if TYPE_CHECKING:
     from agentcli.program.accounts import RunAccounts
@@ -106,6 +115,12 @@ class Models:
             return self._listed(name, time[:10]).cost(usage, time[:10])
         except (InputError, ConfigError):
             return None
+
+    @property
+    def lacking_keys(self) -> Set[str]:
+        """The names of the providers that need a key and have none."""
+        known = {**BUILT_IN, **self.providers}
+        return {name for name, one in known.items() if needs_key(one, self.env) and not key_variable(one, self.env)}
 
     def alias_faults(self) -> Iterator[str]:
         """Yield what is wrong with each alias of the user's that means no model."""

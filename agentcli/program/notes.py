@@ -8,11 +8,17 @@ from agentcli.core.causes import in_words
 from agentcli.core.errors import InputError
 from agentcli.sessions.project import project_root, read_repository
 from agentcli.system.locked_file import update
+from agentcli.system.paths import AppDirs
 
 HEADING = "## Notes"
 """The section that added lines go to."""
 LOCAL = "AGENTS.local.md"
 """The instruction file of one person in one project."""
+
+
+def own_instructions(dirs: AppDirs) -> Path:
+    """Return the path of the user's instruction file for all projects."""
+    return dirs.config / "AGENTS.md"
 
 
 def with_line(text: str, line: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentcli import __version__
 from agentcli.agent.delegation.kinds import kind_named
@@ -28,7 +28,7 @@ from agentcli.program.config.general import General
 from agentcli.program.models import ModelSource, no_key
 from agentcli.program.options import LAST
 from agentcli.program.project import Project
-from agentcli.sessions.info import Parent, SessionInfo, checked_id
+from agentcli.sessions.info import Parent, SessionInfo, checked_id, info_to_json
 from agentcli.sessions.project import about_gone_folders
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.records import Through
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 Reading = Callable[[int], Through]
 """Wraps the records of a session while it is opened, given their number; for instance to show progress."""
+
+_FOUND = 30
+"""Largest number of sessions that are found by their contents."""
 
 
 def unseen(total: int) -> Through:
@@ -138,6 +141,10 @@ class SessionOpener:
         self._selection = selection
         self._models = models
         self._setup, self._features = setup, features
+        self.choosing = self._options.session == ""
+        """True until the person has chosen the session that `agentcli resume` opens."""
+        self.wanted = ""
+        """The words to choose it by, if they name no session; empty otherwise."""
 
     def new(self, source: Source = "startup") -> AgentSession:
         """Start a new session in the current folder."""
@@ -150,6 +157,56 @@ class SessionOpener:
                 return self.session_for(self._fresh(self._options.session_id))
             case selector:
                 return self.resume(self.chosen(selector), reading)
+
+    def begin_with_choice(self, reading: Reading = unseen) -> AgentSession:
+        """Do the same at a terminal; open a new session if the person has to choose one first."""
+        selector = self._options.session
+        self.wanted = selector if selector and selector != LAST and self._may_mean(selector) else ""
+        if not self.wanted and selector != "":
+            return self.begin(reading)
+        if not self.wanted:
+            self.chosen(LAST)  # there is one to choose
+        self.choosing = True
+        return self.new()
+
+    def named(self, selector: str) -> AgentSession:
+        """Open a session by id, unique prefix or name; the one to be chosen as the command line asks, such as a copy.
+
+        Raises InputError if it is unknown, SessionBusy if it is open elsewhere.
+        """
+        info = self._project.store.find(selector, self._project.project)
+        session = self.resume(info) if self.choosing else self.open(info)
+        self.choosing = False
+        return session
+
+    def fork(self, session: AgentSession) -> AgentSession:
+        """Open a copy of a session, independent of it from here on."""
+        store = self._project.store
+        return self.open(store.fork(store.find(session.journal.id)), "fork")
+
+    def listed(self) -> Sequence[Mapping[str, Any]]:
+        """Return `session.json` of this project's sessions, newest first; `place` is the folder of a session from elsewhere."""
+        store = self._project.store
+        project = store.project(self._project.cwd)  # another place may have got its first session meanwhile
+        return [{**info_to_json(info), "place": str(project.elsewhere(info) or "")} for info in store.list(project)]
+
+    def passages(self, words: str) -> Mapping[str, str]:
+        """Return a passage of each session of this project that contains all the words, by the session's id."""
+        from agentcli.sessions.search import search
+
+        store = self._project.store
+        found = search(store.root, words, store.project(self._project.cwd).ids, limit=_FOUND, hits=1)
+        return {one.info.id: one.hits[0].text for one in found if one.hits}
+
+    def _may_mean(self, words: str) -> bool:
+        """Return True if these words name no session or several, and stored sessions have them in their titles or contents."""
+        store, project = self._project.store, self._project.project
+        try:
+            store.find(words, project)
+        except InputError:
+            titles = (f"{info.name} {info.title}".lower() for info in store.list(project))
+            return any(words.lower() in title for title in titles) or bool(self.passages(words))
+        return False
 
     def chosen(self, selector: str) -> SessionInfo:
         """Return the session that `resume` names. Raises InputError if it is unknown."""

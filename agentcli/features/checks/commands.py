@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from agentcli.core.errors import UsageError
+from agentcli.features.checks.report import lines
 from agentcli.program.commands import Context, Output, Said, command
 
 
@@ -17,7 +18,7 @@ async def checks(context: Context, argument: str) -> AsyncIterator[Output]:
     """
     if argument:
         raise UsageError("/checks takes no argument. Checks are set in [checks] of config.toml: /help checks.")
-    yield Said(await asyncio.to_thread(context.host.report, "checks", context.session))
+    yield Said(await asyncio.to_thread(lines, context.program, context.session))
 
 
 COMMANDS = (checks,)

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from agentcli.core.errors import UsageError
+from agentcli.features.hooks.report import lines
 from agentcli.program.approvals import answers
 from agentcli.program.commands import Context, Output, Said, command
+from agentcli.program.consent import decide, undecided
 
 
 @command("Extensions", at_once=True)
@@ -20,15 +22,15 @@ async def hooks(context: Context, argument: str) -> AsyncIterator[Output]:
     if argument not in ("", "approve"):
         raise UsageError("/hooks takes only `approve`, or no argument.")
     if not argument:
-        yield Said(await asyncio.to_thread(context.host.report, "hooks", context.session))
+        yield Said(await asyncio.to_thread(lines, context.program, context.session))
         return
     terminal = context.only_in_terminal("/hooks approve")
-    found = terminal.host.undecided(context.session, declined=True)
+    found = undecided(context.program, declined=True)
     if not found:
         yield Said(["Nothing in this project needs your approval."])
         return
     given = await answers(found, terminal.confirm)
-    settled = terminal.host.decide(context.session, given)
+    settled = decide(context.program, context.session, given)
     if settled is not context.session:
         await terminal.move_to(settled)
     approved = [str(one) for one, yes in given if yes]

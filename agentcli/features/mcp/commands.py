@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.features.mcp.run_servers import servers_of
 from agentcli.features.mcp.schema import mends
+from agentcli.features.mcp.server_login import log_in
 from agentcli.features.mcp.session import MENTION
 from agentcli.program.commands import Context, Item, Output, Said, Terminal, command
 
@@ -55,7 +57,8 @@ async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
             yield Said([f"Server {name} is disabled in this run."])
         case "login":
             terminal = context.only_in_terminal("/mcp login")
-            if not await terminal.host.log_in(name, terminal.say, lambda: _pasted(terminal, name)):
+            server = servers_of(context.program).to_log_in(name)
+            if not await log_in(context.program, server, terminal.say, lambda: _pasted(terminal, name)):
                 yield Said([f"Server {name} asks for no login."])
                 return
             yield Said([f"Logged in to {name}. {(await servers.restart(name)).sentence}"])

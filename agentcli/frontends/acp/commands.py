@@ -13,8 +13,8 @@ from agentcli.core.sanitise import safe
 from agentcli.frontends.commands.extensions import items
 from agentcli.frontends.commands.outputs import Answer, as_turn
 from agentcli.frontends.commands.registry import SlashCommands
-from agentcli.program.commands import Command, Context
-from agentcli.program.host import Reports
+from agentcli.program.commands import Context, OutputCommand
+from agentcli.program.program import Program
 
 _LINE = re.compile(r"\s*/([a-z][a-z-]*)(?:\s+(.*\S))?\s*", re.DOTALL)
 
@@ -36,7 +36,7 @@ def _listed(name: str, summary: str, hint: str) -> AvailableCommand:
     return AvailableCommand(name=name, description=summary, input=given)
 
 
-def command_in(text: str, commands: SlashCommands) -> tuple[Command, str] | None:
+def command_in(text: str, commands: SlashCommands) -> tuple[OutputCommand, str] | None:
     """Return the command in a prompt, with its argument; None for a prompt for the model."""
     found = _LINE.fullmatch(text)
     command = commands.everywhere.get(commands.known_as(found[1])) if found else None
@@ -46,11 +46,10 @@ def command_in(text: str, commands: SlashCommands) -> tuple[Command, str] | None
 
 
 async def run_command(
-    command: Command, argument: str, session: AgentSession, host: Reports, interrupt: asyncio.Event, emit: Emit
+    command: OutputCommand, argument: str, session: AgentSession, program: Program, interrupt: asyncio.Event, emit: Emit
 ) -> TurnEnded:
     """Run a command: emit its events, and return its end with the answer."""
-    assert command.yields is not None
-    outputs = command.yields(Context(session, host), argument)
+    outputs = command.yields(Context(session, program), argument)
     return await as_turn(outputs, session, interrupt, emit, _text, notices=False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.features.mcp.run_servers import RunServers
 from agentcli.frontends.acp.elsewhere import SharedElsewhere, machine_of, shared_elsewhere
+from agentcli.frontends.commands.registry import SlashCommands, slash_commands
 from agentcli.frontends.opening import program_of
-from agentcli.frontends.reports import ProgramReports
 from agentcli.program.front_end import FrontEnd, soon
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.program.project import TRUSTED
 from agentcli.program.trust import is_trusted, what_it_would_load
 from agentcli.providers.catalog import models
@@ -73,30 +75,38 @@ class EditorHost:
         return shared_elsewhere(machine_of(Store(dirs.sessions), dirs.state, self._env), session_id)
 
 
-class EditorProject(ProgramReports):
-    """The program in one folder, for one session; slash commands show its reports."""
+class EditorProject:
+    """The program in one folder, for one session."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    @cached_property
+    def commands(self) -> SlashCommands:
+        """The slash commands that the program's features bring."""
+        return slash_commands(self.program.features)
 
     def new(self) -> AgentSession:
         """Start a new session."""
-        with self._program.preparing():
-            return self._started(self._program.sessions.new())
+        with self.program.preparing():
+            return self._started(self.program.sessions.new())
 
     def open(self, session_id: str) -> AgentSession:
         """Open a stored session by its whole id. Raise InputError if it does not exist, SessionBusy if it is open elsewhere."""
-        with self._program.preparing():
-            return self._started(self._program.sessions.open(self._found(session_id)))
+        with self.program.preparing():
+            return self._started(self.program.sessions.open(self._found(session_id)))
 
     def fork(self, session_id: str) -> AgentSession:
         """Open a copy of a session, in this folder."""
-        program = self._program
+        program = self.program
         return self._started(
             program.sessions.open(program.store.fork(self._found(session_id), directory=program.cwd), "fork")
         )
 
     def models(self) -> Sequence[str]:
         """Return the names of the models that can be connected."""
-        known = self._program.models
-        configured = self._program.config.models
+        known = self.program.models
+        configured = self.program.config.models
         names = dict.fromkeys((*(spec.name for spec in models()), *configured))
         listed = [
             spec.name
@@ -110,28 +120,28 @@ class EditorProject(ProgramReports):
 
     def unloaded(self) -> Sequence[str]:
         """Files that trusting the folder would load; none when it is trusted."""
-        program = self._program
+        program = self.program
         if program.options.trust or is_trusted(program.cwd, program.dirs.state / TRUSTED):
             return []
         return [*map(str, what_it_would_load(program.cwd)), *program.running_its_code]
 
     async def close(self) -> None:
         """End the MCP servers of the session, and give back the connections of its models."""
-        await self._program.close()
+        await self.program.close()
 
     @property
     def sandboxed(self) -> bool:
         """True if commands can be sandboxed here."""
-        return self._program.workspace_policy.sandbox.working
+        return self.program.workspace_policy.sandbox.working
 
     def _found(self, session_id: str) -> SessionInfo:
         """Return a session by its whole id: an editor sends no name and no prefix."""
-        return self._program.store.chosen(
-            session_id, [info for info in self._program.store.list() if info.id == session_id]
+        return self.program.store.chosen(
+            session_id, [info for info in self.program.store.list() if info.id == session_id]
         )
 
     def _started(self, session: AgentSession) -> AgentSession:
         """Return the session; start its servers and import its provider's SDK in the background, before the first prompt."""
         soon(warm, session.model.kind)
-        self._program.start_parts()
+        self.program.start_parts()
         return session

@@ -122,7 +122,7 @@ class EditorSession:
         command = command_in(text, self.project.commands)
         await self._send_notes()
         if command is not None:
-            ended = await run_command(*command, self.session, self.project, interrupt, self._show)
+            ended = await run_command(*command, self.session, self.project.program, interrupt, self._show)
         else:
             self._refuse_unknown(text)
             self._buffers.begin()

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, NoReturn
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.program.front_end import soon
-from agentcli.program.options import LAST, Options
+from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.sharing import Front, Share
+    from agentcli.frontends.sharing import Front, Share, Sharing
     from agentcli.frontends.terminal.app import Terminal
     from agentcli.frontends.terminal.device import Device
     from agentcli.frontends.terminal.early import EarlyTerminal
-    from agentcli.frontends.terminal.host import TerminalHost
     from agentcli.program.program import Program
 
 NO_TERMINAL = "Not a terminal. Use -p PROMPT for non-interactive use."
@@ -104,11 +101,10 @@ def load_terminal() -> Callable[[Device], Terminal]:
 
 def _load_session(
     options: Options, approve: Approve, ask: AskUser, report: Callable[[str], object]
-) -> tuple[TerminalHost, AgentSession, UiSettings, Path | None]:
+) -> tuple[Program, Sharing, AgentSession]:
     """Everything a session needs, loaded and put together while the person types already."""
     from agentcli.frontends.opening import program_of
     from agentcli.frontends.sharing import Sharing
-    from agentcli.frontends.terminal.host import TerminalHost
     from agentcli.frontends.terminal.reading import reading
     from agentcli.frontends.terminal.render.status_line import check_facts
     from agentcli.program.front_end import FrontEnd
@@ -120,27 +116,15 @@ def _load_session(
     program = program_of(options, front_end=FrontEnd(sharing.approving(approve), sharing.asking(ask)))
     sharing.start = partial(_share, program)
     log_to(program.dirs, program.env, enabled=not options.no_session)
-    host = TerminalHost(program, sharing)
-    # `resume` without a name of a session opens a new one and shows the list of stored ones, if there are any.
     with program.preparing():
-        wanted = host.wanted = _words(host, options.session)
-        if wanted or (options.session == "" and program.sessions.chosen(LAST)):
-            host.choosing, session = True, program.sessions.new()
-        else:
-            session = program.sessions.begin(reading(report))
+        session = program.sessions.begin_with_choice(reading(report))
     # Import the SDK, which takes a second, while the person types, not while they wait for the first answer.
     soon(warm, session.model.kind)
     if not options.no_session:
         sweep_later(program)
     soon(program.start_parts)
-    settings = program.config[UiSettings]
-    check_facts(settings.status)
-    return host, session, settings, None if options.no_session else program.dirs.state
-
-
-def _words(host: TerminalHost, selector: str | None) -> str:
-    """Return the words to choose a session by, if none is named like this but some contain them; else an empty text."""
-    return selector if selector and selector != LAST and host.may_mean(selector) else ""
+    check_facts(program.config[UiSettings].status)
+    return program, sharing, session
 
 
 async def _share(program: Program, front: Front) -> Share:

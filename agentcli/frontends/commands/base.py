@@ -12,7 +12,8 @@ from agentcli.core.message import Part
 from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.frontends.terminal.render.state import State
 from agentcli.frontends.terminal.style import Look
-from agentcli.program.commands import Arguments, Choice, Command, Group, Terminal, help_of
+from agentcli.program.command import Command, Group, help_of
+from agentcli.program.commands import Arguments, Choice, Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,11 +117,11 @@ class CommandContext(Terminal, Protocol):
 Run = Callable[[CommandContext, str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalCommand(Command):
     """A slash command that works only at a terminal, which it calls directly."""
 
-    run: Run | None = None
+    run: Run
 
 
 def terminal_command(
@@ -130,10 +131,10 @@ def terminal_command(
     arguments: Arguments | None = None,
     aliases: Sequence[str] = (),
     values: Sequence[str] | None = None,
-) -> Callable[[Run], Command]:
+) -> Callable[[Run], TerminalCommand]:
     """Make a command of the terminal of a function whose docstring is its help."""
 
-    def decorate(function: Run) -> Command:
+    def decorate(function: Run) -> TerminalCommand:
         taken = None if values is None else tuple(values)
         return TerminalCommand(help_of(function), group, at_once, arguments, tuple(aliases), taken, run=function)
 

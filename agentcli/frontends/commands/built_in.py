@@ -15,6 +15,7 @@ from agentcli.frontends.commands import (
     reports,
     sessions,
     settings,
+    status,
 )
 
 CONVERSATION = (
@@ -34,7 +35,7 @@ CONVERSATION = (
     queue.queue,
     model.model,
     model.mode,
-    settings.status,
+    status.status,
     settings.config,
     settings.keys,
     program.permissions,

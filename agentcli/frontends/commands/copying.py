@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from itertools import islice
+from pathlib import Path
 
 from agentcli.core.errors import UsageError
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.render.past_messages import newest_answers
+from agentcli.system.paths import replace_file
 
 CLIPBOARD = 74_000
 """Largest text in bytes that is sent to the terminal: as base64 it has the 100,000 characters that terminals accept."""
@@ -29,12 +31,21 @@ async def copy(context: CommandContext, argument: str) -> None:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size <= CLIPBOARD:
         context.copy(text)
-    file = context.host.keep_copied(text)
+    file = _kept(text, context.program.dirs.cache / "copied.txt")
     kept = f"in {file}" if file else "nowhere else: the cache folder can't be written"
     if size <= CLIPBOARD:
         context.say(f"Copied {len(text):,} characters" + (f", also {kept}." if file else "."))
     else:
         context.say(f"Too large for the clipboard of most terminals: the {len(text):,} characters are {kept}.")
+
+
+def _kept(text: str, file: Path) -> str:
+    """Write a copied text to a file, and return its path; empty if it can't be written."""
+    try:
+        replace_file(file, text, mode=0o600)
+    except (OSError, UnicodeEncodeError):
+        return ""
+    return str(file)
 
 
 def _block(answer: str, number: str | None) -> str:

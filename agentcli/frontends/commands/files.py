@@ -8,9 +8,12 @@ from pathlib import Path
 
 from agentcli.core.errors import InputError
 from agentcli.core.message import reminder
+from agentcli.core.text.secrets import known_secrets
 from agentcli.frontends.commands.base import CommandContext, terminal_command
+from agentcli.frontends.session_page import view as open_page
 from agentcli.program.commands import Acted, Context, Output, Sent, command
 from agentcli.resources import prompt
+from agentcli.sessions import exporting
 from agentcli.system import probe
 
 INIT = "Write an AGENTS.md for this project, or mend the one that is there."
@@ -40,18 +43,17 @@ async def export(context: CommandContext, name: str) -> None:
 
     A name that ends in .json gives JSON, one in .html a page, one in .md or without an ending Markdown; without a name it is named after the session.
     """
-    from agentcli.sessions.exporting import format_of
-
     try:
         file = context.session.cwd / Path(name or ".").expanduser()
         if not name or probe.is_dir(file):
             file /= f"{context.session.journal.id}.md"
     except (OSError, RuntimeError) as error:  # the name is too long, or its ~user does not exist
         raise InputError(f"Can't write {name:.60}: no such folder. Try /export FILE.") from error
-    form = format_of(file)
+    form = exporting.format_of(file)
     if probe.exists(file) and not await context.confirm(f"{file} exists. Replace it?"):
         return
-    text = await asyncio.to_thread(context.host.export, context.session, form)
+    journal, secrets = context.session.journal, known_secrets(context.program.env)
+    text = await asyncio.to_thread(lambda: exporting.export(exporting.collect(journal), form, secrets=secrets))
     try:
         file.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -67,7 +69,8 @@ async def view(context: CommandContext, _: str) -> None:
 
     Without a browser, the path of the page is printed. Secrets are redacted.
     """
-    context.say(await asyncio.to_thread(context.host.view, context.session))
+    program, journal = context.program, context.session.journal
+    context.say(await asyncio.to_thread(open_page, journal, program.dirs.cache, program.env))
 
 
 @command("Context")

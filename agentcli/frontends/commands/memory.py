@@ -13,7 +13,7 @@ from agentcli.core.errors import InputError, StoreError, UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.program.commands import Choice, Context, Item, Output, Said, Terminal, command
-from agentcli.program.notes import LOCAL, keep_out_of_git, present_text, with_line
+from agentcli.program.notes import LOCAL, keep_out_of_git, own_instructions, present_text, with_line
 from agentcli.system import probe
 from agentcli.system.locked_file import update
 
@@ -86,7 +86,7 @@ def _reload(session: AgentSession) -> Sequence[str]:
 async def _add(context: Terminal, text: str) -> None:
     """Add a line to the file that the person chooses, once the change was shown."""
     cwd = context.session.cwd
-    places = (in_force(cwd), cwd / LOCAL, context.host.own_instructions())
+    places = (in_force(cwd), cwd / LOCAL, own_instructions(context.program.dirs))
     about = ("this project, for everybody who works on it", "this project, for you alone", "all your projects")
     choices = [Choice(str(path), why) for path, why in zip(places, about, strict=True)]
     chosen = await context.pick("Where does the line go?", choices)

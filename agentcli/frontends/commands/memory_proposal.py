@@ -16,7 +16,7 @@ from agentcli.core.sanitise import is_safe, safe_line
 from agentcli.core.text.plural import plural
 from agentcli.features.side_question.question import SideQuestion
 from agentcli.program.commands import Acted, Context, Output, Said, Terminal, Work
-from agentcli.program.notes import LOCAL, keep_out_of_git, present_text, with_line
+from agentcli.program.notes import LOCAL, keep_out_of_git, own_instructions, present_text, with_line
 from agentcli.system import probe
 from agentcli.system.locked_file import update
 
@@ -131,7 +131,7 @@ async def _settled(terminal: Terminal, file: Path, before: str, lines: Sequence[
             )
         return after
 
-    lock = terminal.host.own_instructions().with_name(".instructions.lock")
+    lock = own_instructions(terminal.program.dirs).with_name(".instructions.lock")
     try:
         await asyncio.to_thread(update, file, changed, lock=lock)
         await asyncio.to_thread(keep_out_of_git, terminal.session.cwd, lock)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
@@ -14,15 +16,20 @@ from agentcli.frontends.terminal.dialogs.dialogs import start_of
 from agentcli.frontends.terminal.style import THEMES, choose_theme, count
 from agentcli.program.commands import Choice, Item, Terminal
 
+if TYPE_CHECKING:
+    from agentcli.program.program import Program
+
 IN_USE, NO_KEY = " · in use", " · no key"
 
 
 def models(context: Terminal) -> Sequence[Item]:
     """Return the models as completions."""
-    own = context.host.model_aliases()
+    from agentcli.program.model_lists import known_models
+
+    program = context.program
     return [
-        *(Item(alias, f"= {name}") for alias, name in own.items()),
-        *(Item(one.name, _about(one)) for one in context.host.models()),
+        *(Item(alias, f"= {name}") for alias, name in program.config.aliases.items()),
+        *(Item(one.name, _about(one)) for one in known_models(program.models)),
     ]
 
 
@@ -43,11 +50,12 @@ async def model(context: CommandContext, name: str) -> None:
     Without a name, choose from a list.
     """
     if not name:
-        if warnings := await context.host.refresh_models():
-            context.say(*warnings)
-        found = context.host.models()
+        from agentcli.program.model_lists import known_models
+
+        context.say(*await _refreshed(context.program))
+        found = known_models(context.program.models)
         now = context.session.model.name
-        lacking = context.host.lacking_keys()
+        lacking = context.program.models.lacking_keys
         choices = [
             Choice(
                 one.name,
@@ -62,6 +70,16 @@ async def model(context: CommandContext, name: str) -> None:
     context.show_events(context.session.switch(model=name))
     spec = context.session.model
     context.say(f"Model: {spec.name}, with a window of {spec.window:,} tokens.")
+
+
+async def _refreshed(program: Program) -> Sequence[str]:
+    """Ask endpoints for their models if their lists are old; return warnings. What takes long is not waited for."""
+    from agentcli.program.model_lists import PATIENCE, refresh, stale
+
+    models = program.models
+    if program.options.no_session or not stale(models):
+        return ()
+    return (await asyncio.to_thread(refresh, models, PATIENCE)).warnings
 
 
 @terminal_command("Model and permissions", at_once=True, arguments=modes)

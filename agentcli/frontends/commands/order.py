@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import get_args
 
-from agentcli.program.commands import Command, Group
+from agentcli.program.command import Command, Group
 
 USED = ("help", "model", "resume", "clear", "context", "undo", "diff", "compress", "review", "rewind", "cost", "mode")
 """The commands that people need most, first in the menu."""

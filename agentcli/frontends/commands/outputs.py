@@ -14,7 +14,8 @@ from agentcli.core.sanitise import safe
 from agentcli.core.streams import closing
 from agentcli.frontends.commands.base import CommandContext, TerminalCommand
 from agentcli.frontends.terminal.render.markdown import document
-from agentcli.program.commands import Acted, Command, Context, Framed, Output, Said, Sent, Work
+from agentcli.program.command import Command
+from agentcli.program.commands import Acted, Context, Framed, Output, OutputCommand, Said, Sent, Work
 from agentcli.system.cells import hanging
 
 if TYPE_CHECKING:
@@ -42,10 +43,10 @@ class Answer:
 
 async def perform(command: Command, terminal: CommandContext, argument: str) -> None:
     """Run a command at a terminal."""
-    if isinstance(command, TerminalCommand) and command.run is not None:
+    if isinstance(command, TerminalCommand):
         await command.run(terminal, argument)
-    elif command.yields is not None:
-        await show(command.yields(Context(terminal.session, terminal.host, terminal), argument), terminal)
+    elif isinstance(command, OutputCommand):
+        await show(command.yields(Context(terminal.session, terminal.program, terminal), argument), terminal)
 
 
 async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None:

@@ -1,13 +1,12 @@
-"""Slash commands that print the program's reports."""
+"""Slash commands that report on the program: permissions, doctor, stats, budget."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from agentcli.core.errors import UsageError
 from agentcli.program.commands import Choice, Context, Output, Said, command
-from agentcli.program.host import Topic
 
 
 @command("Model and permissions", at_once=True)
@@ -26,12 +25,12 @@ async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
         yield Said([f"Removed {rule.strip()}."])
         return
     if word != "remove":
-        yield await _report(context, "permissions")
+        yield Said(await asyncio.to_thread(_rules, context))
         return
-    terminal = context.only_in_terminal("/permissions remove")
+    terminal, kept = context.only_in_terminal("/permissions remove"), context.program.workspace_policy.saved
     rule = rule.strip()
     if not rule:
-        saved = terminal.host.saved_rules()
+        saved = kept.listed()
         if not saved:
             yield Said(["No saved rules. See `agentcli help rules`."])
             return
@@ -39,7 +38,8 @@ async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
         if chosen is None:
             return
         rule = saved[chosen]
-    terminal.host.forget_rule(context.session, rule)
+    kept.remove(rule)
+    context.session.forget_rule(rule)
     yield Said([f"Removed {rule}."])
 
 
@@ -57,21 +57,41 @@ def _allowed(context: Context, rule: str) -> Said:
 @command("Cost and state", at_once=True)
 async def doctor(context: Context, _: str) -> AsyncIterator[Output]:
     """Check keys, folders, helpers and sessions: /doctor"""
-    yield await _report(context, "doctor")
+    yield Said(await asyncio.to_thread(_findings, context))
 
 
 @command("Cost and state", at_once=True)
 async def stats(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the usage of all sessions, per model and per day: /stats"""
-    yield await _report(context, "stats")
+    yield Said(await asyncio.to_thread(_usage, context))
 
 
 @command("Cost and state", at_once=True)
 async def budget(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the remaining budget of this session: /budget"""
-    yield await _report(context, "budget")
+    yield Said(context.session.report.budget())
 
 
-async def _report(context: Context, topic: Topic) -> Said:
-    # This is slow with thousands of sessions; in a thread, keys still work.
-    return Said(await asyncio.to_thread(context.host.report, topic, context.session))
+def _rules(context: Context) -> Sequence[str]:
+    session = context.session
+    lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.rules.listed()]
+    timed = session.core.approval.timed.now
+    saved = any(rule.origin == "your answers" for rule in session.rules.allow)
+    return [
+        f"Mode: {session.mode}. {context.program.workspace_policy.sandbox.report}",
+        *([*lines, *(timed.lines() if timed is not None else ())] or ["No rules set."]),
+        *(["/permissions remove takes a rule back that you saved for this project."] if saved else []),
+    ]
+
+
+def _findings(context: Context) -> Sequence[str]:
+    from agentcli.frontends.doctor import examine
+
+    return [finding.line for finding in examine(context.program)]
+
+
+def _usage(context: Context) -> Sequence[str]:
+    from agentcli.features.costs.stats import collect, lines
+
+    program = context.program
+    return lines(collect(program.store.list(program.project)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agentcli import manual
 from agentcli.core.errors import UsageError
@@ -17,13 +17,11 @@ from agentcli.frontends.commands.outputs import Drawn, perform
 from agentcli.frontends.terminal.input.completion import CommandCompletion
 from agentcli.frontends.terminal.render.markdown import document
 from agentcli.manual.searching import Section, search
-from agentcli.program.commands import Command, Context, Item, Output, Said, Terminal, command
-from agentcli.program.host import Host
+from agentcli.program.command import Command, Item
+from agentcli.program.commands import Context, Output, OutputCommand, Said, Terminal, command
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.sharing import Sharing
-    from agentcli.manual.searching import Section
     from agentcli.program.feature import Feature
 
 
@@ -35,8 +33,8 @@ class SlashCommands:
             {one.name: one for one in by_group([_help_on(self), *commands])}
         )
         """Every command by its own name, in the order in which /help lists them."""
-        self.everywhere: Mapping[str, Command] = MappingProxyType(
-            {name: one for name, one in self.all.items() if one.yields}
+        self.everywhere: Mapping[str, OutputCommand] = MappingProxyType(
+            {name: one for name, one in self.all.items() if isinstance(one, OutputCommand)}
         )
         """The commands that work in every front end."""
         self._aliases = {alias: one.name for one in commands for alias in one.aliases}
@@ -82,20 +80,6 @@ class SlashCommands:
 def slash_commands(features: Sequence[Feature]) -> SlashCommands:
     """Return the registry of the slash commands that features bring."""
     return SlashCommands([command for feature in features for command in feature.commands()])
-
-
-class CommandHost(Host, Protocol):
-    """The program around a terminal, with its slash commands."""
-
-    @property
-    def commands(self) -> SlashCommands:
-        """The slash commands of the program."""
-        ...
-
-    @property
-    def sharing(self) -> Sharing:
-        """The sharing of the open session with other programs of the user."""
-        ...
 
 
 def _help_on(commands: SlashCommands) -> Command:
@@ -166,7 +150,6 @@ _INPUT = (
 
 
 def _searched(text: str) -> Sequence[Section]:
-
     return search(text)
 
 

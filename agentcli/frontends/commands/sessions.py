@@ -36,17 +36,19 @@ async def resume(context: CommandContext, selector: str) -> None:
         raise UsageError("This project has no other session.")
     if selector:
         try:
-            await context.move_to(context.host.open(selector))
+            await context.move_to(context.program.sessions.named(selector))
             return
         except InputError:
-            if not _matches(others, selector) and not await asyncio.to_thread(context.host.passages, selector):
+            if not _matches(others, selector) and not await asyncio.to_thread(
+                context.program.sessions.passages, selector
+            ):
                 raise
     while wanted := await _chosen(context, selector):
         try:
-            await context.move_to(context.host.open(wanted))
+            await context.move_to(context.program.sessions.named(wanted))
             return
         except AgentError as error:
-            if not context.host.choosing:
+            if not context.program.sessions.choosing:
                 raise
             context.warn(str(error))
 
@@ -63,7 +65,7 @@ async def _chosen(context: CommandContext, words: str) -> str:
     while others := await asyncio.to_thread(_resumable, context):
         start = next((n for n, one in enumerate(others) if one["id"] == on), min(start, len(others) - 1))
         places = {str(one["id"]): n for n, one in enumerate(others)}
-        by = Filter(words, partial(_contents, context.host.passages, places))
+        by = Filter(words, partial(_contents, context.program.sessions.passages, places))
         chosen = await context.choose("Resume which session?", [_choice(one) for one in others], start, _ACTS, by)
         if chosen is None:
             break
@@ -76,7 +78,7 @@ async def _chosen(context: CommandContext, words: str) -> str:
             await _act(context, one, key)
         except AgentError as error:
             context.warn(str(error))
-    if context.host.choosing:
+    if context.program.sessions.choosing:
         context.say("No session chosen.")
         context.leave(INTERRUPTED if context.interrupted else 0)
     return ""
@@ -89,14 +91,16 @@ _ACTS = {_RENAME: "rename", _DELETE: "delete"}
 
 async def _act(context: CommandContext, one: Mapping[str, Any], key: str) -> None:
     """Rename a session, or move it to the trash once the person confirms it."""
+    program = context.program
+    store, session_id = program.store, str(one["id"])
     if key == _RENAME:
         name = await context.enter("Name of the session", str(one.get("name") or ""))
         if name:
-            await asyncio.to_thread(context.host.rename, str(one["id"]), name)
+            await asyncio.to_thread(lambda: store.rename(store.find(session_id), name, program.project))
     elif await context.confirm(
-        f"Move “{_label(one)}” to the trash?", [f"agentcli sessions delete --undo {one['id']} restores it."]
+        f"Move “{_label(one)}” to the trash?", [f"agentcli sessions delete --undo {session_id} restores it."]
     ):
-        await asyncio.to_thread(context.host.delete, str(one["id"]))
+        await asyncio.to_thread(lambda: store.delete(store.find(session_id)))
 
 
 def _contents(passages: Callable[[str], Mapping[str, str]], places: Mapping[str, int], words: str) -> Mapping[int, str]:
@@ -124,7 +128,7 @@ def _choice(session: Mapping[str, Any]) -> Choice:
 @command("Sessions", at_once=True)
 async def sessions(context: Context, _: str) -> AsyncIterator[Output]:
     """List this project's sessions, newest first, with their forks: /sessions"""
-    found = {str(one.get("id", "")): one for one in await asyncio.to_thread(context.host.sessions)}
+    found = {str(one.get("id", "")): one for one in await asyncio.to_thread(context.program.sessions.listed)}
     tree = nested({each: str((one.get("parent") or {}).get("session", "")) for each, one in found.items()})
     here = context.session.journal.id
     lines = [
@@ -148,14 +152,14 @@ async def rename(context: Context, name: str) -> AsyncIterator[Output]:
 @terminal_command("Sessions")
 async def new(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /new"""
-    await context.move_to(context.host.new())
+    await context.move_to(context.program.sessions.new("clear"))
 
 
 @terminal_command("Sessions")
 async def clear(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /clear"""
     former = context.session
-    await context.move_to(context.host.new())
+    await context.move_to(context.program.sessions.new("clear"))
     kept = f" Previous one: /resume {former.journal.id}" if former.history.turn else ""
     context.say(f"New session.{kept}")
 
@@ -177,7 +181,7 @@ async def handoff(context: CommandContext, following: str) -> None:
             continue
         if choice == 0:
             lasting = session.compactor.passing_rules
-            await context.move_to(context.host.hand_off(session, made))
+            await context.move_to(context.program.sessions.hand_off(session, made))
             if lasting:
                 context.say(
                     "These rules apply only to this session; /memory add TEXT keeps one for every session:", *lasting
@@ -193,7 +197,7 @@ async def fork(context: CommandContext, _: str) -> None:
     """Continue in a copy of this session: /fork"""
     if not context.session.history.turn:
         raise UsageError("This session has no messages yet, so there is nothing to copy.")
-    await context.move_to(context.host.fork(context.session))
+    await context.move_to(context.program.sessions.fork(context.session))
 
 
 @terminal_command("Sessions", at_once=True, values=("on", "off"))
@@ -227,7 +231,7 @@ async def quit_(context: CommandContext, _: str) -> None:
 
 
 def _others(context: Context | Terminal) -> list[Mapping[str, Any]]:
-    return [one for one in context.host.sessions() if one.get("id") != context.session.journal.id]
+    return [one for one in context.program.sessions.listed() if one.get("id") != context.session.journal.id]
 
 
 def _resumable(context: Terminal) -> list[Mapping[str, Any]]:

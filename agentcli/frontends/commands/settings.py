@@ -1,44 +1,47 @@
-"""Slash commands on the program's settings: status, config, keys."""
+"""Slash commands on settings: config, keys."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.frontends.commands.base import CommandContext, terminal_command
-from agentcli.frontends.commands.outputs import Drawn
 from agentcli.frontends.terminal.dialogs.dialogs import start_of
-from agentcli.frontends.terminal.style import Look
-from agentcli.program.commands import Choice, Context, Item, Output, Terminal, command
-from agentcli.program.host import Setting
-from agentcli.system.cells import wrap
+from agentcli.manual import page
+from agentcli.program.commands import Choice, Item, Terminal
+from agentcli.program.config import parsed
+from agentcli.program.config.edit import set_key
+from agentcli.program.config.toml_text import toml_value
+
+if TYPE_CHECKING:
+    from agentcli.program.program import Program
 
 LISTED = 40
 """Settings that a search lists at most."""
+BUILT_IN = "built-in"
+_SWITCH = ("true", "false")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its value as text, the place where it is set, its possible values if they are few, and what it does."""
+
+    key: str
+    value: str
+    origin: str
+    choices: tuple[str, ...] = ()
+    about: str = ""
 
 
 def keys_of_settings(context: Terminal) -> Sequence[Item]:
     """Return the settings as completions."""
-    return [Item(one.key, _about(one)) for one in context.host.settings()]
-
-
-@command("Cost and state", at_once=True)
-async def status(context: Context, _: str) -> AsyncIterator[Output]:
-    """Show version, model, endpoint, key, folder, mode and sandbox: /status"""
-    facts = await asyncio.to_thread(context.host.status, context.session)
-    wide = max(len(name) for name, _ in facts) + 2
-
-    def drawn(columns: int, look: Look) -> Sequence[str]:
-        lines = []
-        for name, value in facts:
-            first, *more = wrap(safe_line(value), max(columns - 1 - wide, 12))
-            lines += [look.theme.paint("dim", name.ljust(wide)) + first, *(" " * wide + row for row in more)]
-        return lines
-
-    yield Drawn([f"{name.ljust(wide)}{value}" for name, value in facts], draw=drawn)
+    return [Item(one.key, _about(one)) for one in settings(context.program)]
 
 
 @terminal_command("Terminal", at_once=True, arguments=keys_of_settings)
@@ -48,7 +51,7 @@ async def config(context: CommandContext, argument: str) -> None:
     Without an argument, choose from all settings; type part of a name, value or origin to filter. Words that are not a key list the
     settings that contain them. Changes go to your config.toml; its comments are kept.
     """
-    found = await asyncio.to_thread(context.host.settings)
+    found = await asyncio.to_thread(lambda: [*settings(context.program)])
     known = {one.key: one for one in found}
     key, _, value = argument.partition(" ")
     if not argument:
@@ -56,7 +59,7 @@ async def config(context: CommandContext, argument: str) -> None:
         if chosen is not None:
             await _edit(context, found[chosen])
     elif value and key in known:
-        context.say(await asyncio.to_thread(context.host.change, key, value.strip()))
+        context.say(await asyncio.to_thread(change, context.program, key, value.strip()))
     elif key in known:
         await _edit(context, known[key])
     else:
@@ -88,7 +91,7 @@ def _matching(found: Sequence[Setting], words: str) -> Sequence[Setting]:
 def _list(context: CommandContext, listed: Sequence[Setting]) -> None:
     theme = context.look.theme
     for one in listed[:LISTED]:
-        origin = "" if one.origin == "built-in" else theme.paint("dim", f"  # {safe_line(one.origin)}")
+        origin = "" if one.origin == BUILT_IN else theme.paint("dim", f"  # {safe_line(one.origin)}")
         context.show(f"{safe_line(one.key)} = {safe_line(one.value)}{origin}")
     if len(listed) > LISTED:
         context.say(f"… {len(listed) - LISTED} more")
@@ -109,8 +112,40 @@ async def _edit(context: CommandContext, setting: Setting) -> None:
         )
     if value is None or value == setting.value:
         return
-    context.say(await asyncio.to_thread(context.host.change, setting.key, value))
+    context.say(await asyncio.to_thread(change, context.program, setting.key, value))
 
 
 def _about(setting: Setting) -> str:
-    return setting.value if setting.origin == "built-in" else f"{setting.value} · {setting.origin}"
+    return setting.value if setting.origin == BUILT_IN else f"{setting.value} · {setting.origin}"
+
+
+def settings(program: Program) -> Iterator[Setting]:
+    """Every setting in force."""
+    few, origins, about = program.config.schema.choices(_SWITCH), program.config.origins, _descriptions()
+    for key, value in program.config.items():
+        origin = origins.get(key, BUILT_IN)
+        yield Setting(key, toml_value(value), origin, tuple(few.get(key, ())), about.get(key, ""))
+
+
+_DESCRIBED = re.compile(r"- `(?P<key>[\w.]+)` = `.*?`.*?: (?P<about>.*)")
+
+
+def _descriptions() -> Mapping[str, str]:
+    """Return what each setting does, as the manual says it."""
+    text = page("configuration")
+    return {line["key"]: line["about"].replace("`", "") for line in map(_DESCRIBED.fullmatch, text.split("\n")) if line}
+
+
+def change(program: Program, key: str, text: str) -> str:
+    """Write a setting to the user's config.toml and read it again; return a line about the value in force.
+
+    Raises ConfigError for a key that does not exist or a value that does not fit.
+    """
+    file, schema = program.dirs.config_file, program.config.schema
+    wanted = parsed(schema, key, text)
+    set_key(file, schema.steps(key), wanted)
+    program.reload()
+    now, origin = program.config.get(key), program.config.origins.get(key, BUILT_IN)
+    if now != wanted:
+        return f"{key} = {toml_value(wanted)} is in {file}, but {origin} has {toml_value(now)}, which wins."
+    return f"{key} = {toml_value(wanted)}, written to {file}. New sessions have it (/new)."

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from agentcli.core.event import Emit, TurnEnded
     from agentcli.frontends.commands.outputs import Answer
     from agentcli.frontends.commands.registry import SlashCommands
-    from agentcli.program.commands import Command, Yields
+    from agentcli.program.command import Command
+    from agentcli.program.commands import Yields
     from agentcli.program.feature import WrapTurn
     from agentcli.program.program import Program
 
@@ -51,10 +52,9 @@ async def _carried_out(
     yields: Yields, argument: str, project: Program, session: AgentSession, interrupt: asyncio.Event, emit: Emit
 ) -> TurnEnded:
     from agentcli.frontends.commands.outputs import as_turn
-    from agentcli.frontends.reports import ProgramReports
     from agentcli.program.commands import Context
 
-    outputs = yields(Context(session, ProgramReports(project)), argument)
+    outputs = yields(Context(session, project), argument)
     return await as_turn(outputs, session, interrupt, emit, _text)
 
 
@@ -73,12 +73,13 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
     name, argument = name_and_argument(text)
     commands = _commands(project) if _COMMAND.match(text) else None
     command = commands.all.get(commands.known_as(name)) if commands is not None else None
-    if command is None or ("\n" in text.strip() and not (command.yields and command.takes_text)):
+    answered = commands.everywhere.get(commands.known_as(name)) if commands is not None else None
+    if command is None or ("\n" in text.strip() and not (answered and command.takes_text)):
         for feature in project.features:
             feature.refuse(project, text, text if own is None else own)
         _refuse_unknown(text, project)
         return None
-    if command.yields is None:
+    if answered is None:
         known = ", ".join(f"/{each}" for each in _commands(project).everywhere)
         raise InputError(
             f"/{name} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
@@ -86,7 +87,7 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
         )
     if not command.takes(argument):
         raise UsageError(f"/{command.name} takes {_arguments(command)} with -p, not {argument!r}.")
-    return command.yields, argument
+    return answered.yields, argument
 
 
 def _commands(program: Program) -> SlashCommands:

@@ -19,6 +19,7 @@ from agentcli.core.message import Part, Text
 from agentcli.core.sanitise import safe
 from agentcli.core.tasks import start_task
 from agentcli.frontends.commands.base import Queued
+from agentcli.frontends.commands.registry import SlashCommands, slash_commands
 from agentcli.frontends.plain import narration
 from agentcli.frontends.plain.lines import Lines
 from agentcli.frontends.plain.questions import PlainAsking
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.commands.registry import CommandHost
     from agentcli.frontends.sharing import Sharing
     from agentcli.frontends.terminal.startup import Open
+    from agentcli.program.program import Program
 
 
 TWICE = 1.5
@@ -73,8 +74,8 @@ def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
     _guard()
     terminal = PlainTerminal()
     with reports_on() as report:
-        host, session, settings, _ = open_(terminal.approve, terminal.ask_user, report)
-    return asyncio.run(terminal.run(host, session, settings, prompts))
+        program, sharing, session = open_(terminal.approve, terminal.ask_user, report)
+    return asyncio.run(terminal.run(program, sharing, session, prompts))
 
 
 def _guard() -> None:
@@ -95,7 +96,10 @@ def _take_back(loop: asyncio.AbstractEventLoop) -> None:
 class PlainTerminal:
     """Line-based terminal; also the context of slash commands."""
 
-    host: CommandHost
+    program: Program
+    commands: SlashCommands
+    sharing: Sharing
+    """The sharing of the open session with other programs of the user."""
     session: AgentSession
 
     def __init__(self) -> None:
@@ -117,13 +121,13 @@ class PlainTerminal:
         self.pick, self.choose, self.enter = self._asking.pick, self._asking.choose, self._asking.enter
         self._idle = Idle(self, self)
 
-    async def run(
-        self, host: CommandHost, session: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()
-    ) -> int:
+    async def run(self, program: Program, sharing: Sharing, session: AgentSession, prompts: Sequence[str] = ()) -> int:
         """Run the REPL until the user leaves; returns the exit code."""
-        self.host, self.session = host, session
-        self._next = [*([f"/resume {host.wanted}"] if host.wanted else ()), *filter(None, prompts)]
-        host.sharing.front = self
+        self.program, self.sharing, self.session = program, sharing, session
+        self.commands = slash_commands(program.features)
+        settings, wanted = program.config[UiSettings], program.sessions.wanted
+        self._next = [*([f"/resume {wanted}"] if wanted else ()), *filter(None, prompts)]
+        sharing.front = self
         self._shared = settings.remote
         self.look = replace(
             self.look, thinking=settings.thinking, folder=str(session.cwd), for_people=session.for_people
@@ -141,8 +145,8 @@ class PlainTerminal:
                 # The program is ending: nothing may interrupt the saving.
                 loop.add_signal_handler(number, lambda: None)
             await self._idle.stop()
-            self.say(*farewell(self.host, self.session))
-            await self.host.sharing.end()
+            self.say(*farewell(self.program, self.session))
+            await self.sharing.end()
             await self.session.end("prompt_input_exit")
             _take_back(loop)
         return self._code
@@ -153,8 +157,8 @@ class PlainTerminal:
             f"agentcli, {session.model.name}, mode {session.mode}. /help lists the commands, /quit exits.",
             *session.notes,
         )
-        await settle(self.host, session, self._asking.decide, self.confirm, self.say, self.move_to)
-        await self.host.sharing.begin_if(self._shared, self.warn)
+        await settle(self.program, session, self._asking.decide, self.confirm, self.say, self.move_to)
+        await self.sharing.begin_if(self._shared, self.warn)
         self.session.begin(self.show_events)
         while not self._left:
             text = self._next.pop(0) if self._next else self._typed_early() or await self._next_input()
@@ -209,11 +213,6 @@ class PlainTerminal:
         return self.state.acts
 
     @property
-    def sharing(self) -> Sharing:
-        """The sharing of the open session with other programs of the user."""
-        return self.host.sharing
-
-    @property
     def waiting(self) -> Sequence[Queued]:
         """Prompts that have not been sent yet."""
         return [*map(Queued, self._next)]
@@ -247,7 +246,7 @@ class PlainTerminal:
         self.state = self.state.begin(doing, time.monotonic())
         self.say(f"{doing}.")
         took = self.state.work
-        self.host.sharing.turned()
+        self.sharing.turned()
 
         async def hear(event: Event) -> None:
             nonlocal took
@@ -258,7 +257,7 @@ class PlainTerminal:
             await work(self._interrupt, hear)
         finally:
             self.working = False
-            self.host.sharing.turned()
+            self.sharing.turned()
             self._print(self.state.end())
             if took is not None:
                 self.say("", narration.ended(took, time.monotonic()))
@@ -284,7 +283,7 @@ class PlainTerminal:
         await self.session.end(end_reason(session))
         self.session = session
         self.say(f"This is session {session.journal.id}.", *session.notes)
-        await self.host.sharing.moved()
+        await self.sharing.moved()
         session.begin(self.show_events)
 
     def take(self, text: str) -> str:
@@ -328,8 +327,8 @@ class PlainTerminal:
                 await self.play("Working", partial(self.session.run, text))
             elif text.strip() == "?":
                 self.list_keys()
-            elif self.host.commands.is_command(text, self.session):
-                await self.host.commands.run(self, text)
+            elif self.commands.is_command(text, self.session):
+                await self.commands.run(self, text)
             elif text.startswith("!"):
                 await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
             elif text.strip():
@@ -390,7 +389,7 @@ class PlainTerminal:
             self._end(HANGUP)
 
     def _hear(self, event: Event) -> None:
-        self.host.sharing.show([event])
+        self.sharing.show([event])
         before = self.state
         after = update(before, event, time.monotonic()).settle()
         self._print(after)

@@ -31,10 +31,9 @@ from agentcli.frontends.terminal.views.transcript_screen import Viewing
 from agentcli.frontends.turns import farewell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.terminal.console import ConsoleHost
+    from agentcli.frontends.sharing import Sharing
+    from agentcli.program.program import Program
 
 WATCH_EVERY = 1.0
 """Seconds between two checks of background jobs and prompts that are due, and saves of the draft."""
@@ -67,14 +66,14 @@ class Terminal:
 
     def open(
         self,
-        host: ConsoleHost,
+        program: Program,
+        sharing: Sharing,
         session: AgentSession,
-        settings: UiSettings,
-        state: Path | None,
         prompts: Sequence[str] = (),
     ) -> None:
         """Replace the startup screen: attach a session and handle its keys."""
-        self.settings = settings
+        self.settings = settings = program.config[UiSettings]
+        state = None if program.options.no_session else program.dirs.state
         self.screen.look = looks(settings)
         self.repl.idle.quiet = settings.idle_after
         self._draft_actions = DraftActions(self.console, state)
@@ -83,14 +82,14 @@ class Terminal:
         self._key_actions = KeyActions(self.console, self.repl, self._draft_actions, self.viewing)
         self.editor.bind(keys)
         self.screen.check_paints()
-        self.console.host = host
+        self.console.attach(program, sharing)
         self.screen.name = self._tab_name
         if lines := banner(session, self.screen.size, self.screen.look.theme):
             self.console.show(*lines)
         self.console.show_session(session, settings.replay, settings.status)
         self.editor.handler = self
         self._draft_actions.restore()
-        host.sharing.front = RemoteFront(self.console, self.repl)
+        sharing.front = RemoteFront(self.console, self.repl)
         self._start_tasks()
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)
@@ -112,7 +111,7 @@ class Terminal:
             self._say_goodbye()
         finally:
             await asyncio.wait(self._tasks)
-            await self.console.host.sharing.end()
+            await self.console.sharing.end()
             await self.console.session.end("prompt_input_exit")
             self._early.guard()
 
@@ -201,7 +200,11 @@ class Terminal:
     def _start_tasks(self) -> None:
         # Otherwise importing the lexers would block the keys at the first code block.
         warming = asyncio.to_thread(_warm, self.screen)
-        coroutines = (warming, self.screen.run(), self._watch(), *self.console.host.beside(self.console))
+        coroutines = [warming, self.screen.run(), self._watch()]
+        if command := self.settings.status_command:
+            from agentcli.frontends.terminal.status_command import StatusCommand
+
+            coroutines.append(StatusCommand(command, self.console).run())
         self._tasks = [run_beside(each, self.editor.fail) for each in coroutines]
 
     def _see_background(self) -> None:
@@ -224,10 +227,10 @@ class Terminal:
             return await self._asking.confirm(title, lines, "warn")
 
         select = self._asking.select
-        await settle(console.host, console.session, choose, confirm, console.say, console.move_to, select)
+        await settle(console.program, console.session, choose, confirm, console.say, console.move_to, select)
         console.session.begin(console.show_events)
-        await console.host.sharing.begin_if(self.settings.remote, console.warn)
-        for prompt in (*([f"/resume {wanted}"] if (wanted := console.host.wanted) else ()), *prompts):
+        await console.sharing.begin_if(self.settings.remote, console.warn)
+        for prompt in (*([f"/resume {wanted}"] if (wanted := console.program.sessions.wanted) else ()), *prompts):
             self.submit(prompt)
 
     async def _watch(self) -> None:
@@ -246,7 +249,7 @@ class Terminal:
 
     def _say_goodbye(self) -> None:
         self._draft_actions.leave()
-        lines = farewell(self.console.host, self.console.session)
+        lines = farewell(self.console.program, self.console.session)
         # A closed terminal cannot be written to.
         with contextlib.suppress(OSError):
             if self.editor.failure is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event, Recorded, Warned
@@ -17,6 +17,7 @@ from agentcli.features.mcp.commands import resources
 from agentcli.frontends.commands import extensions
 from agentcli.frontends.commands.base import Queued
 from agentcli.frontends.commands.order import by_use
+from agentcli.frontends.commands.registry import SlashCommands, slash_commands
 from agentcli.frontends.terminal.dialogs.asking import Asking
 from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.frontends.terminal.input.completion import CommandCompletion, Completion, Files
@@ -32,21 +33,15 @@ from agentcli.frontends.terminal.screen import Screen
 from agentcli.frontends.terminal.start_questions import end_reason
 from agentcli.frontends.terminal.style import Look
 from agentcli.frontends.turns import ended_jobs
-from agentcli.program.commands import Choice, Command, Item
+from agentcli.program.command import Command, Item
+from agentcli.program.commands import Choice
 from agentcli.system.cells import hanging
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.commands.registry import CommandHost
     from agentcli.frontends.sharing import Sharing
     from agentcli.frontends.terminal.beside import Beside
-
-    class ConsoleHost(CommandHost, Protocol):
-        """The program around the terminal."""
-
-        def beside(self, console: Console) -> Sequence[Coroutine[Any, Any, None]]:
-            """Return the work of features that runs while the terminal is open."""
-            ...
+    from agentcli.program.program import Program
 
 
 LIST_AFTER = 1.0
@@ -56,7 +51,10 @@ LIST_AFTER = 1.0
 class Console:
     """Command context of the terminal. `interrupt` is set to interrupt the running work."""
 
-    host: ConsoleHost
+    program: Program
+    commands: SlashCommands
+    sharing: Sharing
+    """The sharing of the open session with other programs of the user."""
     session: AgentSession
 
     asking: Asking
@@ -82,15 +80,15 @@ class Console:
 
         return Beside(self.screen, self.notice, self.withdraw)
 
+    def attach(self, program: Program, sharing: Sharing) -> None:
+        """Take the program whose sessions are shown, with its slash commands."""
+        self.program, self.sharing = program, sharing
+        self.commands = slash_commands(program.features)
+
     @property
     def acts(self) -> Sequence[str]:
         """Automatic actions of the terminal in this session."""
         return self.state.acts
-
-    @property
-    def sharing(self) -> Sharing:
-        """The sharing of the open session with other programs of the user."""
-        return self.host.sharing
 
     @property
     def look(self) -> Look:
@@ -154,10 +152,10 @@ class Console:
         """Run a slash command. Its line is printed above its first output; not at all if its dialog is cancelled or its text stays
         unchanged in the user's editor, nor when `agentcli resume` asks for a session, since the user did not type that line.
         """  # fmt: skip
-        self._command = None if self.host.choosing else UserMessage(safe(line))
+        self._command = None if self.program.sessions.choosing else UserMessage(safe(line))
         self._cancelled = False
         try:
-            await self.host.commands.run(self, line)
+            await self.commands.run(self, line)
         finally:
             if not self._cancelled:
                 self._print_command()
@@ -185,7 +183,7 @@ class Console:
         automatic = self.state.acts
         for event in events:
             self.screen.apply(event)
-        self.host.sharing.show(events)
+        self.sharing.show(events)
         self.screen.change(replace(self.state, acts=automatic))
         self.screen.refresh()
 
@@ -195,7 +193,7 @@ class Console:
         if self.state.work is not None:
             await self.beside().play(doing, work)
             return
-        sharing = self.host.sharing
+        sharing = self.sharing
 
         async def show(event: Event) -> None:
             self.screen.apply(event)
@@ -257,7 +255,7 @@ class Console:
         await self.session.end(end_reason(session))
         self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
         self.show_session(session, self._replay, self.status_line.facts)
-        await self.host.sharing.moved()
+        await self.sharing.moved()
         session.begin(self.show_events)
 
     def show_session(self, session: AgentSession, replay: int, facts: str, shown: Sequence[str] = ()) -> None:
@@ -307,7 +305,7 @@ class Console:
 
 def _completion(console: Console) -> Completion:
     """Return the completion for a console's open session: its commands with their arguments, and its files."""
-    registry = console.host.commands
+    registry = console.commands
     ordered = by_use(registry.all.values())
     known = [
         CommandCompletion(one.name, one.summary, _arguments(console, one), one.usage, one.aliases) for one in ordered

@@ -49,8 +49,8 @@ class Repl:
     def submit(self, text: str) -> None:
         """Run the input, or queue it while work runs; commands that do not affect the turn run at once."""
         if self.working:
-            command = self._console.host.commands.is_command(text, self._console.session)
-            if command and self._console.host.commands.acts_at_once(text):
+            command = self._console.commands.is_command(text, self._console.session)
+            if command and self._console.commands.acts_at_once(text):
                 self.beside(self._perform(text))
                 return
             self._queue(text)
@@ -64,7 +64,7 @@ class Repl:
         """Send a message to the running turn; commands are submitted as by Enter."""
         extensions = self._console.session.extensions
         entry = extensions.is_entry(text) or extensions.mentioned(text)
-        if entry or self._console.host.commands.is_command(text, self._console.session) or text.startswith("!"):
+        if entry or self._console.commands.is_command(text, self._console.session) or text.startswith("!"):
             self.submit(text)
             return
         self._console.session.steer(with_attachments(text, self._console.session.cwd))
@@ -159,7 +159,7 @@ class Repl:
             prompt, session = text, console.session
             await console.play("Working", partial(session.run, prompt))
             return
-        if console.host.commands.is_command(text, console.session):
+        if console.commands.is_command(text, console.session):
             await console.run_command(text)
         elif text.startswith("!"):
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.plural import plural
+from agentcli.program.approvals import answers
+from agentcli.program.consent import decide, trust_folder, undecided
+from agentcli.program.project_rules import entries_without_effect, offered_rules, restrictions
+from agentcli.program.trust import what_it_would_load
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.program.approvals import Confirm
     from agentcli.program.definition import Definition
-    from agentcli.program.host import Host
+    from agentcli.program.program import Program
 
 Choose = Callable[[str, Sequence[str], Sequence[str]], Awaitable[int]]
 """Asks a question about lines of text; returns the index of the answer, the last of which is the default."""
@@ -28,7 +33,7 @@ TIGHTENS = "Its rules that deny or ask apply either way"
 
 
 async def settle(
-    host: Host,
+    program: Program,
     session: AgentSession,
     choose: Choose,
     confirm: Confirm,
@@ -41,29 +46,45 @@ async def settle(
     With `select`, one question has all that the folder would start.
     """
     try:
-        if found := host.unloaded(session):
-            restrictions = host.restrictions()
-            rules = await _trusted(host.offered_rules(), restrictions, found, choose)
+        if found := _unloaded(program):
+            tightening = restrictions(program, program.traits)
+            rules = await _trusted(offered_rules(program, program.traits), tightening, found, choose)
             if rules is None:
-                still = (
-                    f" Its {plural(len(restrictions), 'rule')} that deny or ask still apply." if restrictions else ""
-                )
+                still = f" Its {plural(len(tightening), 'rule')} that deny or ask still apply." if tightening else ""
                 say(f"{NOT_LOADED}{still}")
                 return
-            session = host.trust(session, rules)
+            session = trust_folder(program, session, rules)
             await move_to(session)
             if rules:
                 say(
                     f"Saved {_counted(rules)} for this project. `/permissions` lists them, `/permissions remove` takes one back."
                 )
-            if unused := host.without_effect():
+            if unused := _without_effect(program):
                 say(unused)
-        if undecided := host.undecided(session):
-            settled = host.decide(session, await _together(undecided, confirm, select))
+        if waiting := undecided(program):
+            settled = decide(program, session, await _together(waiting, confirm, select))
             if settled is not session:
                 await move_to(settled)
     except AgentError as error:
         say(str(error))
+
+
+def _unloaded(program: Program) -> Sequence[str]:
+    """Return the files that trusting the folder would load, one line each; empty if it is trusted or has none."""
+    if program.trusted:
+        return []
+    here = f"{os.path.realpath(program.cwd)}{os.sep}"
+    files = [str(found).removeprefix(here) for found in what_it_would_load(program.cwd)]
+    return [*files, *program.running_its_code]
+
+
+def _without_effect(program: Program) -> str:
+    """Return a line about the entries of the project's files for other programs that have no effect here; empty if there are none."""
+    if not (count := entries_without_effect(program)):
+        return ""
+    have, named = ("has", "names it") if count == 1 else ("have", "lists them")
+    which = f"{plural(count, 'entry')} of the project's settings for other programs"
+    return f"{which} {have} no effect here; `agentcli doctor` {named}."
 
 
 async def _trusted(
@@ -101,8 +122,6 @@ async def _together(
     found: Sequence[Definition], confirm: Confirm, select: Select | None
 ) -> list[tuple[Definition, bool]]:
     if select is None or len(found) < 2:
-        from agentcli.program.approvals import answers
-
         return await answers(found, confirm)
     meant = await select(START, [(str(one), safe_line(one.starts)) for one in found])
     return [(one, number in meant) for number, one in enumerate(found)]

@@ -21,17 +21,14 @@ from agentcli.system import probe
 from agentcli.system.cells import clip
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.agent.session import AgentSession
+    from agentcli.frontends.sharing import Sharing
     from agentcli.frontends.terminal.app import Terminal
-    from agentcli.frontends.terminal.console import ConsoleHost
-    from agentcli.frontends.terminal.settings import UiSettings
+    from agentcli.program.program import Program
 
 
-Opened = tuple["ConsoleHost", "AgentSession", "UiSettings", "Path | None"]
-"""The last is the state folder; None if nothing is stored."""
+Opened = tuple["Program", "Sharing", "AgentSession"]
 Open = Callable[["Approve", "AskUser", Callable[[str], object]], Opened]
 """Constructs the program, and reports in a line what takes long. Called in a thread while the user types: all heavy imports belong in it."""
 
@@ -100,10 +97,10 @@ class Startup:
     async def _load(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> Terminal:
         make_terminal = await asyncio.to_thread(load_terminal)
         terminal = make_terminal(self.device)
-        host, session, settings, state = await asyncio.to_thread(
+        program, sharing, session = await asyncio.to_thread(
             open_, terminal.approve, terminal.ask_user, self._report_from(asyncio.get_running_loop())
         )
-        terminal.open(host, session, settings, state, [*prompts, *self.waiting])
+        terminal.open(program, sharing, session, [*prompts, *self.waiting])
         return terminal
 
     def _report_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], None]:

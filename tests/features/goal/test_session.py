@@ -47,7 +47,6 @@ def run(session: AgentSession, argument: str, interrupt: asyncio.Event | None = 
     """The events of `/goal argument`, as every front end has them."""
 
     async def collect() -> list[Event]:
-        assert goal.yields is not None
         outputs = goal.yields(Context(session, None), argument)  # type: ignore[arg-type]
         return await events_of(outputs, session, interrupt=interrupt)
 

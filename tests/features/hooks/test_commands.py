@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+import json
+from pathlib import Path
 
 from agentcli.features.hooks.commands import hooks
 from agentcli.frontends.commands.outputs import perform
-from agentcli.program.definition import Definition
+from agentcli.frontends.opening import program_of
+from agentcli.program.approvable import definitions
+from agentcli.program.options import Options
+from agentcli.program.project import TRUSTED
+from agentcli.program.trust import trust
 from tests.frontends.terminal.contexts import ScriptedContext
 
-FOUND = [Definition("hook", "a", "x.json", "sh a", {}), Definition("server", "b", "x.json", "sh b", {})]
+HOOKS = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "sh a"}]}]}}
+SERVERS = {"mcpServers": {"b": {"command": "sh", "args": ["b"]}}}
 
 
-class Host:
-    """A host of a project whose definitions were declined."""
-
-    decided: Sequence[tuple[Definition, bool]] = ()
-
-    def undecided(self, _: Any, *, declined: bool) -> Sequence[Definition]:
-        return FOUND if declined else []
-
-    def decide(self, session: Any, given: Sequence[tuple[Definition, bool]]) -> Any:
-        self.decided = given
-        return session
-
-
-def test_it_says_what_was_approved() -> None:
-    for answers, said in (((0, 1), "Approved: server b of x.json."), ((), "Nothing was approved.")):
-        context = ScriptedContext(*answers)
-        context.host = Host()
+def test_it_says_what_was_approved(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    (work / ".agentcli").mkdir()
+    (work / ".agentcli" / "hooks.json").write_text(json.dumps(HOOKS))
+    (work / ".mcp.json").write_text(json.dumps(SERVERS))
+    env = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    program = program_of(Options(cwd=str(work), model="script:echo"), {**env, "HOME": str(tmp_path), "PATH": "/bin"})
+    trust(work, program.dirs.state / TRUSTED)
+    session = program.sessions.new()
+    for answers, said in (((), "Nothing was approved."), ((0, 1), "Approved: hook sh (Stop) of .agentcli/hooks.json.")):
+        context = ScriptedContext(*answers, session=session)
+        context.program = program
         asyncio.run(perform(hooks, context, "approve"))
-        assert context.output == [said]
-        assert [yes for _, yes in context.host.decided] == [False, bool(answers)]
-        assert context.asked[1] == "Let this project start server b of x.json? (2 of 2)"
+        assert context.output[-1] == said
+        assert [program.approvals.allows(one) for one in definitions(program)] == [False, bool(answers)]
+        assert context.asked[-1] == "Let this project start hook sh (Stop) of .agentcli/hooks.json? (2 of 2)"
+    context.session.close()
+    asyncio.run(program.close())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -59,24 +58,3 @@ def test_completion_offers_the_resources_that_a_prompt_can_name(tmp_path: Path) 
     (item,) = commands.resources(opened(tmp_path, STATUS).session)
     assert (item.label, "\x1b" in item.detail) == ("@git:note://1", False)
     assert commands.resources(opened(tmp_path).session) == []
-
-
-class LoginHost:
-    """A host whose logins end as laid down; `pasted` is what the person gave."""
-
-    def __init__(self, outcome: bool) -> None:
-        self.outcome, self.asked, self.pasted = outcome, "", ""
-
-    async def log_in(self, server: str, say: Any, pasted: Any) -> bool:
-        self.asked, self.pasted = server, str(await pasted())
-        return self.outcome
-
-
-def test_a_login_is_made_in_the_session_and_the_server_connected_with_it(tmp_path: Path) -> None:
-    context = opened(tmp_path, STATUS)
-    context.entered = "http://127.0.0.1:1/callback?code=x"
-    context.host = LoginHost(True)
-    assert said(context, "/mcp login git") == "Logged in to git. Server git is connected, 1 tool."
-    assert (context.host.asked, context.host.pasted) == ("git", context.entered)
-    context.host = LoginHost(False)
-    assert said(context, "/mcp login git") == "Server git asks for no login."

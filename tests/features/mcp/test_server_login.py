@@ -17,11 +17,15 @@ from urllib.request import urlopen
 import pytest
 
 from agentcli.core.errors import InputError
+from agentcli.core.mcp_servers import ServerTool
 from agentcli.features.mcp.run_servers import servers_of
-from agentcli.features.mcp.server_login import FILE, LoginStore, authentication, log_out
-from agentcli.frontends.terminal.host import TerminalHost
+from agentcli.features.mcp.server_login import FILE, LoginStore, authentication, log_in, log_out
 from agentcli.system.key_store import KeyStore
+from tests.agent.open_session import open_session
+from tests.features.mcp.played_servers import Played
 from tests.features.mcp.server_runs import define, options, program
+from tests.frontends.terminal.contexts import ScriptedContext
+from tests.frontends.terminal.slash import COMMANDS
 
 NO_BROWSER = {"BROWSER": "/nonexistent"}
 
@@ -125,7 +129,7 @@ def test_a_login_is_kept_and_used_and_forgotten(project: Path, does: str) -> Non
         define(project, web={"type": "http", "url": url, "oauth": oauth})
         with program(options(project), **NO_BROWSER, **variables) as run:
             person = Person(does)
-            assert asyncio.run(TerminalHost(run).log_in("web", person.say, person.pasted))
+            assert asyncio.run(log_in(run, servers_of(run).to_log_in("web"), person.say, person.pasted))
             assert (person.query["client_id"], person.query["scope"]) == ("me", "read")
             assert [(form["code"], form["client_secret"]) for form in ASKED] == [("c0de", "s3cret")]
             server = servers_of(run).to_log_in("web")
@@ -142,27 +146,26 @@ def test_a_login_that_is_given_up_or_lacks_a_variable_says_so(project: Path) -> 
         )
         with program(options(project), **NO_BROWSER) as run:
             person = Person("gives up")
-            host = TerminalHost(run)
             with pytest.raises(InputError, match="The login was given up"):
-                asyncio.run(host.log_in("web", person.say, person.pasted))
+                asyncio.run(log_in(run, servers_of(run).to_log_in("web"), person.say, person.pasted))
             assert not LoginStore(run, servers_of(run).to_log_in("web")).read().count("t0ken")
             with pytest.raises(InputError, match=r"Server other needs \$NOT_SET"):
-                asyncio.run(host.log_in("other", person.say, person.pasted))
+                asyncio.run(log_in(run, servers_of(run).to_log_in("other"), person.say, person.pasted))
             with pytest.raises(InputError, match="Server git takes no login"):
-                asyncio.run(host.log_in("git", person.say, person.pasted))
+                asyncio.run(log_in(run, servers_of(run).to_log_in("git"), person.say, person.pasted))
             with pytest.raises(InputError, match="Did you mean"):
-                asyncio.run(host.log_in("wep", person.say, person.pasted))
+                asyncio.run(log_in(run, servers_of(run).to_log_in("wep"), person.say, person.pasted))
 
 
 def test_a_login_that_is_given_up_leaves_the_former_one(project: Path) -> None:
     with authority() as url:
         define(project, web={"url": url})
         with program(options(project), **NO_BROWSER) as run:
-            host, person = TerminalHost(run), Person("pastes")
-            assert asyncio.run(host.log_in("web", person.say, person.pasted))
+            person = Person("pastes")
+            assert asyncio.run(log_in(run, servers_of(run).to_log_in("web"), person.say, person.pasted))
             person = Person("gives up")
             with pytest.raises(InputError, match="The login was given up"):
-                asyncio.run(host.log_in("web", person.say, person.pasted))
+                asyncio.run(log_in(run, servers_of(run).to_log_in("web"), person.say, person.pasted))
             assert "t0ken" in LoginStore(run, servers_of(run).to_log_in("web")).read()
 
 
@@ -174,7 +177,7 @@ def test_a_port_that_is_taken_is_named(project: Path) -> None:
             program(options(project), **NO_BROWSER) as run,
             pytest.raises(InputError, match=rf"Can't use port {port} for the login: Address already in use\."),
         ):
-            asyncio.run(TerminalHost(run).log_in("web", print, Person("gives up").pasted))
+            asyncio.run(log_in(run, servers_of(run).to_log_in("web"), print, Person("gives up").pasted))
 
 
 def test_a_server_that_nobody_approved_is_not_logged_in_to(project: Path) -> None:
@@ -193,7 +196,7 @@ def test_a_login_goes_to_no_other_path_of_its_host(project: Path) -> None:
         define(project, web={"url": url}, other={"url": url.replace("/mcp", "/evil")})
         with program(options(project), **NO_BROWSER) as run:
             person = Person("pastes")
-            assert asyncio.run(TerminalHost(run).log_in("web", person.say, person.pasted))
+            assert asyncio.run(log_in(run, servers_of(run).to_log_in("web"), person.say, person.pasted))
             assert authentication(run, servers_of(run).to_log_in("web")) is not None
             assert authentication(run, servers_of(run).to_log_in("other")) is None
 
@@ -210,6 +213,27 @@ def test_a_login_that_was_stored_for_a_whole_host_is_not_used_and_told_until_it_
             (told,) = servers_of(run).notes()
             assert "agentcli mcp login web" in told
             person = Person("pastes")
-            assert asyncio.run(TerminalHost(run).log_in("web", person.say, person.pasted))
+            assert asyncio.run(log_in(run, servers_of(run).to_log_in("web"), person.say, person.pasted))
             assert list(servers_of(run).notes()) == []
             assert list(KeyStore(run.dirs.state, FILE).places()) == [url]
+
+
+class Pasting(ScriptedContext):
+    """A context whose person follows the address that /mcp login shows."""
+
+    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
+        person = Person("pastes")
+        person.lines = self.output
+        return await person.pasted()
+
+
+def test_a_login_is_made_in_the_session_and_the_server_connected_with_it(project: Path) -> None:
+    server = ServerTool("mcp__web__status", "web", "status", "Show the state.", {"type": "object"})
+    with authority() as url:
+        define(project, web={"url": url})
+        with program(options(project), **NO_BROWSER) as run:
+            context = Pasting(session=open_session(project, [], servers=Played(server)))
+            context.program = run
+            asyncio.run(COMMANDS.run(context, "/mcp login web"))
+            assert context.output[-1] == "Logged in to web. Server web is connected, 1 tool."
+            assert LoginStore(run, servers_of(run).to_log_in("web")).read().count("t0ken")

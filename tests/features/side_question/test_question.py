@@ -39,7 +39,6 @@ def ask(session: AgentSession, question: str) -> list[Event]:
     """The events of `/btw question`, as front ends without a terminal have them."""
 
     async def collect() -> list[Event]:
-        assert btw.yields is not None
         outputs = btw.yields(Context(session, None), question)  # type: ignore[arg-type]
         return await events_of(outputs, session)
 

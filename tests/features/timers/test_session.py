@@ -18,7 +18,7 @@ from agentcli.core.record import FeatureState
 from agentcli.features.timers.commands import after, every, loop
 from agentcli.features.timers.session import _judged
 from agentcli.features.timers.state import Timer, Timers, save, timers_of
-from agentcli.program.commands import Command, Context
+from agentcli.program.commands import Context, OutputCommand
 from agentcli.providers.scripted.model import Fault, Reply, call, say
 from tests.agent.open_session import ended, messages, open_session, part_of_session
 from tests.frontends.commands.as_turn import events_of
@@ -40,11 +40,10 @@ def opened(folder: Path, script: Sequence[Reply], **more: Any) -> AgentSession:
     return open_session(folder, script, mode="yolo", features=[MAKE], **more)
 
 
-def run(session: AgentSession, command: Command, argument: str, *, terminal: object = None) -> list[Event]:
+def run(session: AgentSession, command: OutputCommand, argument: str, *, terminal: object = None) -> list[Event]:
     """The events of a command; with a `terminal` as there, where it only sets the timer."""
 
     async def collect() -> list[Event]:
-        assert command.yields is not None
         context = Context(session, None, terminal)  # type: ignore[arg-type]
         return await events_of(command.yields(context, argument), session)
 

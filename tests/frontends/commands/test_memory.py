@@ -11,7 +11,6 @@ import pytest
 from agentcli.agent.ports import Prompt
 from agentcli.core.message import Message, Text
 from agentcli.frontends.opening import program_of
-from agentcli.frontends.terminal.host import TerminalHost
 from agentcli.program.notes import with_line
 from agentcli.program.options import Options
 from tests.frontends.terminal.contexts import ScriptedContext
@@ -31,7 +30,7 @@ def context(tmp_path: Path) -> ScriptedContext:
         Options(cwd=str(work), no_session=True, model="script:echo", trust=True), {**env, "HOME": str(tmp_path)}
     )
     context = ScriptedContext(session=program.sessions.new())
-    context.host = TerminalHost(program)
+    context.program = program
     return context
 
 
@@ -94,7 +93,7 @@ def test_in_a_worktree_the_local_file_is_kept_out_of_git_as_well(tmp_path: Path)
     options = Options(cwd=str(tmp_path / "tree"), no_session=True, model="script:echo", trust=True)
     program = program_of(options, {**env, "HOME": str(tmp_path)})
     context = ScriptedContext(session=program.sessions.new())
-    context.host = TerminalHost(program)
+    context.program = program
     context.answers = [1, 1]
     type_(context, "/memory add Mine")
     assert (tmp_path / "tree/AGENTS.local.md").exists()

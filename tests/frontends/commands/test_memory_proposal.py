@@ -73,7 +73,6 @@ def propose(session: AgentSession) -> list[Event]:
     """The events of `/memory propose`, as front ends without a terminal have them."""
 
     async def collect() -> list[Event]:
-        assert memory.yields is not None
         outputs = memory.yields(Context(session, None), "propose")  # type: ignore[arg-type]
         return await events_of(outputs, session)
 

@@ -12,7 +12,7 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Emit, Event, Noticed, TurnEnded
 from agentcli.frontends.commands.outputs import Answer, Drawn, framed, perform
 from agentcli.frontends.terminal.style import MUTE, Look
-from agentcli.program.commands import Acted, Command, Context, Framed, Output, Said, Sent, Work, command
+from agentcli.program.commands import Acted, Context, Framed, Output, OutputCommand, Said, Sent, Work, command
 from agentcli.providers.scripted.model import say
 from tests.agent.open_session import open_session
 from tests.frontends.commands.as_turn import events_of
@@ -46,7 +46,7 @@ async def _thinking(_: asyncio.Event, emit: Emit) -> None:
     await emit(Noticed("Thought."))
 
 
-def turn(folder: Path, command: Command, argument: str = "") -> list[Event]:
+def turn(folder: Path, command: OutputCommand, argument: str = "") -> list[Event]:
     """The events of a command in a front end without a terminal; the text of the TurnEnded is the answer."""
 
     def text_of(answer: Answer) -> str:
@@ -54,8 +54,7 @@ def turn(folder: Path, command: Command, argument: str = "") -> list[Event]:
 
     async def events() -> list[Event]:
         session = open_session(folder, [say("42")])
-        assert command.yields is not None
-        outputs = command.yields(Context(session, ScriptedContext(session=session).host), argument)
+        outputs = command.yields(Context(session, ScriptedContext(session=session).program), argument)
         return await events_of(outputs, session, text_of)
 
     return asyncio.run(events())

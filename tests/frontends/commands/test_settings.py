@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from agentcli.frontends.commands.model import models
 from agentcli.frontends.opening import program_of
-from agentcli.frontends.terminal.host import TerminalHost
-from agentcli.frontends.terminal.style import MUTE, Look
+from agentcli.frontends.terminal.style import MUTE, Look, count
 from agentcli.program.options import Options
 from tests.frontends.terminal.contexts import ScriptedContext
 from tests.stories.frontends.test_slash import completions, type_
@@ -28,12 +28,12 @@ def context(tmp_path: Path) -> ScriptedContext:
     options = Options(cwd=str(work), no_session=True, model="anthropic/claude-sonnet-5-5")
     program = program_of(options, {**env, "HOME": str(tmp_path), "ANTHROPIC_API_KEY": KEY, "AGENTCLI_UI__VI": "true"})
     context = ScriptedContext(session=program.sessions.new())
-    context.host, context.look = TerminalHost(program), Look(MUTE)
+    context.program, context.look = program, Look(MUTE)
     return context
 
 
 def config(context: Any) -> str:
-    file: Path = context.host._program.dirs.config_file
+    file: Path = context.program.dirs.config_file
     return file.read_text() if file.exists() else ""
 
 
@@ -99,7 +99,7 @@ def test_the_keys_are_listed(context: ScriptedContext) -> None:
 
 
 def test_a_stored_key_is_named_as_such_and_not_shown(context: Any) -> None:
-    host = context.host._program
+    host = context.program
     file = host.dirs.config / "keys.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"anthropic": {"key": "sk-ant-stored"}}))
@@ -111,7 +111,14 @@ def test_a_stored_key_is_named_as_such_and_not_shown(context: Any) -> None:
 
 
 def test_a_key_that_a_local_server_does_not_need_is_named_all_the_same(context: Any) -> None:
-    host = context.host._program
+    host = context.program
     host.given_env = {**host.given_env, "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     host.reload()
     assert "ANTHROPIC_API_KEY (environment)" in "".join(type_(context, "/status"))
+
+
+def test_the_choice_of_a_model_starts_on_the_one_in_use(context: ScriptedContext) -> None:
+    type_(context, "/model")
+    assert context.started_on == "anthropic/claude-sonnet-5-5"
+    detail = next(item.detail for item in models(context) if item.label == context.started_on)
+    assert detail.startswith(f"{count(context.session.model.window)} window · $")

@@ -85,10 +85,10 @@ def test_several_calls_are_allowed_by_one_line_once_all_are_printed(tmp_path: Pa
 @pytest.mark.full
 def test_a_strange_folder_is_asked_about_before_anything_is_said(tmp_path: Path) -> None:
     with plain(tmp_path, "untrusted=yes") as t:
-        t.until("a hook that runs `make")
+        t.until(".agentcli/hooks.json (hooks: can run commands")
         t.until("1 yes, load them, 2 no, start without them?")
         t.send("1\r")
-        t.until("This is session 20260101-0002.")
+        t.until("The folder is trusted now. Restart agentcli to load its settings.")
         t.send("tools\r")
         t.until("You said: **looked**")
         assert b"\x1b" not in t.raw

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event
 from agentcli.frontends.commands.base import Queued
+from agentcli.frontends.sharing import Sharing
 from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.frontends.terminal.input.keys import KEYS, help_lines
 from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.style import PLAIN, Look
 from agentcli.program.commands import Choice
-from tests.frontends.terminal.preview import ScriptedHost, ScriptedSession
+from tests.frontends.terminal.preview import ScriptedSession, scripted_program
 
 
 async def nobody(_: object) -> Any:
@@ -29,7 +33,6 @@ class ScriptedContext:
     """
 
     def __init__(self, *answers: int, session: Any = None) -> None:
-        self.host: Any = ScriptedHost(nobody, nobody)
         self.session: Any = session or ScriptedSession("one", nobody, nobody)
         self.state, self.columns, self.look = State(), 80, Look(PLAIN)
         self.output: list[str] = []
@@ -40,13 +43,20 @@ class ScriptedContext:
         self.entered: str | None = None
         self.queued: list[Queued] = []
 
+    @cached_property
+    def program(self) -> Any:
+        """A real program with scripted sessions, in a folder of its own."""
+        folder = TemporaryDirectory(ignore_cleanup_errors=True)
+        weakref.finalize(self, folder.cleanup)
+        return scripted_program(folder.name, nobody, nobody)
+
     @property
     def acts(self) -> Sequence[str]:
         return self.state.acts
 
     @property
     def sharing(self) -> Any:
-        return self.host.sharing
+        return Sharing()
 
     @property
     def waiting(self) -> Sequence[Queued]:

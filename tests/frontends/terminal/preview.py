@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,14 +45,12 @@ from agentcli.core.streams import closing
 from agentcli.core.tool import Boxed, Choice, Question, Tool
 from agentcli.frontends.cli.launch import load_terminal
 from agentcli.frontends.sharing import Sharing
-from agentcli.frontends.terminal.status_command import StatusCommand
-from agentcli.program.definition import Definition
-from agentcli.program.host import Setting
+from agentcli.program.front_end import FrontEnd
+from agentcli.program.options import Options
 from agentcli.tools.registry import TRAITS
-from tests.frontends.terminal.slash import COMMANDS
 
 if TYPE_CHECKING:
-    from agentcli.frontends.terminal.settings import UiSettings
+    from agentcli.program.program import Program
 
 DIFF = """--- a/shop/cart.py
 +++ b/shop/cart.py
@@ -451,25 +450,21 @@ class ScriptedSession:
         return Recorded(self.journal.append(body))
 
 
-class ScriptedHost:
-    """Host of scripted sessions."""
+class ScriptedSessions:
+    """The scripted sessions of a program, in place of stored ones."""
 
     def __init__(self, approve: Approve, ask_user: AskUser) -> None:
         self._ports = (approve, ask_user)
         self._count = 0
         self.choosing, self.wanted = False, ""
-        self.commands = COMMANDS
-        self.sharing = Sharing()
-        self.status_command = ""
+        self.taken = ""
+        """The name of the first session."""
 
-    def beside(self, console: Any) -> Sequence[Coroutine[Any, Any, None]]:
-        return [StatusCommand(self.status_command, console).run()] if self.status_command else []
-
-    def new(self) -> ScriptedSession:
+    def new(self, source: str = "startup") -> ScriptedSession:
         self._count += 1
         return ScriptedSession(f"20260101-{self._count:04}", *self._ports)
 
-    def open(self, selector: str) -> ScriptedSession:
+    def named(self, selector: str) -> ScriptedSession:
         return ScriptedSession(selector, *self._ports)
 
     def fork(self, session: Any) -> ScriptedSession:
@@ -478,88 +473,43 @@ class ScriptedHost:
     def passages(self, words: str) -> Mapping[str, str]:
         return {"2025-0003": "the needle in the haystack"} if words == "needle" else {}
 
-    def sessions(self) -> Sequence[Mapping[str, Any]]:
+    def listed(self) -> Sequence[Mapping[str, Any]]:
         return [
             {
                 "id": f"2025-{n:04}",
                 "title": f"Earlier work {n}",
+                "name": "" if n else self.taken,
                 "model": "demo/demo",
                 "time": {"updated": "2025-12-01T10:00:00Z"},
             }
             for n in range(30)
         ] + [{"id": "2026-0001", "title": "A subagent's", "parent": {"session": "2025-0001", "kind": "subagent"}}]
 
-    def rename(self, session_id: str, name: str) -> None: ...
 
-    def delete(self, session_id: str) -> None: ...
+def scripted_program(
+    folder: str, approve: Approve, ask_user: AskUser, *settings: str, untrusted: bool = False
+) -> Program:
+    """A real program with scripted sessions, whose own folders are in `folder`; it stores nothing if that is empty."""
+    from agentcli.frontends.opening import program_of
 
-    def lacking_keys(self) -> Set[str]:
-        return {"google"}
-
-    async def refresh_models(self) -> Sequence[str]:
-        return ()
-
-    def models(self) -> Sequence[ModelSpec]:
-        return MODELS
-
-    def model_aliases(self) -> Mapping[str, str]:
-        return {}
-
-    def report(self, topic: str, session: Any) -> Sequence[str]:
-        return [f"All is well with {topic}."]
-
-    def export(self, session: Any, form: str) -> str:
-        return f"A session as {form}."
-
-    def status(self, session: Any) -> Sequence[tuple[str, str]]:
-        return [("version", "agentcli"), ("model", session.model.name)]
-
-    def settings(self) -> Sequence[Setting]:
-        return [
-            Setting("ui.theme", '"auto"', "built-in", ("auto", "dark")),
-            Setting("mode", '"ask"', "the environment"),
-        ]
-
-    def change(self, key: str, text: str) -> str:
-        return f"{key} = {text}"
-
-    def keep_copied(self, text: str) -> str:
-        self.copied = text
-        return "copied.txt"
-
-    def view(self, session: Any) -> str:
-        return "Opened page.html in your browser."
-
-    def unloaded(self, session: Any) -> Sequence[str]:
-        return []
-
-    def offered_rules(self) -> Sequence[str]:
-        return []
-
-    def restrictions(self) -> Sequence[str]:
-        return []
-
-    def without_effect(self) -> str:
-        return ""
-
-    def trust(self, session: Any, allow: Sequence[str] = ()) -> ScriptedSession:
-        return self.new()
-
-    def own_instructions(self) -> Path:
-        return Path("AGENTS.md")
-
-    def undecided(self, session: Any, *, declined: bool = False) -> Sequence[Definition]:
-        return []
-
-    def decide(self, session: Any, answers: Sequence[tuple[Definition, bool]]) -> Any:
-        return session
+    home = folder or "/nowhere"
+    env = {f"XDG_{kind}_HOME": f"{home}/{kind.lower()}" for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    options = Options(
+        cwd=_untrusted(Path(home)) if untrusted else "", trust=not untrusted, no_session=not folder, settings=settings
+    )
+    given = {**os.environ, **env, "HOME": home}
+    program = program_of(options, given, FrontEnd(approve, ask_user))
+    program.sessions = cast(Any, ScriptedSessions(approve, ask_user))
+    return program
 
 
-class CarefulHost(ScriptedHost):
-    """Host whose folder is not trusted yet."""
-
-    def unloaded(self, session: Any) -> Sequence[str]:
-        return ["AGENTS.md: instructions for the model", "a hook that runs `make \x1b[2J`"]
+def _untrusted(home: Path) -> str:
+    """Make a repository in which hooks are defined."""
+    work = home / "work"
+    for folder in (work / ".git", work / ".agentcli"):
+        folder.mkdir(parents=True)
+    (work / ".agentcli" / "hooks.json").write_text('{"hooks": {"Stop": [{"hooks": [{"command": "make"}]}]}}')
+    return str(work)
 
 
 def long_reply(count: int) -> str:
@@ -596,30 +546,20 @@ def main() -> int:
     return int(startup.run(_open, load_terminal, early=began))
 
 
-def _open(
-    approve: Approve, ask_user: AskUser, report: Callable[[str], object]
-) -> tuple[ScriptedHost, ScriptedSession, UiSettings, Path | None]:
-    from agentcli.frontends.terminal.settings import UiSettings
-
+def _open(approve: Approve, ask_user: AskUser, report: Callable[[str], object]) -> tuple[Program, Sharing, Any]:
     arguments = dict(one.split("=", 1) for one in sys.argv[1:])
     if "reading" in arguments:
         report(arguments["reading"])
     time.sleep(float(arguments.get("loading", "0")))
     if "broken" in arguments:
         raise CredentialsError("No key is set.")
-    state = Path(arguments["state"]) if "state" in arguments else None
-    host = (CarefulHost if "untrusted" in arguments else ScriptedHost)(approve, ask_user)
-    host.status_command = arguments.get("script", "")
-    return (
-        host,
-        host.new(),
-        UiSettings(
-            vi="vi" in arguments,
-            status=arguments.get("status", ""),
-            theme=cast(Any, arguments.get("theme", "auto")),
-        ),
-        state,
+    settings = [f"ui.{name}={arguments[name]}" for name in ("status", "theme") if name in arguments]
+    settings += [f"ui.status_command={arguments['script']}"] if "script" in arguments else []
+    settings += ["ui.vi=true"] if "vi" in arguments else []
+    program = scripted_program(
+        arguments.get("state", ""), approve, ask_user, *settings, untrusted="untrusted" in arguments
     )
+    return program, Sharing(), program.sessions.new()
 
 
 if __name__ == "__main__":

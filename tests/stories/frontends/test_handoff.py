@@ -18,11 +18,11 @@ OFFER = "These rules apply only to this session; /memory add TEXT keeps one for 
 
 
 class Handing(ScriptedContext):
-    """A context whose host makes the new session as the program does."""
+    """A context in a real program."""
 
     def __init__(self, program: Program, session: AgentSession, *answers: int) -> None:
         super().__init__(*answers, session=session)
-        self.host = program.sessions
+        self.program = program
 
 
 def handed(program: Program, *answers: int, system: str = "You help.") -> tuple[AgentSession, Any]:

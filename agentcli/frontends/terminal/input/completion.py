@@ -16,7 +16,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.frontends.terminal.input.attachments import mention
 from agentcli.frontends.terminal.input.fuzzy import Found, Listing
-from agentcli.program.commands import Item
+from agentcli.program.command import Item
 from agentcli.system.programs import find_program, hardened
 
 FILES = 200_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentcli.core.dataclass import dataclass
-from agentcli.program.commands import Item
+from agentcli.program.command import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,18 @@
-"""Status of the open session: version, model, endpoint, key, folder, mode, sandbox, instruction files."""
+"""Slash command on the status of the open session: version, model, endpoint, key, folder, mode, sandbox, instruction files."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from agentcli import __version__
 from agentcli.agent.session import AgentSession
 from agentcli.core.model import ModelSpec
+from agentcli.core.sanitise import safe_line
+from agentcli.frontends.commands.outputs import Drawn
+from agentcli.frontends.terminal.style import Look
+from agentcli.program.commands import Context, Output, command
 from agentcli.program.program import Program
 from agentcli.program.trust import what_it_would_load
 from agentcli.providers import reachability
@@ -23,10 +28,27 @@ from agentcli.providers.settings import (
     needs_key,
 )
 from agentcli.system import probe
+from agentcli.system.cells import wrap
 from agentcli.system.key_store import KeyStore
 
 
-def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]:
+@command("Cost and state", at_once=True)
+async def status(context: Context, _: str) -> AsyncIterator[Output]:
+    """Show version, model, endpoint, key, folder, mode and sandbox: /status"""
+    facts = await asyncio.to_thread(lambda: [*_facts(context.program, context.session)])
+    wide = max(len(name) for name, _ in facts) + 2
+
+    def drawn(columns: int, look: Look) -> Sequence[str]:
+        lines = []
+        for name, value in facts:
+            first, *more = wrap(safe_line(value), max(columns - 1 - wide, 12))
+            lines += [look.theme.paint("dim", name.ljust(wide)) + first, *(" " * wide + row for row in more)]
+        return lines
+
+    yield Drawn([f"{name.ljust(wide)}{value}" for name, value in facts], draw=drawn)
+
+
+def _facts(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]:
     """Names and values, in the order in which a person reads them."""
     model = session.model
     yield "version", f"agentcli {__version__} on Python {sys.version.split()[0]}"
