@@ -33,6 +33,18 @@ def test_the_code_passes(check: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_test_has_the_name_of_its_module() -> None:
+    """Tests mirror the source; those of several modules at once are stories."""
+    doors = [each.name for each in (ROOT / "agentcli").iterdir() if (each / "__init__.py").exists()]
+    wrong = []
+    for file in [each for door in doors for each in (ROOT / "tests" / door).rglob("test_*.py")]:
+        folder = ROOT / "agentcli" / file.parent.relative_to(ROOT / "tests")
+        name = file.stem.removeprefix("test_")
+        if not (folder / f"{name}.py").is_file() and not (folder / name / "__init__.py").is_file():
+            wrong.append(str(file.relative_to(ROOT)))
+    assert not wrong, "name it as its module, or move it to tests/stories:\n" + "\n".join(sorted(wrong))
+
+
 def test_a_plain_run_tries_the_same_examples_each_time(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--hypothesis-profile") is None:
         assert settings().derandomize

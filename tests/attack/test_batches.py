@@ -1,6 +1,6 @@
 """A batch whose driver and agents are killed has each result once, and pays nothing twice but what was under way.
 
-A sample with played agents, fast enough for every run of the tests, is `tests/extras/batch/test_killed_drivers.py`."""
+A sample with played agents, fast enough for every run of the tests, is `tests/extras/batch/test_driver.py`."""
 
 from __future__ import annotations
 

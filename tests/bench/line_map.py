@@ -90,7 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Watch(folder))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Watch:
     """Takes note of each test that runs."""
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import importlib
+import inspect
 import json
+import pkgutil
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +20,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 from agentcli.frontends.cli.parser import whole_group
+from agentcli.frontends.sections import SCHEMA
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.e2e.program import Program as InWork
 from tests.loopback import Asked, Loopback
@@ -220,6 +225,41 @@ def _below(group: TyperGroup, above: Sequence[str]) -> Iterator[list[str]]:
                 yield from _below(command, [*above, name])
 
 
+def defaults(_: Path) -> dict[str, dict[str, Any]]:
+    """Every setting, and the fields of values that are not empty if nothing is said about them."""
+    settings = {name: value for key, section in SCHEMA.sections.items() for name, value in _settings(key, section())}
+    values = {
+        f"{owner.__module__.rpartition('.')[2]}.{owner.__name__}.{field.name}": field.default
+        for owner in _classes()
+        for field in dataclasses.fields(owner)
+        if isinstance(field.default, str | int | float | tuple) and field.default
+    }
+    return dict(json.loads(json.dumps({"settings": settings, "values": values}, default=str)))
+
+
+def _settings(above: str, section: Any) -> Iterator[tuple[str, Any]]:
+    """Name each setting of a section with its value."""
+    for field in dataclasses.fields(section):
+        value = getattr(section, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from _settings(f"{above}.{field.name}", value)
+        else:
+            yield f"{above}.{field.name}", dict(value) if isinstance(value, Mapping) else value
+
+
+def _classes() -> Iterator[type[Any]]:
+    """List the data classes of the packages of values, except for settings."""
+    for package in DEFAULTS_OF:
+        for found in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+            for _, owner in inspect.getmembers(importlib.import_module(found.name), inspect.isclass):
+                if owner.__module__ == found.name and dataclasses.is_dataclass(owner) and "settings" not in found.name:
+                    yield owner
+
+
+DEFAULTS_OF = ("agentcli.core", "agentcli.context", "agentcli.permissions", "agentcli.sessions")
+"""Packages of values. Benches chose the numbers of the engine: a change of one is a decision, and shows."""
+
+
 def shortened(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The requests without what each repeats of the one before: equal fields, and equal messages at the start."""
     before: dict[str, Any] = {}
@@ -295,6 +335,7 @@ CHANGING: list[tuple[re.Pattern[str], str]] = [
 STORED = Path(__file__).parent / "stored"
 CASES: dict[str, Callable[[Path], dict[str, Any]]] = {
     "command-line": command_line,
+    "defaults": defaults,
     **{f"{name}-{wire}": partial(play, name, wire) for name in RUNS for wire in MODELS},
     **{f"stored-{folder.name}": partial(resume, folder) for folder in sorted(STORED.iterdir())},
 }

@@ -6,8 +6,8 @@ import pytest
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES, Mode
-from agentcli.core.tool import UNKNOWN
-from agentcli.permissions.decide import Decision
+from agentcli.core.tool import UNKNOWN, Traits
+from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule, parse_rules
 from agentcli.tools.registry import TRAITS
@@ -624,3 +624,59 @@ def test_a_rule_for_the_sandbox_covers_what_ends_with_its_line_and_no_background
         call = ToolCall("c", "bash", {"command": "python3 serve.py & sleep 1", **more})
         found = explain(call, rules, "ask", boxed)
         assert (found.decision, found.contained) == (decision, decision == "allow")
+
+
+# Decisions follow from what a tool says about itself, whatever its name.
+
+
+FOREIGN = {
+    "patch": Traits("write", "target", edits_files=True),
+    "find": Traits("read", "where", searches=True, name_filter="names"),
+    "shell": Traits("run", "line"),
+    "browse": Traits("network", "address"),
+}
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path, (tmp_path,), tmp_path / "home")
+
+
+def decided(tool: str, plain: Workspace, mode: Mode = "ask", rules: Rules | None = None, **given: str) -> Decision:
+    return decide(ToolCall("c", tool, given), {**TRAITS, **FOREIGN}, rules or Rules(), mode, plain)
+
+
+def test_a_tool_that_edits_files_is_bound_by_what_is_said_of_the_others(plain: Workspace) -> None:
+    assert decided("patch", plain, "auto-edit", target="a.txt").decision == "allow"
+    assert decided("patch", plain, "plan", target="a.txt").decision == "deny"
+    assert decided("patch", plain, "yolo", target=".git/hooks/pre-commit").rule == "protected path"
+    assert decided("patch", plain, "yolo", parse_rules(deny=["edit(secret/**)"]), target="secret/a").decision == "deny"
+    assert (
+        decided("edit", plain, "yolo", parse_rules(deny=["patch(secret/**)"]), file_path="secret/a").decision == "deny"
+    )
+    assert decided("patch", plain, target="a.txt").always == "patch(./a.txt)"
+
+
+def test_a_tool_that_searches_reads_inside_and_asks_for_what_is_protected(plain: Workspace) -> None:
+    assert decided("find", plain, where=".").decision == "allow"
+    assert decided("find", plain, where="/etc").decision == "ask"
+    assert decided("find", plain, where=".", names=".env*").rule == "protected path"
+    assert decided("find", plain, rules=parse_rules(deny=["read(secret/**)"]), where="secret/a").decision == "deny"
+
+
+def test_a_tool_that_runs_commands_has_rules_and_readers_of_its_own(plain: Workspace) -> None:
+    assert decided("shell", plain, line="ls").rule == "read-only"
+    assert decided("shell", plain, line="make").always == "shell(make)"
+    assert decided("shell", plain, rules=parse_rules(allow=["shell(make)"]), line="make").decision == "allow"
+    assert decided("shell", plain, rules=parse_rules(allow=["bash(make)"]), line="make").decision == "ask"
+
+
+def test_a_tool_that_fetches_asks_unless_a_rule_knows_the_address(plain: Workspace) -> None:
+    rules = parse_rules(allow=["browse(domain:example.org)"])
+    assert decided("browse", plain, rules=rules, address="https://example.org/a").decision == "allow"
+    assert decided("browse", plain, rules=rules, address="https://example.com/a").decision == "ask"
+
+
+def test_a_tool_that_nobody_knows_is_taken_to_run_programs(plain: Workspace) -> None:
+    assert decided("unheard_of", plain).decision == "ask"
+    assert decided("unheard_of", plain, "plan").decision == "deny"

@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from inline_snapshot import snapshot
 
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
+from agentcli.providers.anthropic import request as anthropic
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
+from agentcli.providers.google import request as google
 from agentcli.providers.google.api import GoogleApi
 from agentcli.providers.google.request import Former, countable, to_body
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
-from agentcli.providers.wire import wire_id
+from agentcli.providers.wire import DEEPEST, WireMessages, can_run, tokens, wire_id, wire_name
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, Heard, connected, hear, request
 from tests.tables import each_row
@@ -569,3 +573,90 @@ def test_lone_surrogates_never_leave_wherever_they_stand(name: str) -> None:
         json.dumps(to_wire(made, settings), ensure_ascii=False).encode()
     else:
         json.dumps([gemini_body(made, settings), countable(made)], ensure_ascii=False).encode()
+
+
+# Bodies of requests: each field stands in them once, and what failed before leaves no trace.
+
+
+OWN = [{"role": "user", "content": "mine"}]
+
+
+def fields(body: bytes) -> Mapping[str, Any]:
+    """The fields of a body, none of which may stand in it twice."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        assert len({name for name, _ in pairs}) == len(pairs), pairs
+        return dict(pairs)
+
+    found: Mapping[str, Any] = json.loads(body, object_pairs_hook=once)
+    return found
+
+
+def test_messages_that_are_set_as_an_extra_field_are_sent_instead_of_ours() -> None:
+    settings = replace(BUILT_IN["anthropic"], extra_body={"messages": OWN})
+    body, _ = anthropic.to_body(request(spec("opus"), "hello"), settings, anthropic.Former())
+    assert fields(body)["messages"] == OWN
+    settings = replace(BUILT_IN["google"], extra_body={"contents": OWN})
+    assert google.to_body(request(spec("flash"), "hello"), settings, google.Former())["contents"] == OWN
+
+
+def test_after_a_message_that_could_not_be_formed_the_others_are_all_there() -> None:
+    def form(message: RequestMessage, _: str) -> Sequence[dict[str, Any]]:
+        (part,) = message.parts
+        assert isinstance(part, Text)
+        if part.text == "bad":
+            raise ValueError(part.text)
+        return [{"role": message.role, "content": [part.text]}]
+
+    def turns(*texts: str) -> list[RequestMessage]:
+        roles = ("user", "assistant") * len(texts)
+        return [RequestMessage(role, (Text(text),)) for role, text in zip(roles, texts, strict=False)]  # type: ignore[arg-type]
+
+    messages = WireMessages(form, "content")
+    good = turns("a", "b", "c", "d")
+    messages.of(good, "")
+    with pytest.raises(ValueError, match="bad"):
+        messages.of([*good[:1], *turns("x", "b", "bad")[1:]], "")
+    again = messages.of(good, "")
+    assert [message["content"] for message in again.messages] == [["a"], ["b"], ["c"], ["d"]]
+    assert len(again.texts({})) == 4
+
+
+def nested(levels: int) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for _ in range(levels):
+        given = {"a": [given]}
+    return given
+
+
+@each_row("name", ["", " ", None, 5, ["read"]])
+def test_a_call_without_a_name_cannot_run(name: Any) -> None:
+    assert can_run("read", {})
+    assert not can_run(name, {})
+
+
+@each_row("given", [None, [], "{}", 5])
+def test_an_input_that_is_no_object_cannot_run(given: Any) -> None:
+    assert not can_run("read", given)
+
+
+def test_an_input_that_is_too_deep_cannot_run() -> None:
+    assert can_run("read", nested(50))
+    assert not can_run("read", nested(DEEPEST))
+    assert not can_run("read", nested(100_000))
+
+
+@each_row(
+    ("name", "sent"),
+    [("read", "read"), ("mcp__a-b", "mcp__a-b"), ("a b/c", "a_b_c"), ("", "_"), ("9", "_9"), ("\u202e" * 99, "_" * 64)],
+)
+def test_a_made_up_name_goes_back_in_letters_that_are_taken(name: str, sent: str) -> None:
+    assert wire_name(name) == sent
+
+
+@each_row(
+    ("value", "number"),
+    [(7, 7), ("12", 12), (1.5, 1), (None, 0), (-5, 0), ("many", 0), (float("inf"), 0), (float("nan"), 0), (10**30, 0), ([1], 0)],
+)  # fmt: skip
+def test_a_count_that_is_none_counts_nothing(value: Any, number: int) -> None:
+    assert tokens(value) == number

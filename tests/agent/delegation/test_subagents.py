@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.delegation.kinds import settings_for
+from agentcli.agent.delegation.subagents import unfinished
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.project.extensions import BUILT_IN, STEPS
 from agentcli.agent.session import AgentSession
@@ -41,6 +42,7 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.agent.open_session import DEMO, Person, ended, open_session, results, say_to
 from tests.context.folding import folded
+from tests.counted import counted
 from tests.features.mcp.played_servers import STATUS, Played
 from tests.tables import each_row
 
@@ -595,3 +597,28 @@ def test_a_subagent_in_the_background_is_a_job_and_a_run_without_a_person_waits_
 def test_every_subagent_has_a_limit_of_steps(own: int, limit: int, steps: int) -> None:
     kind = replace(BUILT_IN["general"], max_steps=own)
     assert settings_for(kind, AgentSettings(max_steps=limit)).max_steps == steps
+
+
+# Subagents that were at work when the program ended are found without reading what was reported before they were sent.
+
+
+def test_only_what_came_since_the_call_is_asked_for(tmp_path: Path) -> None:
+    journal = Store(tmp_path / "sessions").create(tmp_path)
+    work = {"description": "find it", "prompt": "Where?"}
+    journal.append(Message("user", (Text("go"),), 1))
+    for number in range(10):
+        journal.append(Message("assistant", (call("task", f"t{number}", **work),), 1))
+        if number < 9:
+            journal.append(ToolResult(f"t{number}", "task", "success", "x", metadata={"session": f"s{number}"}))
+    asked: list[int] = []
+
+    def children(_: object, since: int) -> list[tuple[str, str]]:
+        asked.append(since)
+        return [("s9", "Where?")]
+
+    with counted(Session.record) as calls:
+        [found] = unfinished(journal, {"task"}, children)
+    assert (found.id, found.description) == ("s9", "find it")
+    assert asked == [journal.history.last_seq]
+    assert calls[Session.record] == 1
+    journal.close()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentcli.core.codec.encode import (
     Damaged,
@@ -16,6 +18,7 @@ from agentcli.core.codec.encode import (
     dump_line,
     dumps,
     encode,
+    loads,
     part_from_json,
     part_to_json,
     record_from_json,
@@ -353,3 +356,73 @@ def test_usage_has_a_name_for_each_count_and_a_missing_one_is_none() -> None:
 @each_row("body", [Title("t", "n", "m"), FeatureState("goal", {}, "m"), Undo(2, "undo"), Failure("no", "there")])
 def test_a_record_for_which_no_model_was_asked_names_no_model_and_no_cost(body: Body) -> None:
     assert not {"model", "usage", "cost"} & set(fields(body))
+
+
+# Reading the JSON of a record file: quicker than the standard library, and never otherwise.
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def outcome(read: Callable[[bytes], Any], data: bytes) -> Any:
+    """The value that is read, or the error in words."""
+    try:
+        return read(data)
+    except (ValueError, RecursionError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.full
+@given(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), st.binary(max_size=3), st.integers(0, 200))
+def test_every_file_is_read_as_by_the_standard_library(value: dict[str, Any], noise: bytes, at: int) -> None:
+    whole = (dumps(value) + "\n").encode("utf-8")
+    assert loads(whole) == value
+    for data in (whole[:at], whole[:at] + noise + whole[at:], whole + noise, noise + whole, whole[:at] + b"}\n"):
+        assert outcome(loads, data) == outcome(json.loads, data)
+
+
+@each_row(
+    "data",
+    [
+        b'\xef\xbb\xbf{"a": 1}\n',
+        '{"a": "\u00e9"}\n'.encode("utf-16-le"),
+        '{"a": "\u00e9"}\n'.encode("utf-16"),
+        b'{"a": 1}  \n}\n',
+        b'{"a": 1}\n\n}\n',
+        b'{"a": "\xed\xa0\x80"}\n',
+        b'{"a": NaN, "a": 2}\n',
+        b"{}\n",
+        b"}\n",
+        b"{" * 100_000 + b"}\n",
+        b"",
+    ],
+)
+def test_odd_files_are_read_as_by_the_standard_library(data: bytes) -> None:
+    assert repr(outcome(loads, data)) == repr(outcome(json.loads, data))
+
+
+def test_a_tool_result_keeps_the_time_of_its_record_beside_that_of_its_call() -> None:
+    result = ToolResult("a", "bash", "success", "ok", started=1.5, ended=2.5)
+    record = Record(7, "id", "2026-01-01T00:00:00.000Z", "", result)
+    assert decode(encode(record)) == record
+    time = json.loads(encode(record))["time"]
+    assert (time["start"], time["end"]) == (1.5, 2.5)
+
+
+def test_a_known_kind_in_the_words_of_a_newer_schema_is_skipped_and_not_refused() -> None:
+    raw = {"schema": 99, "seq": 1, "id": "x", "time": "t", "prev": "", "kind": "message", "speech": []}
+    body = decode(json.dumps(raw).encode()).body
+    assert isinstance(body, Unknown)
+    assert body.raw["speech"] == []
+    with pytest.raises(Damaged):
+        decode(json.dumps(raw | {"schema": 1}).encode())
+
+
+@each_row("data", [b"", b"\0" * 300, b"{}", b"[]", b"null", b"{" * 100_000, b'{"seq":1e999}', b"\xff"])
+def test_what_is_no_record_is_damaged_and_nothing_worse(data: bytes) -> None:
+    with pytest.raises(Damaged):
+        decode(data)

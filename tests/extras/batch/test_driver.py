@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +23,7 @@ from agentcli.extras.batch.tasks import Task
 from agentcli.extras.batch.work import Work
 from agentcli.sessions.store import Store
 from agentcli.system.paths import app_dirs
+from tests.e2e.program import ROOT
 
 Ends = Callable[[Work], Row]
 
@@ -267,3 +270,13 @@ def test_what_a_running_task_has_cost_is_shown_at_once(tmp_path: Path, monkeypat
     session.close()
     Ledger(out).write(Row("t1", 1, "x", "running", session="s-running"))
     assert load(out).cost == pytest.approx(0.08)
+
+
+# A driver that is killed at any row of its ledger, whole or torn, costs no request twice and leaves no task final twice.
+
+
+def test_a_driver_may_be_killed_at_every_row(tmp_path: Path) -> None:
+    # In a process with one thread: it forks.
+    command = [sys.executable, "-m", "tests.extras.batch.killed_drivers", str(tmp_path)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110)
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stdout + ran.stderr

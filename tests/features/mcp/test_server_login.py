@@ -16,14 +16,17 @@ from urllib.request import urlopen
 
 import pytest
 
-from agentcli.core.errors import InputError
+from agentcli.core.errors import InputError, ToolError
 from agentcli.core.mcp_servers import ServerTool
 from agentcli.features.mcp.run_servers import servers_of
 from agentcli.features.mcp.server_login import FILE, LoginStore, authentication, log_in, log_out
 from agentcli.system.key_store import KeyStore
 from tests.agent.open_session import open_session
+from tests.features.mcp.fake_http import serving
 from tests.features.mcp.played_servers import Played
+from tests.features.mcp.running import call, servers, settled, text
 from tests.features.mcp.server_runs import define, options, program
+from tests.features.mcp.test_tokens import Kept
 from tests.frontends.terminal.contexts import ScriptedContext
 from tests.frontends.terminal.slash import COMMANDS
 
@@ -237,3 +240,44 @@ def test_a_login_is_made_in_the_session_and_the_server_connected_with_it(project
             asyncio.run(COMMANDS.run(context, "/mcp login web"))
             assert context.output[-1] == "Logged in to web. Server web is connected, 1 tool."
             assert LoginStore(run, servers_of(run).to_log_in("web")).read().count("t0ken")
+
+
+# Logins of servers in use: asked for in the middle of a session, and renewed by themselves.
+
+
+def test_a_server_that_wants_a_login_in_the_middle_says_so_once(tmp_path: Path) -> None:
+    with serving() as port, servers(tmp_path, {"web": {"url": f"http://127.0.0.1:{port}/locked/"}}) as made:
+        settled(made)
+        for _ in range(2):
+            with pytest.raises(ToolError, match=r"Server web is not connected: run `/mcp login web` or `agentcli mcp"):
+                call(made, "mcp__web__echo", text="a")
+        assert made.states()[0].status == "needs login"
+        assert [line for line in made.changes() if "login" in line] == [
+            "Server web needs a login: run `/mcp login web` or `agentcli mcp login web`."
+        ]
+
+
+def test_a_login_that_has_run_out_is_renewed_by_itself(tmp_path: Path) -> None:
+    from agentcli.features.mcp.tokens import provider
+
+    with serving() as port:
+        here = f"http://127.0.0.1:{port}"
+        vault = Kept()
+        kept = {
+            "client": {"client_id": "me", "redirect_uris": [f"{here}/callback"], "token_endpoint_auth_method": "none"},
+            "tokens": {"access_token": "stale", "token_type": "Bearer", "expires_in": 1, "refresh_token": "again"},
+            "expires": 1.0,
+            "metadata": {
+                "issuer": here,
+                "authorization_endpoint": f"{here}/authorize",
+                "token_endpoint": f"{here}/token",
+                "response_types_supported": ["code"],
+            },
+        }
+        vault.write(json.dumps(kept))
+        given = {"web": {"url": f"{here}/guarded/"}}
+        with servers(tmp_path, given, auth=lambda server: provider(server, vault)) as made:
+            (state,) = settled(made)
+            assert state.status == "connected"
+            assert text(call(made, "mcp__web__echo", text="renewed")) == "renewed"
+        assert json.loads(vault.text)["tokens"]["access_token"] == "fresh"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentcli.core.errors import ModelError
 from agentcli.core.message import Part, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, UsageSeen
-from agentcli.providers.openai.chat_reply import Reply, to_usage
+from agentcli.providers.openai.chat_reply import Reply, ThinkTags, to_usage
 from tests.tables import each_row
 
 
@@ -172,3 +175,40 @@ def test_usage_may_come_with_every_chunk_and_after_the_end() -> None:
     steps += reply.read({"choices": [], "usage": used | {"completion_tokens": 2}})
     assert [step.usage.output for step in steps if isinstance(step, UsageSeen)] == [1, 2]
     assert reply.stopped
+
+
+# Thoughts in tags are told from the answer, however the text is cut.
+
+
+def read_pieces(*pieces: str) -> list[tuple[bool, str]]:
+    """The runs, neighbours of one kind joined."""
+    tags = ThinkTags()
+    runs = [run for piece in pieces for run in tags.read(piece)] + tags.end()
+    return [(kind, "".join(text for _, text in same)) for kind, same in groupby(runs, key=lambda run: run[0])]
+
+
+@each_row(
+    ("text", "runs"),
+    [
+        ("plain", [(False, "plain")]),
+        ("<think>hm</think>so", [(True, "hm"), (False, "so")]),
+        ("\n<think>\nhm\n\n</think>\n\nso\n", [(True, "hm"), (False, "so\n")]),
+        ("<think>a < b </ c</think>so", [(True, "a < b </ c"), (False, "so")]),
+        ("<think></think>so", [(False, "so")]),
+        ("<think>without an end", [(True, "without an end")]),
+        ("the tag <think> is text here", [(False, "the tag <think> is text here")]),
+        ("<thin ice>", [(False, "<thin ice>")]),
+        ("<thi", [(False, "<thi")]),
+        ("  indented", [(False, "  indented")]),
+        ("", []),
+    ],
+)
+def test_thoughts_at_the_beginning_are_no_text(text: str, runs: list[tuple[bool, str]]) -> None:
+    assert read_pieces(text) == runs
+    assert read_pieces(*text) == runs
+
+
+@given(st.text(alphabet="<think>/ \na", max_size=40), st.integers(1, 9))
+def test_it_does_not_matter_how_the_text_is_cut(text: str, size: int) -> None:
+    whole = f"<think>{text}"
+    assert read_pieces(*(whole[start : start + size] for start in range(0, len(whole), size))) == read_pieces(whole)

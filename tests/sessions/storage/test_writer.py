@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from agentcli.core.codec.encode import encode
-from agentcli.core.record import Pin, Record
-from agentcli.sessions.storage.writer import Lock, Writer, holder, is_locked
-from tests.sessions.disks import Act, Failing, Hasty, Recording
+from agentcli.core.errors import SessionBusy
+from agentcli.core.message import Part, Text, ToolCall
+from agentcli.core.record import Pin, Record, Settings
+from agentcli.sessions.session import Session
+from agentcli.sessions.storage.writer import (
+    INTERVAL,
+    Lock,
+    Outputs,
+    Partial,
+    Reply,
+    Writer,
+    holder,
+    is_locked,
+    output_name,
+    read_partial,
+)
+from agentcli.sessions.store import Store
+from agentcli.system.disk import Disk
+from tests.sessions.bodies import reply, result, user
+from tests.sessions.disks import Act, Failing, File, Hasty, Recording
 from tests.tables import each_row
 
 
@@ -175,3 +200,347 @@ def test_the_first_record_is_written_into_a_folder_without_records(tmp_path: Pat
     assert writer.save()
     assert names(tmp_path / "session") == ["000001-pin.json"]
     writer.release()
+
+
+# An acknowledged record costs two fsyncs, one of its file and one of the folder; records that are saved together share the folder's.
+
+
+def opened(tmp_path: Path) -> tuple[Recording, Session]:
+    disk = Recording()
+    return disk, Store(tmp_path / "sessions", disk=disk).create(tmp_path, model="demo/scripted")
+
+
+def fsyncs(disk: Recording) -> tuple[int, int]:
+    """The number of fsyncs so far, of files and of folders."""
+    files = sum(isinstance(act, File) for act in disk.acts)
+    return files, sum(isinstance(act, Path) for act in disk.acts)
+
+
+def test_forty_steps_cost_two_fsyncs_a_record(tmp_path: Path) -> None:
+    disk, session = opened(tmp_path)
+    session.append(user("go"))
+    files, folders = fsyncs(disk)
+    for step in range(40):
+        session.append(reply(f"step {step}", f"c{step}"))
+        session.append(result(f"c{step}", "a line\n" * 50))
+    session.settle()
+    assert fsyncs(disk) == (files + 80, folders + 80)
+    session.close()
+
+
+def test_records_that_wait_for_the_first_one_said_share_the_fsync_of_the_folder(tmp_path: Path) -> None:
+    disk, session = opened(tmp_path)
+    session.append(Settings(mode="plan"))
+    session.append(user("go"))
+    synced = [act for act in disk.acts if act == session.folder / "records"]
+    assert len(synced) == 1
+    assert len(list((session.folder / "records").glob("*.json"))) == 3
+    session.close()
+
+
+HOLDER = """
+import subprocess, sys, time
+from pathlib import Path
+from agentcli.sessions.storage.writer import Lock
+lock = Lock(Path(sys.argv[1]))
+child = subprocess.Popen(["sleep", "60"])
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_lock_is_held_once_and_let_go(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert not is_locked(path)
+    lock = Lock(path)
+    assert is_locked(path)
+    assert holder(path) == str(os.getpid())
+    with pytest.raises(SessionBusy, match=str(os.getpid())):
+        Lock(path, patience=0.0)
+    lock.release()
+    lock.release()
+    assert not is_locked(path)
+    Lock(path).release()
+
+
+def test_a_lock_dies_with_its_process_even_where_its_children_live_on(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        try:
+            assert is_locked(path)
+            with pytest.raises(SessionBusy, match=f"process {process.pid}"):
+                Lock(path, patience=0.0)
+            process.kill()
+            process.wait()
+            os.kill(child, 0)
+            assert not is_locked(path)
+            Lock(path).release()
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_whoever_looks_does_not_get_in_the_way(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    Lock(path).release()
+    for _ in range(50):
+        assert not is_locked(path)
+        Lock(path, patience=0.0).release()
+
+
+def test_a_lock_on_what_was_moved_away_is_taken_anew(tmp_path: Path) -> None:
+    first = Lock(tmp_path / "lock")
+    (tmp_path / "lock").rename(tmp_path / "moved")
+    second = Lock(tmp_path / "lock")
+    first.release()
+    assert is_locked(tmp_path / "lock")
+    second.release()
+
+
+def test_a_lock_that_is_freed_within_the_wait_is_taken(tmp_path: Path) -> None:
+    first = Lock(tmp_path / "lock")
+    threading.Timer(0.03, first.release).start()
+    second = Lock(tmp_path / "lock", patience=30)
+    assert is_locked(tmp_path / "lock")
+    second.release()
+
+
+def test_a_lock_whose_file_is_moved_away_during_the_wait_is_let_go(tmp_path: Path) -> None:
+    first = Lock(tmp_path / "lock")
+
+    def move() -> None:
+        (tmp_path / "lock").rename(tmp_path / "moved")
+        first.release()
+
+    threading.Timer(0.03, move).start()
+    second = Lock(tmp_path / "lock", patience=30)
+    assert is_locked(tmp_path / "lock")
+    assert not is_locked(tmp_path / "moved")
+    second.release()
+
+
+def test_the_file_of_a_lock_names_its_holder_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("4194304999\nolder")
+    lock = Lock(tmp_path / "lock")
+    assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+    lock.release()
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_session_that_is_open_elsewhere_is_told_with_what_to_do(tmp_path: Path, signed: bool) -> None:
+    folder = tmp_path / "s-1"
+    folder.mkdir()
+    lock = Lock(folder / "lock")
+    if not signed:
+        (folder / "lock").write_text("")
+    who = f" (process {os.getpid()})" if signed else ""
+    with pytest.raises(SessionBusy) as busy:
+        Lock(folder / "lock", patience=0.0)
+    assert str(busy.value) == (
+        f"Session s-1 is open for writing in another agentcli{who}. Open it read-only with `agentcli sessions show s-1`, "
+        "or continue in a copy with `agentcli resume s-1 --fork`."
+    )
+    lock.release()
+
+
+# Names of the files in which outputs are kept.
+
+
+@pytest.mark.parametrize("call_id", ["a", "toolu_01-b", "x" * 100])
+def test_a_plain_id_is_the_name(call_id: str) -> None:
+    assert output_name(call_id) == f"{call_id}.txt"
+
+
+@each_row(
+    ("call_id", "beginning"),
+    [("", ""), ("../a", "___a"), ("a b", "a_b"), ("é", "_"), ("x" * 101, "x" * 100), ("\ud800", "_")],
+)
+def test_any_other_id_is_told_apart_by_a_number_made_from_it(call_id: str, beginning: str) -> None:
+    stem, _, number = output_name(call_id).removesuffix(".txt").rpartition("-")
+    assert (stem, len(number)) == (beginning, 12)
+    assert output_name(call_id + "!") != output_name(call_id)
+
+
+def test_an_id_that_is_used_again_in_another_session_of_the_server_gets_a_number(tmp_path: Path) -> None:
+    for expected in ("a.txt", "a-2.txt", "a-3.txt"):
+        outputs = Outputs(tmp_path, Disk())
+        assert outputs.add("a", "text") == str(tmp_path / expected)
+        assert outputs.add("a", expected) == str(tmp_path / expected), "the same call keeps its file"
+        outputs.save()
+        assert (tmp_path / expected).read_text() == expected
+
+
+def test_bytes_keep_their_ending_and_text_that_is_no_unicode_is_spelled(tmp_path: Path) -> None:
+    outputs = Outputs(tmp_path, Disk())
+    assert outputs.add("p", b"\x89PNG", ".png") == str(tmp_path / "p.png")
+    assert outputs.add("p2", "a\ud800") == str(tmp_path / "p2.txt")
+    outputs.save()
+    assert (tmp_path / "p.png").read_bytes() == b"\x89PNG"
+    assert (tmp_path / "p2.txt").read_text() == "a\\ud800"
+
+
+# The saver of a streaming reply: when it writes, what a killed process leaves, and what of a damaged file is read.
+
+
+LONG = 600.0
+
+
+def parts(text: str) -> Callable[[], Sequence[Part]]:
+    return lambda: [Text(text)]
+
+
+def saved(path: Path) -> str:
+    """The text of the saved reply; empty if there is none."""
+    reply = read_partial(path)
+    return "".join(part.text for part in reply.parts if isinstance(part, Text)) if reply else ""
+
+
+def timers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+
+
+def comes(condition: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 30
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.002)
+    return condition()
+
+
+def test_the_first_piece_is_saved_at_once_and_the_next_ones_wait_for_their_time(tmp_path: Path) -> None:
+    path = tmp_path / "partial.json"
+    partial = Partial(path, Hasty(), LONG)
+    partial.keep(4, parts("a"))
+    assert read_partial(path) == Reply(4, (Text("a"),))
+    assert timers() == []
+    partial.keep(4, parts("ab"))
+    partial.keep(4, parts("abc"))
+    assert saved(path) == "a"
+    [timer] = timers()
+    assert timer.daemon, "a program that ends does not wait for it"
+    partial.flush()
+    assert read_partial(path) == Reply(4, (Text("abc"),))
+    assert comes(lambda: not timer.is_alive())
+    partial.keep(4, parts("abcd"))
+    assert saved(path) == "abc", "its time counts from the last save"
+    partial.clear()
+    assert not path.exists()
+    partial.flush()
+    assert not path.exists(), "it is forgotten"
+    for timer in timers():
+        timer.cancel()  # type: ignore[attr-defined]
+
+
+def test_a_save_comes_by_itself_when_its_time_has_come(tmp_path: Path) -> None:
+    path = tmp_path / "partial.json"
+    partial = Partial(path, Hasty(), 0.03)
+    for text in ("a", "ab", "abc"):
+        partial.keep(1, parts(text))
+    assert comes(lambda: saved(path) == "abc")
+    assert comes(lambda: not timers())
+    partial.keep(1, parts("abcd"))
+    assert comes(lambda: saved(path) == "abcd")
+
+
+def test_without_an_interval_every_piece_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "partial.json"
+    partial = Partial(path, Hasty(), 0.0)
+    for text in ("a", "ab", "abc"):
+        partial.keep(1, parts(text))
+        assert saved(path) == text
+    assert INTERVAL == 1
+
+
+def test_a_timer_that_finds_nothing_serves_the_next_reply(tmp_path: Path) -> None:
+    path = tmp_path / "partial.json"
+    partial = Partial(path, Hasty(), 0.03)
+    partial.keep(1, parts("a"))
+    partial.keep(1, parts("ab"))
+    partial.clear()
+    assert comes(lambda: not timers())
+    assert not path.exists()
+    partial.keep(2, parts("b"))
+    assert comes(lambda: read_partial(path) == Reply(2, (Text("b"),)))
+
+
+def test_pieces_are_only_put_together_for_a_save_and_nothing_is_saved_of_an_empty_reply(tmp_path: Path) -> None:
+    disk = Failing("unlink", errno.EIO, 1, forever=True)
+    partial = Partial(tmp_path / "partial.json", disk, 0.0)
+    partial.keep(1, list)
+    partial.flush()
+    partial.clear()
+    assert list(tmp_path.iterdir()) == []
+    assert disk.calls == 0, "there was nothing to remove"
+    asked: list[str] = []
+
+    def text() -> Sequence[Part]:
+        asked.append("asked")
+        return [Text("a")]
+
+    slow = Partial(tmp_path / "slow.json", Hasty(), LONG)
+    slow.keep(1, text)
+    slow.keep(1, text)
+    assert asked == ["asked"]
+    slow.flush()
+    assert asked == ["asked"] * 2
+    slow.flush()
+    assert asked == ["asked"] * 2, "all is written"
+
+
+@each_row("call", ["create", "write", "rename", "unlink"])
+def test_a_disk_that_refuses_a_reply_stops_nothing(tmp_path: Path, call: str) -> None:
+    disk = Failing(call, errno.ENOSPC, 1, forever=True)
+    partial = Partial(tmp_path / "partial.json", disk, 0.0)
+    partial.keep(1, parts("a"))
+    partial.flush()
+    partial.clear()
+    assert disk.failed
+    disk.heal()
+    partial.keep(2, parts("b"))
+    assert saved(tmp_path / "partial.json") == "b"
+    partial.clear()
+    assert not (tmp_path / "partial.json").exists()
+
+
+def test_a_reply_is_removed_once(tmp_path: Path) -> None:
+    disk = Recording()
+    partial = Partial(tmp_path / "partial.json", disk, 0.0)
+    partial.keep(1, parts("a"))
+    partial.clear()
+    count = len(disk.acts)
+    partial.clear()
+    assert len(disk.acts) == count
+
+
+TEXT = {"type": "text", "text": "a"}
+
+
+@each_row(
+    ("raw", "reply"),
+    [
+        ({"after": 3, "parts": [TEXT]}, Reply(3, (Text("a"),))),
+        ({"after": 3, "parts": []}, Reply(3, ())),
+        ({"after": 3, "parts": [TEXT, 5, None, {}, {"type": "text"}, {"type": "new"}, {"type": "text", "text": 5}]}, Reply(3, (Text("a"),))),
+        (
+            {"after": 3, "parts": [{"type": "tool_call", "call_id": "c", "name": "read", "input": {}}]},
+            Reply(3, (ToolCall("c", "read", {}),)),
+        ),
+        ({"parts": [TEXT]}, None),
+        ({"after": "many", "parts": [TEXT]}, None),
+        ({"after": None, "parts": [TEXT]}, None),
+        ({"after": 3}, None),
+        ({"after": 3, "parts": 5}, None),
+        ([], None),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_damaged_parts_of_a_reply_are_dropped(tmp_path: Path, raw: object, reply: Reply | None) -> None:
+    (tmp_path / "partial.json").write_text(json.dumps(raw))
+    assert read_partial(tmp_path / "partial.json") == reply
+
+
+@each_row("data", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_what_is_no_reply_is_none(tmp_path: Path, data: bytes) -> None:
+    assert read_partial(tmp_path / "partial.json") is None
+    (tmp_path / "partial.json").write_bytes(data)
+    assert read_partial(tmp_path / "partial.json") is None
