@@ -637,7 +637,7 @@ def test_what_the_window_demands_goes_in_long_strides() -> None:
     cleared, why = told(story, Pressure(need=1), auto_turns=99)
     limits = limits_of(PRICED, ContextSettings())
     stride = limits.hard - limits.soft
-    assert why == "the window_of demands 1 tokens"
+    assert why == "the window demands 1 tokens"
     assert len(cleared) == math.ceil((stride + 1) / 9_985)
     assert told(outputs(10), Pressure(need=1)) == ((), "There is no output left to clear.")
     assert told(outputs(10), Pressure(forced=True)) == ((), "Nothing to prune: no output is out of date or old enough.")
