@@ -19,7 +19,7 @@ from agentcli.context.tokens.estimators import Estimator
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.families import offers
-from agentcli.core.journal import Journal
+from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.mcp_servers import Servers
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.on_demand import OnDemand
@@ -34,6 +34,7 @@ from agentcli.tools.jobs import Jobs
 if TYPE_CHECKING:
     from agentcli.agent.buffers import EditorFiles
     from agentcli.agent.timed_rules import RunRules, TimedRules
+    from agentcli.sessions.in_memory import MemorySession
 
 INSTRUCTIONS = "# Instructions of the user and the project"
 """The first line of the system prompt's block of instruction files."""
@@ -162,10 +163,13 @@ class Person:
     """The editor that runs the session, if it lets its buffers be read."""
 
 
-def _in_memory(_: Journal) -> Journal:
+def in_memory(
+    past: Journal | None = None, *, predecessor: Predecessor | None = None, session_id: str = ""
+) -> MemorySession:
+    """Make a session without a disk: see MemorySession. Most runs have none."""
     from agentcli.sessions.in_memory import MemorySession
 
-    return MemorySession()
+    return MemorySession(past, predecessor=predecessor, session_id=session_id)
 
 
 Children = Callable[[Journal, int], Sequence[tuple[str, str]]]
@@ -176,7 +180,7 @@ Children = Callable[[Journal, int], Sequence[tuple[str, str]]]
 class SubagentSetup:
     """The sessions and worktrees of subagents."""
 
-    child: Callable[[Journal], Journal] = _in_memory
+    child: Callable[[Journal], Journal] = lambda _: in_memory()
     """Creates the session of a subagent."""
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
     """Opens the session of a former subagent, by its id, to continue it; None if the id is unknown."""

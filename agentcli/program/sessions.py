@@ -16,7 +16,7 @@ from agentcli.agent.project.extensions import AgentKind
 from agentcli.agent.report import lifetime
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.session import AgentSession
-from agentcli.agent.setup import SessionSetup
+from agentcli.agent.setup import SessionSetup, in_memory
 from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import CredentialsError, InputError, ToolError, TrustError, UsageError
 from agentcli.core.history import History
@@ -228,12 +228,10 @@ class SessionOpener:
 
     def open(self, info: SessionInfo, source: Source = "resume", reading: Reading = unseen) -> AgentSession:
         """Open a session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy if it is open elsewhere."""
-        from agentcli.sessions.in_memory import MemorySession
-
         aloof = self._options.no_session
         session = self._project.store.open(info.project_id, info.id, aloof, reading(info.records))
         notes = (*self._from_elsewhere(info), *self._not_taken_over(session))
-        return self.session_for(MemorySession(session) if aloof else session, notes, source)
+        return self.session_for(in_memory(session) if aloof else session, notes, source)
 
     def session_for(self, journal: Journal, notes: Sequence[str] = (), source: Source | None = None) -> AgentSession:
         """Prepare an open session for work, with the model and mode it had, unless this run asks for others.
@@ -264,11 +262,9 @@ class SessionOpener:
 
     def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
         """Start a new session that continues another with this handoff; `session` stays as it is."""
-        from agentcli.sessions.in_memory import MemorySession
-
         journal = session.journal
         if not isinstance(journal, Session) or self._options.no_session:
-            fresh = MemorySession(predecessor=Predecessor(journal, handoff.until))
+            fresh = in_memory(predecessor=Predecessor(journal, handoff.until))
             fresh.append(handoff.beginning)
             return self.session_for(fresh, source="clear")
         origin = Parent(journal.id, handoff.until, "handoff")
@@ -283,10 +279,8 @@ class SessionOpener:
 
     def child(self, parent: Journal) -> Journal:
         """Create the session of a subagent; in memory if the parent is not stored."""
-        from agentcli.sessions.in_memory import MemorySession
-
         if not isinstance(parent, Session):
-            return MemorySession()
+            return in_memory()
         origin = Parent(parent.id, parent.history.last_seq, "subagent")
         return self._project.store.create(self._project.cwd, parent=origin, version=__version__)
 
@@ -309,10 +303,8 @@ class SessionOpener:
         return [(session.id, _first_prompt(session)) for session in opened]
 
     def _fresh(self, session_id: str = "") -> Journal:
-        from agentcli.sessions.in_memory import MemorySession
-
         if self._options.no_session:
-            return MemorySession(session_id=session_id and checked_id(session_id))
+            return in_memory(session_id=session_id and checked_id(session_id))
         return self._project.store.create(self._project.cwd, version=__version__, session_id=session_id)
 
     def _from_elsewhere(self, info: SessionInfo) -> Sequence[str]:

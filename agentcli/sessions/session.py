@@ -9,21 +9,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcli.core.codec.encode import encode, readable
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Predecessor
 from agentcli.core.message import Message, Part
+from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Record, Settings, Undo
-from agentcli.core.text.passage import Entry, Mark, Needles
 from agentcli.sessions.info import SessionInfo, encode_info, new_id, note, stamp
-from agentcli.sessions.storage.recall_index import FOLDER as RECALL
-from agentcli.sessions.storage.recall_index import SEGMENT, RecallIndex
-from agentcli.sessions.storage.records import Reader, RecordFolder, digest, tail
+from agentcli.sessions.storage.records import SEGMENT, Reader, RecordFolder, digest, tail
 from agentcli.sessions.storage.writer import INTERVAL, Outputs, Partial, Writer
 from agentcli.system.branch import branch
 from agentcli.system.disk import Disk
+
+if TYPE_CHECKING:
+    from agentcli.core.text.passage import Entry, Mark, Needles
+    from agentcli.sessions.storage.recall_index import RecallIndex
 
 
 class Session:
@@ -50,7 +53,7 @@ class Session:
         self._shelf = RecordFolder(folder / "records")
         self._outputs = writer.outputs if writer else Outputs(folder / "outputs", disk)
         self._partial = Partial(folder / "partial.json", disk, interval)
-        self._recall = RecallIndex(folder / RECALL, disk, self._outputs.text)
+        self._recall = OnDemand(partial(_recall_index, folder, disk, self._outputs))
 
     @property
     def id(self) -> str:
@@ -103,8 +106,6 @@ class Session:
         this also appends the records that it must not undo. Raises StoreError on a read-only session, never for a
         failing disk.
         """
-        from agentcli.sessions.checkpoints.undo import lasting
-
         writer = self._writing()
         before = self._history
         if isinstance(body, Undo):
@@ -121,8 +122,10 @@ class Session:
         if (writer.exists or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
         if not writer.waiting and record.seq % SEGMENT == 0:
-            self._recall.make_segment(record.seq // SEGMENT, partial(_saved, self._shelf.folder))
+            self._recall().make_segment(record.seq // SEGMENT, partial(_saved, self._shelf.folder))
         if isinstance(body, Undo):
+            from agentcli.sessions.checkpoints.undo import lasting
+
             for said_again in lasting(before, self._history):
                 self.append(said_again)
         return record
@@ -172,8 +175,10 @@ class Session:
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Entry]:
         """Yield the records up to number `newest` that may hold the needles and the call, newest first, by the index."""
+        from agentcli.core.text.passage import Entry
+
         last = self._info.records if newest is None else min(newest, self._info.records)
-        found = self._recall.candidates(
+        found = self._recall().candidates(
             last, self.record, needles, call_id, save=_index_is_saved(self._writer, self._closed), until=until
         )
         for seq, turn in found:
@@ -184,13 +189,13 @@ class Session:
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
         """Yield the records up to number `newest` that have texts, newest first, with the terms that they may hold, by the index."""
         last = self._info.records if newest is None else min(newest, self._info.records)
-        return self._recall.marks(
+        return self._recall().marks(
             last, self.record, terms, save=_index_is_saved(self._writer, self._closed), until=until
         )
 
     def index(self) -> Iterator[float]:
         """Make the missing parts of the index, yielding the progress; a read-only session keeps them in memory."""
-        return self._recall.fill(self._info.records, self.record, save=_index_is_saved(self._writer, self._closed))
+        return self._recall().fill(self._info.records, self.record, save=_index_is_saved(self._writer, self._closed))
 
     def trouble(self) -> str:
         """Return why the session is not being saved now; or, once, that a write had to be repeated; or an empty text."""
@@ -218,7 +223,8 @@ class Session:
         self._partial.flush()
         if self._changed and (writer.exists or any(not isinstance(record.body, Settings) for record in writer.waiting)):
             self._save(writer, durable=True)
-        self._recall.settle()
+        if recall := self._recall.now:
+            recall.settle()
         writer.release()
         self._closed = True
 
@@ -275,6 +281,12 @@ def _paid(undo: Undo, seq: int, history: History, tail: Callable[[Record], Seque
     with contextlib.suppress(OSError):
         return paid(undo, history, fold(tail(Record(seq, "", "", "", undo)), history.foreign))
     return undo
+
+
+def _recall_index(folder: Path, disk: Disk, outputs: Outputs) -> RecallIndex:
+    from agentcli.sessions.storage.recall_index import FOLDER, RecallIndex
+
+    return RecallIndex(folder / FOLDER, disk, outputs.text)
 
 
 class _FromMemory(Reader):

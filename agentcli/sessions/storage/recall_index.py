@@ -22,12 +22,11 @@ from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Message
 from agentcli.core.record import Record
 from agentcli.core.text.passage import Entry, Mark, Needles, OutOfTime, call_ids, folded, passages
+from agentcli.sessions.storage.records import SEGMENT
 from agentcli.system.disk import Disk, make_folder, write_file
 
 FOLDER = "recall"
 """The folder of a session that holds its index."""
-SEGMENT = 256
-"""Number of records whose rows make one file."""
 LARGEST = 1_000_000
 """Bytes of text above which a record counts as a match for anything."""
 _MAGIC = b"arx1"

@@ -18,6 +18,8 @@ from agentcli.core.codec.encode import Damaged, decode
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import KINDS, Compaction, Record, Undo
 
+SEGMENT = 256
+"""Number of records whose rows make one file of the index in `recall/`."""
 _AT_ONCE = 1 << 16
 """Bytes that are read from a file before its size is known: most records are shorter."""
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a named pipe does not block
