@@ -127,6 +127,34 @@ def test_a_run_loads_nothing_of_the_features_that_it_does_not_use(tmp_path: Path
     assert not [module for module in modules if module.startswith((*UNUSED, *(WINGS - NEEDED)))]
 
 
+LATER = (
+    "agentcli.sessions.checkpoints",
+    "agentcli.sessions.copying",
+    "agentcli.sessions.in_memory",
+    "agentcli.sessions.recovery",
+    "agentcli.sessions.retention",
+    "agentcli.sessions.storage.recall_index",
+    "agentcli.sessions.trash",
+    "agentcli.system.network",
+    "agentcli.system.pictures",
+    "agentcli.system.process",
+    "agentcli.tools.foreign",
+)
+"""Modules that a session needs once a tool is called, a text is searched, or something is taken back."""
+MOST = 330
+"""Number of our own modules that a one-shot may load."""
+
+
+def test_a_one_shot_needs_few_modules_of_ours_and_none_that_it_may_need_later(tmp_path: Path) -> None:
+    modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
+    own = {module for module in modules if module.split(".")[0] == "agentcli"}
+    assert "agentcli.agent.loop" in own
+    assert len(own) <= MOST
+    assert not [module for module in own if module.startswith(LATER)]
+    working = {module for module in own if module.startswith("agentcli.tools.lib.")}
+    assert working == {"agentcli.tools.lib.seen_files"}
+
+
 def test_a_run_without_commands_loads_nothing_that_judges_them(tmp_path: Path) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
     judging = "agentcli.permissions.shell"

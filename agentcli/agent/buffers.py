@@ -17,8 +17,6 @@ from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import Encoding, decode, newline_style, with_newlines
 from agentcli.core.tool import CallScope, Tool
-from agentcli.tools.lib.files import load_if_there
-from agentcli.tools.lib.paths import locate, open_parent
 
 _UTF8 = "utf-8"
 
@@ -141,6 +139,8 @@ class UnsavedBuffers:
         return self._checkpointer
 
     def _refusal(self, path: Path, why: str) -> ToolError:
+        from agentcli.tools.lib.paths import locate
+
         return ToolError(why.format(locate(self._ctx.for_call(CallScope((path,))), str(path)).display))
 
 
@@ -172,6 +172,9 @@ def content_of(text: str, saved: bytes) -> bytes | None:
 
 def _on_disk(ctx: SessionToolContext, path: Path) -> bytes | None:
     """Return the content of a text file, empty for a file that does not exist yet; None for anything else."""
+    from agentcli.tools.lib.files import load_if_there
+    from agentcli.tools.lib.paths import open_parent
+
     try:
         with open_parent(ctx, str(path)) as handle:
             data = load_if_there(ctx, handle) or b""

@@ -56,7 +56,6 @@ from agentcli.sessions.settings import SKIPPED, CheckpointLimits
 from agentcli.system import probe
 from agentcli.system.key_store import KeyStore
 from agentcli.system.worktrees import Worktree, add_worktree, former_worktree
-from agentcli.tools.lib.gitignore import everything
 from agentcli.tools.registry import run
 
 if TYPE_CHECKING:
@@ -372,4 +371,6 @@ class Program(CheckedProgram):
 
 def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:
     """Return the files of a workspace that a checkpoint covers, and the ones that it leaves out."""
+    from agentcli.tools.lib.gitignore import everything
+
     return everything(base, SKIPPED, most)

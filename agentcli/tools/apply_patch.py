@@ -8,23 +8,23 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.subagent_result import FILES
 from agentcli.core.text.encodings import Encoding, decode, encode
-from agentcli.core.text.patch import GRAMMAR, FileChange, PatchError, parse, touched
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.diff import Diff, unified
-from agentcli.tools.lib.files import changing, knowledge, load_if_there, remember, remember_part, replace
-from agentcli.tools.lib.omission import refuse_omissions
-from agentcli.tools.lib.patching import Patched, patched
-from agentcli.tools.lib.paths import FileHandle, locate, missing
-from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge
+
+if TYPE_CHECKING:
+    from agentcli.core.text.patch import FileChange
+    from agentcli.tools.lib.diff import Diff
+    from agentcli.tools.lib.patching import Patched
+    from agentcli.tools.lib.paths import FileHandle
+    from agentcli.tools.lib.seen_files import Knowledge
 
 _NAMED = 3
 """Files that a title names."""
@@ -49,6 +49,8 @@ async def apply_patch(ctx: ToolContext, call_id: str, input: str) -> ToolOutput:
 
 def title(given: Mapping[str, Any]) -> str:
     """Return a title such as `Edit a.py, b.py`."""
+    from agentcli.core.text.patch import PatchError, touched
+
     paths: tuple[str, ...] = ()
     text = given.get("input")
     with contextlib.suppress(PatchError):
@@ -81,6 +83,10 @@ def _planned(ctx: ToolContext, text: str, stack: ExitStack) -> tuple[dict[Path, 
 
     The files are locked until the stack is closed.
     """
+    from agentcli.core.text.patch import PatchError, parse
+    from agentcli.tools.lib.files import changing, knowledge, load_if_there
+    from agentcli.tools.lib.paths import locate
+
     try:
         changes = parse(text)
     except PatchError as error:
@@ -108,6 +114,11 @@ def _planned(ctx: ToolContext, text: str, stack: ExitStack) -> tuple[dict[Path, 
 def _plan(
     change: FileChange, files: dict[Path, _File], path: Path, target: Path, handles: Mapping[Path, FileHandle]
 ) -> None:
+    from agentcli.tools.lib.omission import refuse_omissions
+    from agentcli.tools.lib.patching import patched
+    from agentcli.tools.lib.paths import missing
+    from agentcli.tools.lib.seen_files import READ_IT, UNSEEN
+
     file = files[path]
     if change.kind == "add":
         _require_known(file)
@@ -146,6 +157,8 @@ def _settle(file: _File, target: _File, data: bytes, result: Patched) -> None:
 
 def _require_known(file: _File) -> None:
     """Require that the model has seen a file whose content it replaces."""
+    from agentcli.tools.lib.seen_files import READ_IT, UNSEEN
+
     if file.after and file.after == file.before and file.known != "current":
         raise ToolError(f"{file.display} exists and {UNSEEN[file.known]}. {READ_IT[file.known]}, then change it.")
 
@@ -174,6 +187,8 @@ def _write(ctx: ToolContext, files: Mapping[Path, _File], handles: Mapping[Path,
 
 
 def _put(ctx: ToolContext, path: Path, handles: Mapping[Path, FileHandle], data: bytes | None) -> None:
+    from agentcli.tools.lib.files import changing
+
     if path in handles:
         _put_at(handles[path], data)
         return
@@ -182,6 +197,8 @@ def _put(ctx: ToolContext, path: Path, handles: Mapping[Path, FileHandle], data:
 
 
 def _put_at(handle: FileHandle, data: bytes | None) -> None:
+    from agentcli.tools.lib.files import replace
+
     if data is None:
         os.unlink(handle.name, dir_fd=handle.folder)
     else:
@@ -189,6 +206,8 @@ def _put_at(handle: FileHandle, data: bytes | None) -> None:
 
 
 def _remembered(ctx: ToolContext, path: Path, file: _File) -> dict[str, str]:
+    from agentcli.tools.lib.files import remember, remember_part
+
     if file.after is None:
         return {}
     if file.known == "current":
@@ -231,16 +250,31 @@ def _line(file: _File, moved: set[str]) -> str:
 
 
 def _diff(file: _File) -> Diff:
+    from agentcli.tools.lib.diff import unified
+
     texts = [decode(data or b"") for data in (file.before, file.after)]
     before, after = (replace_surrogates(text[0]) if text else "" for text in texts)
     return unified(before, after, file.display, created=file.before is None)
 
 
+_GRAMMAR = r"""start: "*** Begin Patch" NL file+ "*** End Patch" NL?
+file: added | deleted | updated
+added: "*** Add File: " TEXT NL ("+" TEXT? NL)+
+deleted: "*** Delete File: " TEXT NL
+updated: "*** Update File: " TEXT NL moved? hunks?
+moved: "*** Move to: " TEXT NL
+hunks: (place | changed)+ ("*** End of File" NL)?
+place: "@@" (" " TEXT)? NL
+changed: /[-+ ]/ TEXT? NL
+TEXT: /[^\r\n]+/
+NL: /\n/
+"""
+"""The format as a Lark grammar, to which a provider can hold the model."""
 APPLY_PATCH = Entry(
     "apply_patch",
     apply_patch,
     title,
     Traits("write", "input", edits_files=True, patches=True),
     preview,
-    grammar=GRAMMAR,
+    grammar=_GRAMMAR,
 )

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.message import FOR_MODEL, Status
@@ -25,12 +25,13 @@ from agentcli.core.tool import (
     Traits,
     Wrap,
 )
-from agentcli.system.process import Command, Ended, Sink, Why, run
 from agentcli.system.programs import GIT_CONFIG, QUIET, find_program, git_settings, hardened
 from agentcli.tools.entry import Entry
 from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
-from agentcli.tools.lib.files_seen import with_files_seen
-from agentcli.tools.lib.output_buffer import OutputBuffer
+
+if TYPE_CHECKING:
+    from agentcli.system.process import Command, Ended, Sink, Why
+    from agentcli.tools.lib.output_buffer import OutputBuffer
 
 WAKES = 'bash_output(id, wake_on="REGEX") tells you of matching lines as they come.'
 _MOVE = 'cd -- "$1" && shift && exec "$@"'
@@ -74,6 +75,8 @@ async def bash(
     description: str = "",
     run_in_background: bool = False,
 ) -> ToolOutput:
+    from agentcli.tools.lib.files_seen import with_files_seen
+
     sandbox = ctx.scope.sandbox
     prepared = _prepared(ctx, command, sandbox.wrap, sandbox.parts)
     if run_in_background:
@@ -122,6 +125,9 @@ def _with_notes(outcome: ToolOutput, sandbox: CommandSandbox) -> ToolOutput:
 
 
 async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, timeout: int) -> ToolOutput:
+    from agentcli.system.process import run
+    from agentcli.tools.lib.output_buffer import OutputBuffer
+
     seconds = waiting_time(timeout, ctx.limits) or ctx.limits.bash_timeout
     capture = OutputBuffer(ctx.limits, lambda text: ctx.keep_output(call_id, text), call_id)
     stream = _ProgressSink(capture, lambda text: ctx.progress(call_id, text))
@@ -270,6 +276,8 @@ def _blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
 
 
 def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence[LinePart] = ()) -> Command:
+    from agentcli.system.process import Command
+
     if not command.strip():
         raise ToolError("The command is empty.")
     if "\0" in command:

@@ -9,32 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as replace_value
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import Encoding, decode, encode
 from agentcli.core.text.plural import plural
-from agentcli.core.text.truncate import clip
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.diff import Diff, changed_ranges, unified
-from agentcli.tools.lib.files import (
-    changing,
-    knowledge,
-    load_if_there,
-    remember,
-    remember_part,
-    replace,
-)
-from agentcli.tools.lib.matching import Match, find, overlaps_itself, unescaped
-from agentcli.tools.lib.nearest import already_there, nearest
-from agentcli.tools.lib.omission import refuse_omissions
-from agentcli.tools.lib.paths import FileHandle, locate, missing
-from agentcli.tools.lib.replacement import replacement
-from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge
+
+if TYPE_CHECKING:
+    from agentcli.tools.lib.diff import Diff
+    from agentcli.tools.lib.matching import Match
+    from agentcli.tools.lib.paths import FileHandle
+    from agentcli.tools.lib.seen_files import Knowledge
 
 _EXCERPT, _WIDTH = 30, 200
 """Maximum lines shown after an edit whose outcome the model cannot know, and characters of each."""
@@ -111,6 +101,10 @@ def multi_preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
 
 
 def _preview(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> str:
+    from agentcli.tools.lib.diff import unified
+    from agentcli.tools.lib.files import changing
+    from agentcli.tools.lib.paths import locate
+
     target = locate(ctx, path)
     if not probe.exists(target.path) and changes and changes[0].old_string == "":
         return unified(
@@ -122,6 +116,9 @@ def _preview(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> str
 
 
 def _edit(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> ToolOutput:
+    from agentcli.tools.lib.diff import unified
+    from agentcli.tools.lib.files import changing, load_if_there, replace
+
     with changing(ctx, path, make=changes[0].old_string == "") as handle:
         source, after, notes = _changed(ctx, handle, changes)
         data = encode(after, source.encoding, handle.display)
@@ -144,6 +141,8 @@ def _edit(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> ToolOu
 
 def _remembered(ctx: ToolContext, handle: FileHandle, known: Knowledge, data: bytes) -> dict[str, str]:
     """Count the new content as seen if the former one was; otherwise only the edit's own part."""
+    from agentcli.tools.lib.files import remember, remember_part
+
     if known == "current":
         return remember(ctx, handle.path, data)
     if known != "unread":
@@ -166,6 +165,9 @@ def _changed(
 
 
 def _source(ctx: ToolContext, handle: FileHandle, may_be_new: bool) -> _Source:
+    from agentcli.tools.lib.files import knowledge, load_if_there
+    from agentcli.tools.lib.paths import missing
+
     data = load_if_there(ctx, handle)
     if data is None and may_be_new:
         return _Source("", handle.display, Encoding())
@@ -178,6 +180,8 @@ def _source(ctx: ToolContext, handle: FileHandle, may_be_new: bool) -> _Source:
 
 
 def _in_order(source: _Source, changes: Sequence[Replacement]) -> tuple[str, list[_Applied]]:
+    from agentcli.tools.lib.omission import refuse_omissions
+
     text, notes = source.text, []
     for n, change in enumerate(changes, 1):
         where = f"Edit {n} of {len(changes)}: " if len(changes) > 1 else ""
@@ -189,6 +193,8 @@ def _in_order(source: _Source, changes: Sequence[Replacement]) -> tuple[str, lis
 
 
 def _apply(text: str, change: Replacement, source: _Source, where: str) -> _Applied:
+    from agentcli.tools.lib.matching import find, overlaps_itself
+
     if change.old_string == change.new_string:
         raise ToolError(f"{where}old_string and new_string are the same. Nothing was changed.")
     if not change.old_string:
@@ -220,6 +226,8 @@ def _apply(text: str, change: Replacement, source: _Source, where: str) -> _Appl
 
 def _unescaped(text: str, change: Replacement) -> Replacement | None:
     """Return the change with escapes such as `\\n` replaced by their characters, if its old text then occurs once."""
+    from agentcli.tools.lib.matching import unescaped
+
     old = unescaped(change.old_string)
     if old == change.old_string or text.count(old) != 1:
         return None
@@ -227,6 +235,8 @@ def _unescaped(text: str, change: Replacement) -> Replacement | None:
 
 
 def _put(text: str, matches: Sequence[Match], change: Replacement) -> str:
+    from agentcli.tools.lib.replacement import replacement
+
     pieces, position = [], 0
     for match in matches:
         pieces += [text[position : match.start], replacement(text, match, change.old_string, change.new_string)]
@@ -236,6 +246,9 @@ def _put(text: str, matches: Sequence[Match], change: Replacement) -> str:
 
 def _not_found(text: str, change: Replacement, source: _Source, where: str) -> str:
     """Return the refusal, with the nearest place unless the model has never seen the file."""
+    from agentcli.tools.lib.nearest import already_there, nearest
+    from agentcli.tools.lib.seen_files import UNSEEN
+
     if source.known == "unread":
         return (
             f"{where}old_string is not in {source.name}, which {UNSEEN['unread']}. Nothing was changed. Read it first."
@@ -249,6 +262,9 @@ def _not_found(text: str, change: Replacement, source: _Source, where: str) -> s
 
 def _not_proven(text: str, change: Replacement, source: _Source, where: str, found_by: str) -> str:
     """Return the refusal of a match that is not exact and unique, in a file whose present content the model has not seen."""
+    from agentcli.tools.lib.nearest import nearest
+    from agentcli.tools.lib.seen_files import READ_IT, UNSEEN
+
     only = f", and old_string is there only if {found_by} may differ" if found_by != "exact" else ""
     head = f"{where}{source.name} {UNSEEN[source.known]}{only}. Nothing was changed."
     hint = nearest(text, change.old_string) if only and source.known != "unread" else ""
@@ -272,6 +288,9 @@ def _report(source: _Source, notes: Sequence[_Applied], after: str, diff: Diff) 
 
 def _lines_now(after: str, diff: Diff) -> tuple[str, str]:
     """Return the ranges of lines that the edits changed, with a few around them, and these lines."""
+    from agentcli.core.text.truncate import clip
+    from agentcli.tools.lib.diff import changed_ranges
+
     lines = after.splitlines()
     excerpt: list[str] = []
     ranges = []

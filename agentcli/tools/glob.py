@@ -6,16 +6,14 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
-from agentcli.system.resolve import follow, searched
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.openat import top
-from agentcli.tools.lib.paths import ResolvedPath
-from agentcli.tools.lib.search import files, ripgrep
-from agentcli.tools.lib.truncate import truncated
+
+if TYPE_CHECKING:
+    from agentcli.tools.lib.paths import ResolvedPath
 
 
 async def glob(ctx: ToolContext, call_id: str, pattern: str, path: str = ".") -> ToolOutput:
@@ -40,6 +38,8 @@ def prefix(target: ResolvedPath) -> str:
 
 def is_hidden(ctx: ToolContext, path: Path) -> bool:
     """Return True if a rule denies reading the file that a path leads to through its links."""
+    from agentcli.system.resolve import follow
+
     real = follow(str(path))
     return any(real.is_relative_to(hidden) for hidden in ctx.scope.hidden)
 
@@ -54,6 +54,11 @@ def left_out(output: ToolOutput, count: int) -> ToolOutput:
 
 
 def _glob(ctx: ToolContext, call_id: str, pattern: str, path: str) -> ToolOutput:
+    from agentcli.system.resolve import searched
+    from agentcli.tools.lib.openat import top
+    from agentcli.tools.lib.search import files, ripgrep
+    from agentcli.tools.lib.truncate import truncated
+
     path, pattern = searched(path, pattern)
     with top(ctx, path) as (target, folder):
         names = files(target.path, pattern, ripgrep(ctx.roots))

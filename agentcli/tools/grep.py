@@ -9,27 +9,27 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
 from agentcli.core.text.plural import plural
-from agentcli.core.text.truncate import clip
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.tools.entry import Entry
 from agentcli.tools.glob import inside, is_hidden, left_out, prefix
-from agentcli.tools.lib.openat import DirHandle, beside, top
-from agentcli.tools.lib.paths import ResolvedPath, locate
-from agentcli.tools.lib.search import Line, Wanted, basic_readings, files, lines, ripgrep
-from agentcli.tools.lib.truncate import truncated
+
+if TYPE_CHECKING:
+    from agentcli.tools.lib.openat import DirHandle
+    from agentcli.tools.lib.paths import ResolvedPath
+    from agentcli.tools.lib.search import Line, Wanted
 
 Mode = Literal["content", "files_with_matches", "count"]
 _ROWS = 20_000
 """Lines of a result that are kept in full; further ones are only counted."""
 
-Search = Callable[[Wanted], Iterator[Line]]
+Search = Callable[["Wanted"], Iterator["Line"]]
 """A function that searches the files of a call for a query."""
 
 
@@ -57,6 +57,8 @@ async def grep(
     around: Annotated[int, WireName("-C")] = 0,
     head_limit: int = 0,
 ) -> ToolOutput:
+    from agentcli.tools.lib.search import Wanted
+
     content = output_mode == "content"
     wanted = Wanted(pattern, ignore_case, max(before, around, 0) * content, max(after, around, 0) * content)
     limit = min(head_limit if head_limit > 0 else ctx.limits.matches, ctx.limits.matches)
@@ -71,6 +73,8 @@ def title(given: Mapping[str, Any]) -> str:
 
 
 def _grep(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, form: _Form) -> ToolOutput:
+    from agentcli.tools.lib.search import lines, ripgrep
+
     with _candidates(ctx, path, glob) as (target, folder, candidates):
         names = [name for name in candidates if not ctx.scope.hidden or not is_hidden(ctx, target.path / name)]
         hidden = len(candidates) - len(names)
@@ -96,6 +100,8 @@ def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Lin
 
     Raises ToolError for a pattern that is invalid as written and has no match in another reading.
     """
+    from agentcli.tools.lib.search import basic_readings
+
     invalid: ToolError | None = None
     for pattern in (wanted.pattern, *basic_readings(wanted.pattern)):
         reading = replace(wanted, pattern=pattern)
@@ -124,6 +130,8 @@ def _no_matches(search: Search, wanted: Wanted, searched: int, glob: str) -> str
 
 
 def _output(ctx: ToolContext, call_id: str, found: Iterator[Line], form: _Form, *, grouped: bool) -> ToolOutput:
+    from agentcli.tools.lib.truncate import truncated
+
     if form.mode == "content":
         return _content(ctx, call_id, _rows(found, form, ctx.limits.line_characters, grouped), form.limit)
     counts = Counter(line.file for line in found if line.matches)
@@ -139,6 +147,10 @@ def _output(ctx: ToolContext, call_id: str, found: Iterator[Line], form: _Form, 
 @contextmanager
 def _candidates(ctx: ToolContext, path: str, glob: str) -> Iterator[tuple[ResolvedPath, DirHandle, list[str]]]:
     """Open the folder to search; yield it with the names of its files."""
+    from agentcli.tools.lib.openat import beside, top
+    from agentcli.tools.lib.paths import locate
+    from agentcli.tools.lib.search import files, ripgrep
+
     target = locate(ctx, path)
     if probe.is_dir(target.path):
         with top(ctx, path) as (target, folder):
@@ -153,6 +165,8 @@ def _candidates(ctx: ToolContext, path: str, glob: str) -> Iterator[tuple[Resolv
 
 
 def _content(ctx: ToolContext, call_id: str, found: Iterable[tuple[bool, str]], limit: int) -> ToolOutput:
+    from agentcli.tools.lib.truncate import truncated
+
     rows: list[str] = []
     fitting, total = 0, 0
     for matches, row in found:
@@ -171,6 +185,8 @@ def _rows(found: Iterable[Line], form: _Form, characters: int, grouped: bool) ->
 
     With context, `--` precedes a line that does not follow the one before it.
     """
+    from agentcli.core.text.truncate import clip
+
     last: Line | None = None
     for line in found:
         above = ""

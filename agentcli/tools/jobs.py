@@ -7,18 +7,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import Unlisted
 from agentcli.core.tasks import run_beside
-from agentcli.core.text.terminal import console_text
-from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Traits
-from agentcli.system.process import Command, Ended, run
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.output_buffer import OutputBuffer
+
+if TYPE_CHECKING:
+    from agentcli.system.process import Command, Ended
+    from agentcli.tools.lib.output_buffer import OutputBuffer
 
 
 class Listener(Protocol):
@@ -88,6 +88,8 @@ class Jobs:
 
     def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[str], str]) -> Job:
         """Start a command. Raises ToolError if too many are running."""
+        from agentcli.tools.lib.output_buffer import OutputBuffer
+
         if self.full:
             raise ToolError(f"{len(self.running())} background jobs are running, the maximum. Stop one with bash_stop.")
         job = self._new(command, OutputBuffer(limits, keep))
@@ -206,6 +208,9 @@ class Jobs:
 async def bash_output(
     ctx: ToolContext, call_id: str, id: str, wait: int = 0, wake_on: Annotated[str, Unlisted()] = ""
 ) -> ToolOutput:
+    from agentcli.core.text.terminal import console_text
+    from agentcli.core.text.truncate import truncate_bytes
+
     job = _jobs(ctx).get(id)
     if wake_on and job.ended is None:
         if (wake := ctx.service(Wakes)) is None:
@@ -282,6 +287,8 @@ class Fresh:
 
 
 async def _run(job: Job, prepared: Command, limit: int) -> None:
+    from agentcli.system.process import Ended, run
+
     try:
         ended = await run(prepared, Fresh(job, limit), None, None)
         await _note_end(job)
@@ -301,6 +308,8 @@ async def _note_end(job: Job) -> None:
 
 
 async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
+    from agentcli.system.process import Ended
+
     try:
         ended = await process  # cancelling this lets the process end, in its own time
         await _note_end(job)

@@ -11,7 +11,6 @@ from typing import Any
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.paths import open_folder
 
 _SORTED = 50_000
 """Maximum entries that are read and sorted: a million would take longer than people wait."""
@@ -28,6 +27,8 @@ def title(given: Mapping[str, Any]) -> str:
 
 def entries_of(ctx: ToolContext, path: str) -> ToolOutput:
     """List the entries of a folder, sorted; its subfolders first."""
+    from agentcli.tools.lib.paths import open_folder
+
     target, fd = open_folder(ctx, path)
     try:
         with os.scandir(fd) as entries:

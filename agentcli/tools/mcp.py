@@ -13,16 +13,12 @@ from typing import Annotated, Any
 
 from agentcli.core.codec.encode import dumps
 from agentcli.core.errors import ToolError
-from agentcli.core.images import ENDINGS, IMAGE_BYTES, damage_of, mime_of
 from agentcli.core.mcp_servers import CALL, MATCHED, PREFIX, SEARCH, Content, ServerAnswer, Servers, ServerTool
 from agentcli.core.message import Image
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import replace_surrogates, safe_line
-from agentcli.core.text.near import did_you_mean, near_names
-from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import NO_OUTPUT, Tool, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.truncate import whereabouts
 
 FOUND = 5
 """Maximum tools that a search shows by default."""
@@ -47,6 +43,8 @@ async def mcp_search(
     query: Annotated[str, "Words, or select:NAME,NAME"],
     limit: Annotated[int, f"Tools shown, by default {FOUND}"] = FOUND,
 ) -> ToolOutput:
+    from agentcli.core.text.near import near_names
+
     servers = _servers(ctx)
     await servers.settle(SEARCH_SECONDS, again=True)
     found = servers.search(query, max(1, limit))
@@ -73,6 +71,8 @@ async def mcp_call(
 
 def no_server_tool(given: Mapping[str, Any], tools: Sequence[ServerTool]) -> str:
     """Return the answer to an `mcp_call` that names no tool of a server, or gives it no object."""
+    from agentcli.core.text.near import did_you_mean, near_names
+
     tool = str(given.get("tool", ""))
     if tool.startswith(PREFIX):
         return f"The arguments of {tool} must be a JSON object."
@@ -187,6 +187,9 @@ def _values(structured: Any) -> Iterator[str]:
 
 
 def _cut(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image], *, failed: bool) -> ToolOutput:
+    from agentcli.core.text.truncate import truncate_bytes
+    from agentcli.tools.lib.truncate import whereabouts
+
     text = replace_surrogates(text) or ("" if images else NO_OUTPUT)
     text = text or f"({len(images)} image{'s' if len(images) > 1 else ''})"
     size, most, file = len(text.encode("utf-8", "replace")), ctx.limits.bash_output, ""
@@ -202,6 +205,8 @@ def _cut(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image], *, 
 
 def image_of(content: Content) -> Image | None:
     """Return the image in a part of an answer, if models take its type, judged by its first bytes, and it is whole."""
+    from agentcli.core.images import ENDINGS, IMAGE_BYTES, damage_of, mime_of
+
     if content.kind not in ("image", "blob") or len(content.data) * 3 // 4 > IMAGE_BYTES:
         return None
     try:

@@ -8,10 +8,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from agentcli.core.aliases import SYNONYMS, TALK, parameter_aliases
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.tool import Tool, ToolOutput
-from agentcli.system.resolve import unwrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,8 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
 
     A mended input is mended to itself. Looks at the file system for paths that are wrapped in something.
     """
+    from agentcli.system.resolve import unwrapped
+
     mending = _Mending(tool.name, ignores_all=tool.traits.effect in ("none", "read", "ask"))
     found = mending.of(tool.takes, given)
     path = found.get(tool.traits.subject)
@@ -75,6 +75,8 @@ class _Mending:
                 return value
 
     def _object(self, properties: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        from agentcli.core.aliases import TALK, parameter_aliases
+
         found = {name: value for name, value in given.items() if name in properties}
         for name, value in given.items():
             if name in properties or value is None:
@@ -101,6 +103,8 @@ def _parsed(value: Any) -> Any:
 
 def _meant(value: str, known: Sequence[str]) -> str:
     """Return the known value of which this value is another spelling or a synonym; else the value."""
+    from agentcli.core.aliases import SYNONYMS
+
     if value in known:
         return value
     plain = value.strip().casefold().replace("-", "_").replace(" ", "_")

@@ -8,25 +8,21 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.images import IMAGE_BYTES, STRICTEST, damage, excess, mime_of
 from agentcli.core.message import Image
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import decode, decode_beginning
 from agentcli.core.text.plural import plural
-from agentcli.core.text.truncate import head_of
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
-from agentcli.system.pictures import smaller
-from agentcli.system.resolve import spelled
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.files import remember
-from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
-from agentcli.tools.lib.truncate import fitting
 from agentcli.tools.list import entries_of
+
+if TYPE_CHECKING:
+    from agentcli.tools.lib.paths import FileHandle
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +74,8 @@ AT_ONCE = 64_000
 
 def _is_small(ctx: ToolContext, path: str) -> bool:
     """Return True for a regular file of at most `AT_ONCE` bytes; a folder may have many entries."""
+    from agentcli.system.resolve import spelled
+
     try:
         found = os.stat(spelled(ctx.cwd, path))
     except (OSError, ValueError):
@@ -97,6 +95,8 @@ def _whole_number(value: object) -> int:
 
 
 def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
+    from agentcli.tools.lib.paths import open_parent, open_regular
+
     count = min(limit, ctx.limits.read_lines) if limit > 0 else ctx.limits.read_lines
     numbers = ctx.limits.line_numbers
     numbered = numbers == "always" or (numbers != "never" and offset > 0)
@@ -111,6 +111,8 @@ def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
 
 
 def _read_file(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: _Range) -> ToolOutput:
+    from agentcli.core.images import mime_of
+
     size = os.fstat(file.fileno()).st_size
     head = file.read(16)
     file.seek(0)
@@ -123,11 +125,16 @@ def _read_file(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: _Ra
 
 
 def _read_whole(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Range) -> ToolOutput:
+    from agentcli.tools.lib.files import remember
+
     page = _page(ctx, handle, data, wanted)
     return _outcome(ctx, handle, page, len(data), remember(ctx, handle.path, data))
 
 
 def _image(handle: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutput:
+    from agentcli.core.images import IMAGE_BYTES, STRICTEST, damage, excess, mime_of
+    from agentcli.system.pictures import smaller
+
     data = file.read(_LARGEST_IMAGE)
     if size <= _LARGEST_IMAGE and (why := damage(data)):
         raise ToolError(
@@ -188,6 +195,8 @@ def _page_of_huge(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: 
 
 
 def _bounded_lines(file: BinaryIO, size: int, encoding: str) -> Iterator[str]:
+    from agentcli.core.text.truncate import head_of
+
     while line := file.readline(size):
         rest = 0
         ended = line.endswith(b"\n")
@@ -199,6 +208,8 @@ def _bounded_lines(file: BinaryIO, size: int, encoding: str) -> Iterator[str]:
 
 
 def _paged(ctx: ToolContext, lines: Sequence[str], wanted: _Range, total: int | None) -> _Page:
+    from agentcli.tools.lib.truncate import fitting
+
     limits = ctx.limits
     bare = [line.removesuffix("\r") for line in lines]
     rows = fitting(enumerate(bare, wanted.first), limits, numbers=wanted.numbered)

@@ -9,20 +9,19 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
-from agentcli.core.text.passage import Mark, Needles, OutOfTime, Passage, PassageRole, folded
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Traits
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.bounded_regex import BATCH, BoundedRegex
-from agentcli.tools.lib.hits import Hit, at_lines, definition, different, lead, shown
-from agentcli.tools.lib.literals import literals
-from agentcli.tools.lib.truncate import fitting
-from agentcli.tools.lib.word_search import Term, Weights, hits, likeliest, terms
+
+if TYPE_CHECKING:
+    from agentcli.core.text.passage import Mark, Needles, Passage, PassageRole
+    from agentcli.tools.lib.hits import Hit
+    from agentcli.tools.lib.word_search import Term
 
 _NAME = "recall"
 _FIRST = 1
@@ -129,6 +128,8 @@ def _compiled(pattern: str, *, any_case: bool = False) -> re.Pattern[str]:
 
 def _phrase(pattern: str) -> re.Pattern[str]:
     """Return a pattern for the unchanged query, ignoring case, that cannot take long."""
+    from agentcli.tools.lib.bounded_regex import BoundedRegex
+
     with contextlib.suppress(re.error):
         regex = re.compile(pattern, re.IGNORECASE)
         if BoundedRegex(regex, 0).is_plain:
@@ -204,6 +205,8 @@ def _input_note(found: Sequence[Passage], id: str) -> str:
 async def _page(
     passage: Passage, text: str, pattern: str, offset: int, limit: int, limits: ToolLimits, note: str = ""
 ) -> ToolOutput:
+    from agentcli.tools.lib.truncate import fitting
+
     all_lines = text.split("\n")
     numbers = await _matching_lines(pattern, text, limits) if pattern else range(1, len(all_lines) + 1)
     lines = [(n, all_lines[n - 1]) for n in numbers if n >= offset]
@@ -219,6 +222,9 @@ async def _page(
 
 async def _matching_lines(pattern: str, text: str, limits: ToolLimits) -> Sequence[int]:
     """Return the lines of a text that match, else that match ignoring case, else that have one of the words."""
+    from agentcli.tools.lib.bounded_regex import BoundedRegex
+    from agentcli.tools.lib.word_search import terms
+
     wanted = terms(pattern)
     attempts: list[Callable[[], re.Pattern[str]]] = [
         partial(_compiled, pattern),
@@ -264,6 +270,8 @@ class _Search:
 
     async def overview(self) -> ToolOutput:
         """Return a page of hits, each with record, turn, role and line; and where to continue if there may be more."""
+        from agentcli.tools.lib.word_search import terms
+
         found: Sequence[Hit] = ()
         wanted = terms(self.pattern)
         if not wanted or _looks_like_a_regex(self.pattern):
@@ -277,6 +285,11 @@ class _Search:
 
     async def _matching(self, regex: re.Pattern[str]) -> Sequence[Hit]:
         """Return the places that match, from the newest record back, until a page is full."""
+        from agentcli.core.text.passage import OutOfTime
+        from agentcli.tools.lib.bounded_regex import BATCH, BoundedRegex
+        from agentcli.tools.lib.hits import at_lines
+        from agentcli.tools.lib.literals import literals
+
         bounded, needles = BoundedRegex(regex, self.ctx.limits.pattern_seconds), literals(regex)
         found: list[Hit] = []
         waiting: list[Passage] = []
@@ -309,6 +322,8 @@ class _Search:
 
     def _may_match(self, passage: Passage, needles: Needles) -> bool:
         """Return False for passages that cannot match: they lack the literals of the pattern, or are this tool's own."""
+        from agentcli.core.text.passage import folded
+
         if passage.name == _NAME or self.role not in ("", passage.role):
             return False
         known = folded(passage.text)
@@ -316,6 +331,9 @@ class _Search:
 
     async def _ranked(self, wanted: Sequence[Term]) -> Sequence[Hit]:
         """Return the places that hold the rarest and the most of these words, best first."""
+        from agentcli.core.text.passage import OutOfTime
+        from agentcli.tools.lib.word_search import Weights, hits, likeliest
+
         marks: list[Mark] = []
         try:
             for mark in _text(self.ctx).marks([term.stem for term in wanted], newest=self.until, until=self._end):
@@ -348,6 +366,8 @@ class _Search:
         return sorted(found, key=lambda hit: (-round(hit.score / best * _EQUAL), -hit.passage.seq, -hit.score))
 
     def _page(self, found: Sequence[Hit], *, ranked: bool) -> ToolOutput:
+        from agentcli.tools.lib.hits import definition, different, lead, shown
+
         after = [f"[Older records were not searched; go on with to={self._stopped}]"] if self._stopped else []
         apart = different(found)
         records: dict[tuple[int, PassageRole], list[str]] = {}

@@ -8,15 +8,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentcli.core.causes import in_words, innermost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.tool import ToolContext, ToolOutput, Traits, as_json
-from agentcli.system.network import check_literal, same_site, target
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.html_markup import plain_markup
-from agentcli.tools.lib.truncate import whereabouts, whole_or_cut
 
 if TYPE_CHECKING:
     from agentcli.tools.lib.web_request import Page
@@ -66,6 +62,8 @@ async def web_fetch(
     url: str,
     prompt: str = "",
 ) -> ToolOutput:
+    from agentcli.tools.lib.truncate import whereabouts, whole_or_cut
+
     try:
         async with asyncio.timeout(ctx.limits.fetch_seconds):
             page = await _get(url, ctx)
@@ -97,6 +95,8 @@ def title(given: Mapping[str, Any]) -> str:
 
 def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
     """Return the input. Raises ToolError for a URL that would be refused, so that the user is not asked about it."""
+    from agentcli.system.network import check_literal
+
     check_literal(given["url"], ctx.limits.fetch_addresses)
     return as_json(ctx, given)
 
@@ -104,6 +104,8 @@ def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
 async def _get(url: str, ctx: ToolContext) -> Page | _Elsewhere:
     import httpx2
 
+    from agentcli.core.causes import in_words, innermost
+    from agentcli.system.network import check_literal, same_site, target
     from agentcli.tools.lib.web_request import Page, Unreadable, WebRequest, client_for, exchanged
 
     limits, get = ctx.limits, WebRequest(headers={"Accept": _ACCEPT})
@@ -160,6 +162,8 @@ def _decoded(page: Page) -> str:
 def markdown_of(html: str) -> str:
     """Convert a page from HTML to Markdown, in time linear in its length."""
     from markdownify import markdownify
+
+    from agentcli.tools.lib.html_markup import plain_markup
 
     for tag in _UNSEEN:
         html = _without(html, tag)

@@ -13,10 +13,6 @@ from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.diff import unified
-from agentcli.tools.lib.files import changing, load_if_there, remember, replace, require_seen
-from agentcli.tools.lib.omission import refuse_omissions
-from agentcli.tools.lib.paths import locate
 
 
 async def write(ctx: ToolContext, call_id: str, file_path: str, content: str) -> ToolOutput:
@@ -30,6 +26,10 @@ def title(given: Mapping[str, Any]) -> str:
 
 def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
     """Return the unified diff of writing the file, for its approval; missing folders are not made."""
+    from agentcli.tools.lib.diff import unified
+    from agentcli.tools.lib.files import changing, load_if_there
+    from agentcli.tools.lib.paths import locate
+
     path, content = given["file_path"], given["content"]
     target = locate(ctx, path)
     if not probe.exists(target.path):
@@ -40,6 +40,10 @@ def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
 
 
 def _write(ctx: ToolContext, path: str, content: str) -> ToolOutput:
+    from agentcli.tools.lib.diff import unified
+    from agentcli.tools.lib.files import changing, load_if_there, remember, replace, require_seen
+    from agentcli.tools.lib.omission import refuse_omissions
+
     with changing(ctx, path, make=True) as handle:
         old = load_if_there(ctx, handle)
         if old:

@@ -29,7 +29,6 @@ from agentcli.core.message import Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
 from agentcli.permissions.decide import Decision
-from agentcli.tools.foreign import ForeignCalls
 from agentcli.tools.mending import mended, with_ignored, with_remarks
 
 
@@ -60,6 +59,8 @@ class Prepare(Stage):
 
     def named(self, parts: Sequence[Part]) -> tuple[Part, ...]:
         """Return the parts of a reply whose calls are calls of our tools, if they can be."""
+        from agentcli.tools.foreign import ForeignCalls
+
         known = (*self.tools, *self._server_tools.names)
         foreign = ForeignCalls(self.tools, known, self._start(), self._todo())
         return tuple(foreign.own(part) if isinstance(part, ToolCall) else part for part in parts)

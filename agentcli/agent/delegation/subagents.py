@@ -41,7 +41,6 @@ from agentcli.core.tool import Tool, ToolOutput
 from agentcli.resources import prompt
 from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh
-from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.task import Delegates, Delegation
 
 
@@ -165,6 +164,8 @@ class Subagents(SessionPart):
 
     def _as_job(self, run: SubagentRun, working: asyncio.Task[ToolOutput]) -> ToolOutput:
         """Continue a call's subagent as a background job, whose output is its report; return the output of the call."""
+        from agentcli.tools.lib.output_buffer import OutputBuffer
+
         jobs, limits = self._core.jobs, self._setup.settings.limits
         capture = OutputBuffer(limits, lambda text: self._core.ctx.keep_output(run.call_id, text))
         name = f"agent {run.kind.name}: {run.work.description}"

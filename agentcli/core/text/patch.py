@@ -18,20 +18,6 @@ _HEREDOC = re.compile(r"(?s)<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(.*)\n\s*\2\s*")
 _PLACE = re.compile(r"-\d+(?:,\d+)? \+\d+(?:,\d+)? ?@@ ?")
 """Line numbers of a usual diff, which say nothing here: this format finds places by their text."""
 
-GRAMMAR = r"""start: "*** Begin Patch" NL file+ "*** End Patch" NL?
-file: added | deleted | updated
-added: "*** Add File: " TEXT NL ("+" TEXT? NL)+
-deleted: "*** Delete File: " TEXT NL
-updated: "*** Update File: " TEXT NL moved? hunks?
-moved: "*** Move to: " TEXT NL
-hunks: (place | changed)+ ("*** End of File" NL)?
-place: "@@" (" " TEXT)? NL
-changed: /[-+ ]/ TEXT? NL
-TEXT: /[^\r\n]+/
-NL: /\n/
-"""
-"""The format as a Lark grammar, to which a provider can hold the model."""
-
 
 class PatchError(ValueError):
     """A text that is not a patch; the message tells the model what to change."""
