@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from agentcli.agent.compaction.summariser import Summariser
 from agentcli.agent.core import SessionCore
 from agentcli.context.inject import wrap
 from agentcli.core.errors import AgentError
 from agentcli.core.event import UsageReported
 from agentcli.core.message import Usage
-from agentcli.core.subagent_result import spending
-from agentcli.core.text.truncate import truncate_middle
 from agentcli.resources import prompt
 from agentcli.tools.web_fetch import PageAnswer
 
@@ -33,6 +30,10 @@ class PageReader:
 
     async def answer(self, question: str, page: str) -> PageAnswer:
         """Return the model's answer, or why it failed: raises no AgentError, since the page itself can still be read."""
+        from agentcli.agent.compaction.summariser import Summariser
+        from agentcli.core.subagent_result import spending
+        from agentcli.core.text.truncate import truncate_middle
+
         try:
             model = self._core.setup.models.summariser(self._core.model)
         except AgentError as error:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.core import SessionCore
@@ -14,9 +15,6 @@ from agentcli.agent.ports import StatusFacts, WindowUsage
 from agentcli.agent.spending import Budget, Spent
 from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
 from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
-from agentcli.context.room import forecast, outlook
-from agentcli.context.window_report import WindowReport, show
-from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.event import Retrying
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult, Usage
@@ -24,10 +22,13 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, FeatureState, Prune, Record, Retry, Settings, Title
 from agentcli.core.subagent_result import purpose, spent
 from agentcli.core.text.plural import plural
-from agentcli.core.text.terminal import console_text
 from agentcli.providers.catalog import short_name
 from agentcli.sessions.info import local_day, local_minute
 from agentcli.tools.jobs import Job
+
+if TYPE_CHECKING:
+    from agentcli.context.window_report import WindowReport
+    from agentcli.core.costs import CostSum
 
 RETIRES_SOON = 30
 """Days before the end of a model from which on it is announced."""
@@ -54,6 +55,9 @@ class SessionReport:
 
     def context(self) -> WindowReport:
         """Report the context window, its parts and messages as they are now."""
+        from agentcli.context.room import forecast
+        from agentcli.context.window_report import show
+
         builder, window = self._conversation.builder, self._conversation.builder.window()
         planned = forecast(self._journal.history, window, datetime.now(UTC))
         tools = window.counter.overhead((), builder.tools)
@@ -72,6 +76,8 @@ class SessionReport:
 
     def outlook(self) -> Sequence[str]:
         """Lines that say what a compaction now would drop and keep."""
+        from agentcli.context.room import outlook
+
         return outlook(self._conversation.builder.window())
 
     def costs(self) -> Sequence[str]:
@@ -178,6 +184,8 @@ def _title(model: ModelSpec) -> str:
 
 def cost_lines(records: Iterable[Record]) -> Sequence[str]:
     """Tokens and USD of a session per model and per day, and how much of the input came from the cache."""
+    from agentcli.core.costs import CostSum, cost_chart, money
+
     models: dict[str, CostSum] = {}
     days: dict[str, CostSum] = {}
     for record, model, usage, cost in _spent(records):
@@ -200,6 +208,8 @@ def cost_lines(records: Iterable[Record]) -> Sequence[str]:
 
 def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
     """Lines about the provider's cache: hit rate, tokens and USD by kind, and the causes of rewrites."""
+    from agentcli.core.costs import money
+
     if not health.requests:
         return ["Nothing has been asked yet, so nothing is cached."]
     tokens = {
@@ -257,6 +267,8 @@ def changes(records: Iterable[Record]) -> str:
 
 
 def _job(job: Job, now: float) -> str:
+    from agentcli.core.text.terminal import console_text
+
     seconds = (now - job.started) if job.ended is None else job.ended.seconds
     minutes, rest = divmod(int(seconds), 60)
     took = f"{minutes} m {rest:02} s" if minutes else f"{rest} s"
@@ -289,6 +301,8 @@ def _spent(records: Iterable[Record]) -> Iterator[tuple[Record, str, Usage, floa
 
 
 def _lines(model: str, spent: CostSum) -> Iterator[str]:
+    from agentcli.core.costs import money
+
     usage = spent.usage
     cached = 100 * usage.cache_read / usage.prompt if usage.prompt else 0.0
     yield f"  {model}: {plural(spent.count, 'request')}, {money(spent.cost)}"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.checkpointing import MakeChanges
-from agentcli.agent.delegation.kinds import servers_for, settings_for, tools_for
 from agentcli.agent.project.extensions import AgentKind
 from agentcli.agent.project.instructions import Instructions, InstructionSet, instruction_set
 from agentcli.agent.project.path_rules import standing_rules
@@ -182,7 +181,11 @@ class Program(CheckedProgram):
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy = self.config, self.workspace_policy
         files, hooks, connected = self.instruction_files().files, self._found_hooks(), self._servers()
-        servers = servers_for(self.agent, connected) if self.agent else connected
+        servers = connected
+        if self.agent is not None:
+            from agentcli.agent.delegation.kinds import servers_for
+
+            servers = servers_for(self.agent, connected)
         front_end = self.front_end
         return SessionSetup(
             models=self._model_access(),
@@ -298,7 +301,11 @@ class Program(CheckedProgram):
         ]
         offered = [tool for tool in offered if self.config[AgentSettings].subagents or not tool.traits.delegates]
         offered = [*offered, *self.front_end.tools]
-        return tools_for(self.agent, offered, depth=0) if self.agent else offered
+        if self.agent is None:
+            return offered
+        from agentcli.agent.delegation.kinds import tools_for
+
+        return tools_for(self.agent, offered, depth=0)
 
     @property
     def agent(self) -> AgentKind | None:
@@ -309,7 +316,11 @@ class Program(CheckedProgram):
     def agent_settings(self) -> AgentSettings:
         """The settings of a turn, including the settings of the definition that this run works by."""
         configured = self.config[AgentSettings]
-        return settings_for(self.agent, configured) if self.agent else configured
+        if self.agent is None:
+            return configured
+        from agentcli.agent.delegation.kinds import settings_for
+
+        return settings_for(self.agent, configured)
 
     def system_prompt(
         self,

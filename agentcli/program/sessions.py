@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli import __version__
-from agentcli.agent.delegation.kinds import kind_named
 from agentcli.agent.hooks import Source
 from agentcli.agent.parts import MakePart
 from agentcli.agent.project.extensions import AgentKind
@@ -60,8 +59,12 @@ class Selection:
     def agent(self) -> AgentKind | None:
         """Return the agent definition of this run (`--agent`). Raises UsageError if the name is unknown."""
         name = self._project.options.agent
+        if not name:
+            return None
+        from agentcli.agent.delegation.kinds import kind_named
+
         try:
-            return kind_named(name, self._project.extensions.agents) if name else None
+            return kind_named(name, self._project.extensions.agents)
         except ToolError as error:
             raise UsageError(str(error)) from error
 

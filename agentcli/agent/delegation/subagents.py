@@ -8,19 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import takewhile
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.delegation.kinds import (
-    kind_named,
-    model_for,
-    servers_for,
-    settings_for,
-    tools_for,
-    unknown_tools,
-)
-from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
-from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt, PromptExtensions
 from agentcli.agent.project.extensions import BUILT_IN, AgentKind, listing_only
@@ -42,6 +32,9 @@ from agentcli.resources import prompt
 from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh
 from agentcli.tools.task import Delegates, Delegation
+
+if TYPE_CHECKING:
+    from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun
 
 
 class Child(Protocol):
@@ -114,6 +107,9 @@ class Subagents(SessionPart):
         Cancelling this interrupts the subagent, whose last words are then the report. In the background, from the start or
         sent there by the user, it is a job.
         """
+        from agentcli.agent.delegation.kinds import kind_named
+        from agentcli.agent.delegation.subagent_run import SubagentRun, until_ended_or_in_background
+
         former = self._former(work.resume) if work.resume else None
         kind = kind_named(work.agent or (former.kind if former else ""), self._extensions.found.agents)
         if self._opened >= AGENTS:
@@ -131,6 +127,9 @@ class Subagents(SessionPart):
 
     async def _run(self, run: SubagentRun) -> ToolOutput:
         """One subagent from its start to its report."""
+        from agentcli.agent.delegation.subagent_run import outcome
+        from agentcli.agent.delegation.worktree import with_worktree
+
         async with self._slots:
             worktree = await self._worktree(run)
             child = self._open(run, worktree)
@@ -149,6 +148,8 @@ class Subagents(SessionPart):
 
     async def _worktree(self, run: SubagentRun) -> Worktree | None:
         """Return the worktree of a subagent whose definition wants one; None if there can be none, and tell the person why."""
+        from agentcli.agent.delegation.worktree import folder_of
+
         if not run.kind.worktree or self._core.approval.mode == "plan":
             return None
         try:
@@ -179,6 +180,8 @@ class Subagents(SessionPart):
 
     def _former(self, id: str) -> FormerSubagent:
         """Return a former subagent of this session. Raises ToolError for an unknown id, and for a subagent that is at work."""
+        from agentcli.agent.delegation.subagent_run import FormerSubagent
+
         if any(run.journal is not None and run.journal.id == id for run in self._working()):
             raise ToolError(f"The subagent {id} is still at work. Wait for its report.")
         own = self._core.journal
@@ -192,6 +195,9 @@ class Subagents(SessionPart):
 
     def _open(self, run: SubagentRun, worktree: Worktree | None) -> Child:
         """Open the subagent's session. In plan mode nothing is changed, so it can only look."""
+        from agentcli.agent.delegation.kinds import model_for, servers_for, settings_for, tools_for
+        from agentcli.agent.delegation.worktree import in_worktree
+
         kind, description = run.kind, run.work.description
         setup, approval, core = self._setup, self._core.approval, self._core
         planning = approval.mode == "plan"
@@ -233,6 +239,8 @@ class Subagents(SessionPart):
 
     def _tell(self, kind: AgentKind, trouble: str) -> None:
         """Tell the person which parts of a definition have no effect here; unknown tools are reported once."""
+        from agentcli.agent.delegation.kinds import unknown_tools
+
         if trouble:
             self._core.printed.add(Warned(trouble))
         missing = unknown_tools(kind, self._setup.tools.offered)
