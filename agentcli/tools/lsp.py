@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Protocol
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.paths import locate
 
 Operation = Literal["definition", "references", "hover", "symbols", "rename"]
 
@@ -31,6 +30,8 @@ async def lsp(
     symbol: Annotated[str, "The name as it stands in that line"] = "",
     new_name: str = "",
 ) -> ToolOutput:
+    from agentcli.tools.lib.paths import locate
+
     servers = ctx.service(LanguageServers)
     if servers is None:
         raise ToolError("Language servers are off here. Use grep and read.")

@@ -12,7 +12,6 @@ from agentcli.core.model import Source
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
-from agentcli.tools.lib.truncate import whole_or_cut
 
 LONGEST_QUERY = 400
 """Maximum characters of a query: the strictest engine takes no more."""
@@ -43,6 +42,8 @@ class SearchEngine(Protocol):
 
 
 async def web_search(ctx: ToolContext, call_id: str, query: str) -> ToolOutput:
+    from agentcli.tools.lib.truncate import whole_or_cut
+
     engine = ctx.service(SearchEngine)
     if engine is None:
         raise ToolError("Web search is off here. Fetch an address that you know with web_fetch, or ask the user.")
