@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from agentcli.core.record import Body, Record
 from agentcli.extras.lab.replay import Setup, replay
 from agentcli.tools.registry import TRAITS
 from tests.bench import demand as probe
-from tests.bench.bench_demand import POLICIES, judge, judge_file, show, total, verdict
+from tests.bench import oracle
+from tests.bench.bench_demand import POLICIES, Session, judge, judge_file, show, total, verdict
 from tests.bench.demand import Asked, Demand, Judged, Need, Origin, in_words, names
+from tests.bench.oracle import HEAD, RATE, ideal, pieces
 from tests.extras.lab.traces import Shape, trace
 from tests.tables import each_row
 
@@ -159,68 +162,127 @@ def test_a_reply_without_a_request_is_an_error():
         Demand([Record(1, "", "", "", READ)]).judge().judged()
 
 
+def test_the_word_sequences_of_a_call_that_had_come_up_are_needed_and_stand_in_the_view_or_not():
+    answer = reply(ToolCall("c2", "edit", EDIT))
+    assert asked((OUTPUT,), answer, READ, OUTPUT).sequences == (0, 0), "three words are no sequence"
+    longer = reply(ToolCall("c2", "edit", {"old_string": "find_cart(user_id) or new_cart()", "new_string": "x"}))
+    assert asked((OUTPUT,), longer, READ, OUTPUT).sequences == (1, 0)
+    assert asked((Text("Go on."),), longer, READ, OUTPUT).sequences == (1, 1)
+
+
+def test_after_a_compaction_the_first_request_is_judged_by_the_needs_of_the_next_replies():
+    first, second = reply(Text("I start.")), reply(Text("load_cart lacks a check."))
+    last = reply(Text("So does find_cart."))
+    bodies = (READ, OUTPUT, first, second, last)
+    demand = Demand([Record(n, "", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(bodies, 1)])
+    judging = demand.judge()
+    for opening, said in (
+        ("Go on.", READ),
+        ("Go on.", first),
+        ("A summary names load_cart.", second),
+        ("A summary names load_cart.", last),
+    ):
+        judging.watch(Request(MODEL, (), (), (RequestMessage("user", (Text(opening),)),)), said)
+    judged = judging.judged()
+    assert [each.soon for each in judged.asked] == [None, None, (2, 1), None]
+    assert (judged.compactions, judged.after20) == (1, 0.5)
+
+
+def records_of(*bodies: Body) -> list[Record]:
+    return [Record(n, "", f"2026-01-01T00:{n:02}:00Z", "", body) for n, body in enumerate(bodies, 1)]
+
+
+def test_an_oracle_keeps_a_text_up_to_its_last_use_and_the_users_words_for_ever():
+    prompt = Message("user", (Text("p" * 1_000),), 1)
+    used, idle = reply(Text("load_cart lacks a check.")), reply(Text("Done so far."))
+    sizes = ideal(records_of(prompt, READ, OUTPUT, idle, used, idle), MODEL).sizes
+    words, output = round(1_000 * RATE), round(len(CODE) * RATE)
+    assert sizes[0] == HEAD + words
+    assert sizes[1] >= HEAD + words + output
+    assert sizes[2] >= HEAD + words + output
+    assert sizes[3] < HEAD + words + output
+
+
+def test_an_oracle_of_pieces_drops_the_pieces_that_no_reply_uses():
+    output = ToolResult("c1", "read", "success", CODE + "def other_thing():\n    pass\n" * 200)
+    told = records_of(READ, output, reply(Text("Done so far.")), reply(Text("load_cart lacks a check.")))
+    whole, cut = ideal(told, MODEL), ideal(told, MODEL, 500)
+    assert cut.sizes[2] - HEAD < (whole.sizes[2] - HEAD) / 3
+    assert cut.price < whole.price
+
+
+def test_the_pieces_of_a_text_are_whole_lines_and_make_up_all_of_it():
+    text = "a" * 30 + "\n" + "b" * 30 + "\n" + "c" * 120
+    assert list(pieces(text, 50)) == ["a" * 30 + "\n", "b" * 30 + "\n", "c" * 50, "c" * 50, "c" * 20]
+    assert list(pieces(text, 0)) == [text]
+
+
 def test_nothing_is_missed_while_no_policy_has_taken_anything_away():
     short = trace(1, Shape(turns=(2, 2), steps=(2, 3), files=(2, 3), lines=(10, 20)))
-    judged = judge(short.records, POLICIES, Setup(MODEL, TRAITS))
+    judged = judge("short", short.records, POLICIES, Setup(MODEL, TRAITS)).judged
     assert {policy: each.in_view for policy, each in judged.items()} == dict.fromkeys(POLICIES, 1.0)
+    assert {policy: each.code4 for policy, each in judged.items()} == dict.fromkeys(POLICIES, 1.0)
     assert judged["auto"].needed > 0
     assert 0 < judged["auto"].least < judged["auto"].price
 
 
 def test_all_policies_are_judged_by_the_same_needs_at_every_request():
     long = trace(2, Shape(turns=(6, 6), steps=(6, 8), files=(4, 6), lines=(80, 200)))
-    judged = judge(long.records, POLICIES, Setup(MODEL, TRAITS))
+    session = judge("long", long.records, POLICIES, Setup(MODEL, TRAITS))
+    judged = session.judged
     assert len({tuple(each.needed for each in one.asked) for one in judged.values()}) == 1
     assert any(one.missed for one in judged.values())
-    assert all(one.price <= one.price_by_record <= one.price_by_name for one in judged.values())
-    both = total([judged, judged])
+    assert all(one.price <= one.price_by_reply <= one.price_by_record <= one.price_by_name for one in judged.values())
+    assert 0 < session.pieces <= session.whole
+    both = total([session, session]).judged
     assert both["auto"].needed == 2 * judged["auto"].needed
     assert both["auto"].price_by_name == pytest.approx(2 * judged["auto"].price_by_name)
 
 
-def test_the_goal_is_a_share_in_view_and_a_share_of_the_price():
+def test_the_goal_is_what_stands_in_view_and_a_share_of_the_price():
     need = Need("load_cart", Origin(0, "a prompt"), 1)
-    other = Judged([Asked((need,), (), 1, 1.0, 0.1)])
-    assert verdict(Judged([Asked((need,), (), 1, 0.5, 0.1)]), other).startswith("met")
-    assert verdict(Judged([Asked((need,), (), 1, 0.6, 0.1)]), other).startswith("MISSED")
-    assert verdict(Judged([Asked((need,), (need,), 1, 0.1, 0.1)]), other).startswith("MISSED")
+    other = Judged([Asked((need,), (), 1, 1.0, 0.1, sequences=(4, 0))])
+    assert verdict(Judged([Asked((need,), (), 1, 0.5, 0.1, sequences=(4, 0))]), other, 200).startswith("met")
+    assert verdict(Judged([Asked((need,), (), 1, 0.6, 0.1, sequences=(4, 0))]), other, 200).startswith("MISSED")
+    assert verdict(Judged([Asked((need,), (), 1, 0.6, 0.1, sequences=(4, 0))]), other, 64).startswith("met")
+    assert verdict(Judged([Asked((need,), (), 1, 0.1, 0.1, sequences=(4, 1))]), other, 64).startswith("MISSED")
 
 
 def test_the_tables_name_each_policy_its_tenths_and_where_its_misses_stood(capsys: pytest.CaptureFixture[str]):
     need = Need("load_cart", Origin(0, "output of read"), 7)
-    show(
-        "one",
-        {"auto": Judged([Asked((need,), (need,), 1, 0.1, 0.1)]), "gemini": Judged([Asked((need,), (), 1, 1.0, 0.1)])},
-    )
+    auto, gemini = Judged([Asked((need,), (need,), 1, 0.1, 0.1)]), Judged([Asked((need,), (), 1, 1.0, 0.1)])
+    show(Session("one", 200, {"auto": auto, "gemini": gemini}, 0.5, 0.1), misses=True)
     shown = capsys.readouterr().out
-    assert "one: 1 requests need 1 names and values" in shown
+    assert "one at 200k: 1 requests need 1 names" in shown
     assert "auto      by tenth 0.000" in shown
     assert "misses last stood in: output of read 100%; age 7/7/7" in shown
-    assert "MISSED: auto 0.000 in view, gemini 1.000, at 20% of its price" in shown
+    assert "oracle, pieces" in shown
+    assert "met: code4 1.000 (gemini 1.000), after20 1.000 (1.000), 20% of its price" in shown
 
 
 def test_a_file_that_is_no_session_is_left_out_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "notes.json"
     file.write_text(json.dumps({"notes": []}))
-    assert judge_file(file, ["auto"]) == {}
+    assert judge_file(file, ["auto"], [200]) == []
     assert capsys.readouterr().err.startswith(f"left out: {file}")
 
 
-def test_the_probe_imports_messages_and_requests_only():
-    tree = ast.parse(Path(probe.__file__).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("module", [probe, oracle])
+def test_the_probe_imports_messages_and_requests_only(module: ModuleType):
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not any(
         isinstance(node, ast.Import) and node.names[0].name.startswith("agentcli") for node in ast.walk(tree)
     )
     ours = {module for module in modules if module.startswith(("agentcli", "tests"))}
-    assert ours == {"agentcli.core.message", "agentcli.core.model", "agentcli.core.record"}
+    assert ours - {"tests.bench.demand"} == {"agentcli.core.message", "agentcli.core.model", "agentcli.core.record"}
 
 
 @pytest.mark.full
 def test_the_measure_of_the_lab_which_shares_no_code_with_this_one_comes_to_about_the_same() -> None:
     records = trace(2, Shape(turns=(6, 6), steps=(6, 8), files=(4, 6), lines=(80, 200))).records
     conditions = Setup(MODEL, TRAITS)
-    for policy, judged in judge(records, POLICIES, conditions).items():
+    for policy, judged in judge("long", records, POLICIES, conditions).judged.items():
         needs = replay(records, policy, conditions).needs
         assert len(needs.needed) == len(judged.asked)
         assert sum(needs.needed) == pytest.approx(judged.needed, rel=0.1), policy
