@@ -40,49 +40,50 @@ class Front(Protocol):
         ...
 
 
-class Share(Protocol):
-    """Reports of a front end while its session is shared."""
+class Share:
+    """What hears of a front end's session. This one shares nothing, and costs nothing."""
 
     def show(self, event: Event) -> None:
         """Hear an event."""
-        ...
 
     def turned(self) -> None:
         """Hear that a turn has begun or ended."""
-        ...
 
     async def moved(self) -> None:
         """Hear that another session is open."""
-        ...
 
     async def approve(self, ask: ApprovalRequest, here: Approve) -> ApprovalResponse | None:
         """Return the first answer, from here or elsewhere."""
-        ...
+        return await here(ask)
 
     async def ask_user(self, questions: Sequence[Question], here: AskUser) -> Sequence[str] | None:
         """Return the first answers, from here or elsewhere."""
-        ...
+        return await here(questions)
 
     async def close(self) -> None:
         """End the sharing."""
-        ...
 
 
 class Sharing:
-    """The sharing of a front end's open session: off until `begin`. While it is off, it costs nothing."""
+    """The sharing of a front end's open session: off until `begin`."""
 
     def __init__(self) -> None:
         self.start: Callable[[Front], Awaitable[Share]] | None = None
         """Shares the open session of a front end."""
-        self.share: Share | None = None
+        self.share = Share()
         self.front: Front | None = None
         """The front end, once a session is open in it."""
+
+    @property
+    def is_on(self) -> bool:
+        """True if the open session is shared."""
+        return type(self.share) is not Share
 
     async def begin(self) -> None:
         """Share the open session, and those that replace it. Raises AgentError if that cannot be."""
         if self.start is None or self.front is None:
             raise InputError("Can't share this session here.")
-        if self.share is None:
+        if not self.is_on:
             self.share = await self.start(self.front)
 
     async def begin_if(self, wanted: bool, warn: Callable[[str], object]) -> None:
@@ -95,38 +96,26 @@ class Sharing:
 
     async def end(self) -> None:
         """Share it no longer."""
-        share, self.share = self.share, None
-        if share is not None:
-            await share.close()
+        share, self.share = self.share, Share()
+        await share.close()
 
     def show(self, events: Sequence[Event]) -> None:
         """Pass events on."""
-        if self.share is not None:
-            for event in events:
-                self.share.show(event)
+        for event in events:
+            self.share.show(event)
 
     def turned(self) -> None:
         """Pass on that a turn has begun or ended."""
-        if self.share is not None:
-            self.share.turned()
+        self.share.turned()
 
     async def moved(self) -> None:
         """Pass on that another session is open."""
-        if self.share is not None:
-            await self.share.moved()
+        await self.share.moved()
 
-    def approving(self, here: Approve) -> Approve:
-        """Return a front end's function for approvals, to which answers from elsewhere count, too."""
+    async def approve(self, here: Approve, ask: ApprovalRequest) -> ApprovalResponse | None:
+        """Return the first answer to a front end's question for approval, `here` or elsewhere."""
+        return await self.share.approve(ask, here)
 
-        async def approve(ask: ApprovalRequest) -> ApprovalResponse | None:
-            return await (here(ask) if self.share is None else self.share.approve(ask, here))
-
-        return approve
-
-    def asking(self, here: AskUser) -> AskUser:
-        """Return a front end's function for questions, to which answers from elsewhere count, too."""
-
-        async def ask(questions: Sequence[Question]) -> Sequence[str] | None:
-            return await (here(questions) if self.share is None else self.share.ask_user(questions, here))
-
-        return ask
+    async def ask_user(self, here: AskUser, questions: Sequence[Question]) -> Sequence[str] | None:
+        """Return the first answers to a front end's questions, `here` or elsewhere."""
+        return await self.share.ask_user(questions, here)

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +19,6 @@ from acp.schema import (
     ToolCallUpdate,
 )
 
-from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.history import History
@@ -36,7 +34,7 @@ from agentcli.frontends.acp.heard import Heard, asked, questions
 from agentcli.frontends.acp.prompts import Block, only_text
 from agentcli.frontends.acp.questions import NO
 from agentcli.frontends.acp.replay import replay
-from agentcli.frontends.acp.updates import Update, Updates, thought_chunk, user_chunk
+from agentcli.frontends.acp.updates import Shown, Update, Updates, thought_chunk, user_chunk
 from agentcli.sessions.exporting.transcript import cleaned
 
 OVER = "The program that shares this session has ended. Load the session again to continue it here."
@@ -52,38 +50,25 @@ _log = logging.getLogger(__name__)
 Json = Mapping[str, Any]
 
 
-class _Tool(NamedTuple):
-    name: str
-    traits: Traits
-
-
-class _Model(NamedTuple):
-    window: int
-
-
-class _Buffers(NamedTuple):
-    edited: dict[Path, bytes]
-
-
-@dataclass(slots=True)
-class _View:
-    """The session as updates show it."""
+class _State(NamedTuple):
+    """The session as it was when it was reached."""
 
     history: History
-    cwd: Path
-    model: _Model
-    tools: Sequence[_Tool]
-    buffers: _Buffers = field(default_factory=lambda: _Buffers({}))
+    folder: Path
+    window: int
+    traits: Mapping[str, Traits]
 
 
 class AttachedSession:
     """A session of another program. Mode, model and commands belong to that program's own terminal."""
 
-    def __init__(self, client: Client, offers: Offers, elsewhere: SharedElsewhere, view: _View) -> None:
+    def __init__(self, client: Client, offers: Offers, elsewhere: SharedElsewhere, state: _State) -> None:
         self.id = elsewhere.id
-        self._client, self._form, self._elsewhere, self._view = client, offers.form, elsewhere, view
-        self._after = view.history.last_seq
-        self._updates = Updates(view)
+        self._client, self._form, self._elsewhere = client, offers.form, elsewhere
+        self._history = state.history
+        self._after = state.history.last_seq
+        shown = Shown(lambda: self._history, lambda: state.window, state.folder, state.traits, {})
+        self._updates = Updates(shown)
         self._heard = Heard()
         self._following: asyncio.Task[None] | None = None
         self._asked: dict[str, Json] = {}
@@ -105,8 +90,8 @@ class AttachedSession:
         with answered():
             state, more = await elsewhere.request(do="state"), await elsewhere.request(do="tools")
             history = await asyncio.to_thread(elsewhere.history)
-        tools = [_Tool(name, _traits(traits)) for name, traits in more["tools"].items()]
-        return cls(client, offers, elsewhere, _View(history, Path(state["folder"]), _Model(int(more["window"])), tools))
+        tools = {name: _traits(traits) for name, traits in more["tools"].items()}
+        return cls(client, offers, elsewhere, _State(history, Path(state["folder"]), int(more["window"]), tools))
 
     @property
     def working(self) -> bool:
@@ -121,7 +106,7 @@ class AttachedSession:
 
     async def replay(self) -> None:
         """Send the contents of the session."""
-        for update in replay(self._view, self._updates):
+        for update in replay(self._history, self._updates):
             kept = update.model_dump(mode="json", by_alias=True, exclude_none=True)
             await self._send(type(update).model_validate(cleaned(kept, self._elsewhere.clean)))
         await self._flush()
@@ -138,7 +123,7 @@ class AttachedSession:
                 ended = await end
             await self._catch_up()
         await self._flush()
-        return PromptResponse(stop_reason=stop_reason(ended, self._view.history))
+        return PromptResponse(stop_reason=stop_reason(ended, self._history))
 
     async def _say(self, text: str) -> int:
         """Send a message; return the number of the turn that it belongs to. Raise AgentError if it is refused."""
@@ -313,7 +298,7 @@ class AttachedSession:
             self.cancel()
 
     async def _catch_up(self) -> None:
-        self._view.history = self._elsewhere.history(self._view.history)
+        self._history = self._elsewhere.history(self._history)
 
     async def _tell(self, text: str) -> None:
         await self._send(thought_chunk(text))

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from acp.schema import ImageContentBlock, TextContentBlock, UserMessageChunk
 
+from agentcli.core.history import History
 from agentcli.core.message import File, Image, Message, Text, ToolResult
 from agentcli.core.record import Compaction
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.frontends.acp.updates import Shown, Update, Updates, new_id, thought_chunk, unstreamed
+from agentcli.frontends.acp.updates import Update, Updates, new_id, thought_chunk, unstreamed
 from agentcli.frontends.terminal.input.attachments import mention
 
 
-def replay(session: Shown, updates: Updates) -> Iterator[Update]:
+def replay(history: History, updates: Updates) -> Iterator[Update]:
     """Yield the messages of the view as whole chunks, and its calls as finished ones; a summary comes first, as a thought."""
-    history = session.history
     if history.compaction is not None and isinstance(history.compaction.body, Compaction):
         yield thought_chunk(f"Summary of what came before:\n\n{history.compaction.body.snapshot}")
     for entry in history.entries:

@@ -36,7 +36,7 @@ from agentcli.frontends.acp.prompts import Block, prompt_of, typed_text
 from agentcli.frontends.acp.questions import NO, approval_options
 from agentcli.frontends.acp.replay import replay
 from agentcli.frontends.acp.tool_calls import text_content
-from agentcli.frontends.acp.updates import Update, Updates, message_chunk, thought_chunk
+from agentcli.frontends.acp.updates import Update, Updates, message_chunk, shown, thought_chunk
 from agentcli.frontends.commands.unknown import no_command, unknown_command
 
 Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[EditorProject, AgentSession]]
@@ -53,7 +53,7 @@ class EditorSession:
         self.project, self.session = opened(self._approve, self._dialogs.ask, self._buffers if offers.reads else None)
         self.id = self._buffers.session_id = self._dialogs.session_id = self.session.journal.id
         self._models = self.project.models()
-        self._updates = Updates(self.session)
+        self._updates = Updates(shown(self.session))
         self._tails = OutputTails(self._send_tail)
         self._interrupt: asyncio.Event | None = None
         self._idle = asyncio.Event()
@@ -96,7 +96,7 @@ class EditorSession:
 
     async def replay(self) -> None:
         """Send the contents of the session."""
-        for update in replay(self.session, self._updates):
+        for update in replay(self.session.history, self._updates):
             await self._send(update)
 
     async def prompt(self, blocks: Sequence[Block]) -> PromptResponse:

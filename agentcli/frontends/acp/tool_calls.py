@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from acp.schema import (
     ContentToolCallContent,
@@ -29,20 +29,6 @@ _VERBATIM: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
 """Kinds whose output is not Markdown: it is sent in a fence."""
 
 
-class Named(Protocol):
-    """A tool as far as its calls show it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def traits(self) -> Traits:
-        """Its traits."""
-        ...
-
-
 def kind_of(traits: Traits) -> ToolKind:
     """Return the protocol's kind of a tool, by which editors choose an icon."""
     if traits.presents_plan:
@@ -56,9 +42,9 @@ def kind_of(traits: Traits) -> ToolKind:
     return _KINDS.get(traits.effect, "other")
 
 
-def traits_of(call: ToolCall, tools: Sequence[Named]) -> Traits:
+def traits_of(call: ToolCall, tools: Mapping[str, Traits]) -> Traits:
     """Return the traits of the called tool; empty traits for a tool of a subagent or of the program itself."""
-    return next((tool.traits for tool in tools if tool.name == call.name), Traits("none"))
+    return tools.get(call.name, Traits("none"))
 
 
 def path_of(call: ToolCall, traits: Traits, cwd: Path) -> Path | None:

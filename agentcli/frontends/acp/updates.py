@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Protocol
 from uuid import uuid4
 
 from acp.schema import (
@@ -28,6 +27,8 @@ from acp.schema import (
 )
 
 from agentcli.agent.ports import ApprovalRequest
+from agentcli.agent.session import AgentSession
+from agentcli.core.dataclass import dataclass
 from agentcli.core.event import (
     CompactionEnded,
     Event,
@@ -47,10 +48,10 @@ from agentcli.core.history import History
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Record, Title, TodoItem
 from agentcli.core.sanitise import replace_surrogates
+from agentcli.core.tool import Traits
 from agentcli.frontends.acp.diffs import FileText, text_of, usable
 from agentcli.frontends.acp.tool_calls import (
     Content,
-    Named,
     diff_content,
     fenced,
     kind_of,
@@ -78,51 +79,27 @@ Update = (
 )
 
 
-class Windowed(Protocol):
-    """A model."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A session as far as its updates show it: open here, or in another program."""
 
-    @property
-    def window(self) -> int:
-        """The size of its window in tokens."""
-        ...
-
-
-class Edits(Protocol):
-    """The buffers of an editor."""
-
-    @property
-    def edited(self) -> dict[Path, bytes]:
-        """Unsaved texts that edits started from."""
-        ...
+    history: Callable[[], History]
+    """Return the state in force now."""
+    window: Callable[[], int]
+    """Return the size of the model's window in tokens."""
+    cwd: Path
+    traits: Mapping[str, Traits]
+    """The traits of each tool by its name."""
+    edited: dict[Path, bytes]
+    """The unsaved texts in the editor's buffers that edits started from."""
 
 
-class Shown(Protocol):
-    """A session as far as its updates show it: an AgentSession, or one that is open in another program."""
-
-    @property
-    def history(self) -> History:
-        """The state in force now."""
-        ...
-
-    @property
-    def cwd(self) -> Path:
-        """The folder."""
-        ...
-
-    @property
-    def model(self) -> Windowed:
-        """The model."""
-        ...
-
-    @property
-    def tools(self) -> Sequence[Named]:
-        """The tools."""
-        ...
-
-    @property
-    def buffers(self) -> Edits:
-        """The buffers of the editor."""
-        ...
+def shown(session: AgentSession) -> Shown:
+    """Return what updates show of an open session."""
+    traits = {tool.name: tool.traits for tool in session.tools}
+    return Shown(
+        lambda: session.history, lambda: session.core.model.window, session.cwd, traits, session.core.buffers.edited
+    )
 
 
 class Updates:
@@ -154,9 +131,9 @@ class Updates:
             case Recorded(record):
                 return self._recorded(record)
             case UsageReported(kind="reply", context=used):
-                cost = self._session.history.cost
+                cost = self._session.history().cost
                 total = None if cost is None else Cost(amount=cost, currency="USD")
-                size = self._session.model.window
+                size = self._session.window()
                 return [UsageUpdate(session_update="usage_update", used=used, size=size, cost=total)]
             case _:
                 return [thought_chunk(line)] if (line := notice_of(event)) else []
@@ -169,7 +146,7 @@ class Updates:
         call = request.call
         own = call.call_id in self._calls
         call_id = call.call_id if own else f"{call.call_id}-asked-{next(self._others)}"
-        traits = traits_of(call, self._session.tools)
+        traits = traits_of(call, self._session.traits)
         shown = ToolCallUpdate(
             tool_call_id=call_id,
             title=replace_surrogates(request.title),
@@ -192,7 +169,7 @@ class Updates:
     def finished(self, result: ToolResult) -> list[Update]:
         """Return the end of a call, with its start if the editor does not know the call."""
         call = self._calls.pop(result.call_id, None) or ToolCall(result.call_id, result.name, {})
-        traits = traits_of(call, self._session.tools)
+        traits = traits_of(call, self._session.traits)
         status: ToolCallStatus = "failed" if result.failed else "completed"
         content = result_content(result, kind_of(traits))
         before, path = self._before.pop(result.call_id, None), path_of(call, traits, self._session.cwd)
@@ -200,7 +177,7 @@ class Updates:
             diff = diff_content(path, self._unsaved(path) or before, text_of(path))
             content = [diff] if diff else content
         if path is not None:
-            self._session.buffers.edited.pop(path.resolve(), None)
+            self._session.edited.pop(path.resolve(), None)
         end = ToolCallProgress(
             session_update="tool_call_update",
             tool_call_id=result.call_id,
@@ -215,7 +192,7 @@ class Updates:
 
     def plan(self) -> list[Update]:
         """Return the todo list if it has changed: the tool that changes it records it itself."""
-        todo = self._session.history.todo
+        todo = self._session.history().todo
         if todo == self._todo:
             return []
         self._todo = todo
@@ -251,7 +228,7 @@ class Updates:
 
     def _running(self, call: ToolCall, title: str) -> Update:
         self._calls[call.call_id] = call
-        traits = traits_of(call, self._session.tools)
+        traits = traits_of(call, self._session.traits)
         path = path_of(call, traits, self._session.cwd)
         if traits.edits_files and path is not None:
             self._before[call.call_id] = text_of(path)
@@ -266,7 +243,7 @@ class Updates:
 
     def _start(self, call: ToolCall, title: str, status: ToolCallStatus) -> ToolCallStart:
         self._started.add(call.call_id)
-        traits = traits_of(call, self._session.tools)
+        traits = traits_of(call, self._session.traits)
         return ToolCallStart(
             session_update="tool_call",
             tool_call_id=call.call_id,
@@ -284,7 +261,7 @@ class Updates:
             case "plan":
                 return [text_content(request.preview), *why]
             case "diff":
-                path = path_of(call, traits_of(call, self._session.tools), self._session.cwd)
+                path = path_of(call, traits_of(call, self._session.traits), self._session.cwd)
                 shown = proposed_content(path, self._unsaved(path) or text_of(path), request.preview) if path else None
                 return [shown or text_content(fenced(request.preview, "diff")), *why]
             case "command":
@@ -294,7 +271,7 @@ class Updates:
 
     def _unsaved(self, path: Path) -> FileText | None:
         """Return the unsaved text that an edit started from; None if the editor had saved the file."""
-        content = self._session.buffers.edited.get(path.resolve())
+        content = self._session.edited.get(path.resolve())
         return None if content is None else usable(content.decode())
 
 

@@ -113,7 +113,7 @@ def _load_session(
     from agentcli.system.logs import log_to
 
     sharing = Sharing()
-    program = program_of(options, front_end=FrontEnd(sharing.approving(approve), sharing.asking(ask)))
+    program = program_of(options, front_end=FrontEnd(partial(sharing.approve, approve), partial(sharing.ask_user, ask)))
     sharing.start = partial(_share, program)
     log_to(program.dirs, program.env, enabled=not options.no_session)
     with program.preparing():

@@ -215,11 +215,7 @@ async def remote(ctx: CommandContext, argument: str) -> None:
             await sharing.end()
             ctx.say("No longer shared.")
         case "":
-            ctx.say(
-                "This session is shared."
-                if sharing.share is not None
-                else "This session is not shared. /remote on shares it."
-            )
+            ctx.say("This session is shared." if sharing.is_on else "This session is not shared. /remote on shares it.")
         case _:
             raise UsageError("Use /remote on or /remote off.")
 

@@ -1,4 +1,4 @@
-"""Lines typed at a plain terminal, read in the background."""
+"""A terminal of lines: what is typed is read in the background."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import contextlib
 import os
 import re
 import select
+import sys
 import termios
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from agentcli.core.sanitise import safe
 from agentcli.frontends.terminal.dialogs.dialogs import TYPED_AHEAD
+from agentcli.frontends.terminal.style import MUTE, Look
 
 TOGETHER = 0.05
 """Seconds between two lines that no person typed one after the other."""
@@ -123,3 +126,54 @@ class Lines:
         for line in lines:
             self._put(line.decode(errors="replace"))
         return True
+
+
+class LineTerminal:
+    """A terminal that prints and reads lines."""
+
+    def __init__(self) -> None:
+        self.look = Look(MUTE)
+        self._lines = Lines(sys.stdin.fileno())
+
+    def say(self, *lines: str) -> None:
+        """Print lines of text."""
+        self._write("".join(f"{safe(line)}\n" for line in lines))
+
+    async def ask(self, question: str) -> str | None:
+        """Ask for a line; None at the end of input."""
+        self._write(safe(question))
+        line = await self._lines.next()
+        if self._lines.gone:
+            self.hung_up()
+        return line
+
+    async def answer(self, question: str) -> str | None:
+        """Ask a question and wait for the answer; lines typed before the question do not count."""
+
+        def again() -> None:
+            self.say("", "Ignored keys typed before this question. Prompts wait for their turn.")
+            self._write(safe(question))
+
+        self._write(safe(question))
+        line = await self._lines.answer(again)
+        if self._lines.gone:
+            self.hung_up()
+        return line
+
+    def typed_early(self) -> str:
+        """Take the next prompt that was typed before a question, and print it as if it were typed now; empty if none waits."""
+        text = self._lines.early.popleft() if self._lines.early else ""
+        if text:
+            self.say(f"> {text}")
+        return text
+
+    def _write(self, text: str) -> None:
+        try:
+            print(text, end="", flush=True)
+        except OSError:
+            # The terminal is gone. Later output must not fail again when the program ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self.hung_up()
+
+    def hung_up(self) -> None:
+        """Hear that the terminal is gone."""

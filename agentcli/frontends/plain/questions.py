@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.core.tool import Question
+from agentcli.frontends.plain.lines import LineTerminal
 from agentcli.frontends.terminal.dialogs import proposal
 from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter, matching
-from agentcli.frontends.terminal.style import Look
 from agentcli.program.commands import Choice
 
 _ANSWERS = {
@@ -28,31 +28,10 @@ _ANSWERS = {
 _PLAN = {"1": "edits", "y": "edits", "yes": "edits", "2": "once", "3": "no", "4": "no", "n": "no", "no": "no", "": "no"}
 
 
-class Lines(Protocol):
-    """A terminal that prints and reads lines."""
-
-    @property
-    def look(self) -> Look:
-        """Colours and signs of this terminal."""
-        ...
-
-    def say(self, *lines: str) -> None:
-        """Print lines."""
-        ...
-
-    async def ask(self, question: str) -> str | None:
-        """Ask for a line; None at the end of input."""
-        ...
-
-    async def answer(self, question: str) -> str | None:
-        """Ask a question that comes by itself: a line typed before is no answer to it. None at the end of input."""
-        ...
-
-
 class PlainAsking:
     """Approval and question ports, pickers and entries of the plain terminal."""
 
-    def __init__(self, terminal: Lines) -> None:
+    def __init__(self, terminal: LineTerminal) -> None:
         self._terminal = terminal
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse:

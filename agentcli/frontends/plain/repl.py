@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,12 +15,11 @@ from agentcli.agent.ports import AGAIN, ApprovalRequest, ApprovalResponse, Inter
 from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part, Text
-from agentcli.core.sanitise import safe
 from agentcli.core.tasks import start_task
 from agentcli.frontends.commands.base import Queued
 from agentcli.frontends.commands.registry import SlashCommands, slash_commands
 from agentcli.frontends.plain import narration
-from agentcli.frontends.plain.lines import Lines
+from agentcli.frontends.plain.lines import LineTerminal
 from agentcli.frontends.plain.questions import PlainAsking
 from agentcli.frontends.terminal.idle import Idle
 from agentcli.frontends.terminal.input import user_shell
@@ -30,7 +28,6 @@ from agentcli.frontends.terminal.reading import reports_on
 from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.frontends.terminal.start_questions import end_reason, settle
-from agentcli.frontends.terminal.style import MUTE, Look
 from agentcli.frontends.turns import ended_jobs, farewell, typed
 
 if TYPE_CHECKING:
@@ -93,7 +90,7 @@ def _take_back(loop: asyncio.AbstractEventLoop) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class PlainTerminal:
+class PlainTerminal(LineTerminal):
     """Line-based terminal; also the context of slash commands."""
 
     program: Program
@@ -103,10 +100,9 @@ class PlainTerminal:
     session: AgentSession
 
     def __init__(self) -> None:
-        self.look = Look(MUTE)
+        super().__init__()
         self.state = State()
         self.columns, self.interrupted = 80, False
-        self._lines = Lines(sys.stdin.fileno())
         self._interrupt = asyncio.Event()
         self.working = self._left = False
         self._code = 0
@@ -161,7 +157,7 @@ class PlainTerminal:
         await self.sharing.begin_if(self._shared, self.warn)
         self.session.begin(self.show_events)
         while not self._left:
-            text = self._next.pop(0) if self._next else self._typed_early() or await self._next_input()
+            text = self._next.pop(0) if self._next else self.typed_early() or await self._next_input()
             if text is None:
                 break
             await self._do(text)
@@ -221,12 +217,8 @@ class PlainTerminal:
         """Replace the prompts that have not been sent yet."""
         self._next = [one.text for one in waiting]
 
-    def say(self, *lines: str) -> None:
-        """Print lines of text."""
-        self._write("".join(f"{safe(line)}\n" for line in lines))
-
-    show = say  # nothing here has colours
-    copy = say  # a plain terminal has no clipboard
+    show = LineTerminal.say  # nothing here has colours
+    copy = LineTerminal.say  # a plain terminal has no clipboard
 
     def warn(self, text: str) -> None:
         """Print an error."""
@@ -352,42 +344,6 @@ class PlainTerminal:
         if shared:
             self._ahead.append(user_shell.as_text(ran))
 
-    async def ask(self, question: str) -> str | None:
-        """Ask for a line; None at the end of input."""
-        self._write(safe(question))
-        line = await self._lines.next()
-        if self._lines.gone:
-            self._end(HANGUP)
-        return line
-
-    async def answer(self, question: str) -> str | None:
-        """Ask a question and wait for the answer; lines typed before the question do not count."""
-
-        def again() -> None:
-            self.say("", "Ignored keys typed before this question. Prompts wait for their turn.")
-            self._write(safe(question))
-
-        self._write(safe(question))
-        line = await self._lines.answer(again)
-        if self._lines.gone:
-            self._end(HANGUP)
-        return line
-
-    def _typed_early(self) -> str:
-        """Take the next prompt that was typed before a question, and print it as if it were typed now; empty if none waits."""
-        text = self._lines.early.popleft() if self._lines.early else ""
-        if text:
-            self.say(f"> {text}")
-        return text
-
-    def _write(self, text: str) -> None:
-        try:
-            print(text, end="", flush=True)
-        except OSError:
-            # The terminal is gone. Later output must not fail again when the program ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            self._end(HANGUP)
-
     def _hear(self, event: Event) -> None:
         self.sharing.show([event])
         before = self.state
@@ -409,6 +365,10 @@ class PlainTerminal:
             self._end(INTERRUPTED)
         else:
             self.say("", "Press Ctrl-C again to exit.")
+
+    def hung_up(self) -> None:
+        """Leave: the terminal is gone."""
+        self._end(HANGUP)
 
     def _end(self, code: int) -> None:
         """Leave with this exit code, interrupting the work."""

@@ -30,7 +30,9 @@ LOOK = 1.0
 def host_session(options: Options) -> int:
     """Open the session that the options name, share it and run its turns; return the exit code."""
     sharing = Sharing()
-    program = program_of(options, front_end=FrontEnd(sharing.approving(_elsewhere), sharing.asking(_others)))
+    program = program_of(
+        options, front_end=FrontEnd(partial(sharing.approve, _elsewhere), partial(sharing.ask_user, _others))
+    )
     log_to(program.dirs, program.env)
     with program.preparing():
         session = program.sessions.begin()

@@ -19,7 +19,7 @@ from agentcli.frontends.serve.live_text import LiveText
 from agentcli.frontends.serve.questions import Answer, Questions, digest
 from agentcli.frontends.serve.registry import Served
 from agentcli.frontends.serve.words import question_of, response_of
-from agentcli.frontends.sharing import Front
+from agentcli.frontends.sharing import Front, Share
 from agentcli.sessions.exporting.transcript import cleaned
 
 SETTLES = 0.1
@@ -31,7 +31,7 @@ T = TypeVar("T")
 Clean = Callable[[str], str]
 
 
-class SharedSession:
+class SharedSession(Share):
     """The open session of a front end. Everything that leaves passes `clean`, which removes secrets.
 
     `moved_to` is called when another session is open.

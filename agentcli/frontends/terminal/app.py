@@ -21,7 +21,7 @@ from agentcli.frontends.terminal.input.actions import DraftActions, KeyActions
 from agentcli.frontends.terminal.input.completion import Menu
 from agentcli.frontends.terminal.input.handler import KeyAction
 from agentcli.frontends.terminal.input.keyboard import ASK_BACKGROUND
-from agentcli.frontends.terminal.input.keys import chosen
+from agentcli.frontends.terminal.input.keys import bind, chosen
 from agentcli.frontends.terminal.render.banner import banner
 from agentcli.frontends.terminal.screen import Screen
 from agentcli.frontends.terminal.settings import UiSettings
@@ -80,7 +80,7 @@ class Terminal:
         self.editor.edit_like("vi" if settings.vi else "emacs")
         self.console.keys = keys = chosen(settings.keys)
         self._key_actions = KeyActions(self.console, self.repl, self._draft_actions, self.viewing)
-        self.editor.bind(keys)
+        bind(self.editor, keys)
         self.screen.check_paints()
         self.console.attach(program, sharing)
         self.screen.name = self._tab_name

@@ -197,8 +197,7 @@ class Console:
 
         async def show(event: Event) -> None:
             self.screen.apply(event)
-            if sharing.share is not None:
-                sharing.share.show(event)
+            sharing.share.show(event)
 
         with self.screen.working(doing):
             self.interrupt.clear()

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agentcli.frontends.terminal.input.editor import Editor
+from agentcli.frontends.terminal.input.keys import bind
 from agentcli.frontends.terminal.paint import Painter, to_terminal
 from agentcli.frontends.terminal.render.frame import Size
 
@@ -27,6 +28,7 @@ class Device:
         self.early = early
         self.painter = Painter(to_terminal(early.screen))
         self.editor = Editor(handler)
+        bind(self.editor)
 
     @property
     def size(self) -> Size:

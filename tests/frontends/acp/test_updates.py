@@ -7,7 +7,7 @@ from pathlib import Path
 from agentcli.core.event import Recorded
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Body, Record
-from agentcli.frontends.acp.updates import Updates
+from agentcli.frontends.acp.updates import Updates, shown
 from tests.agent.open_session import open_session
 
 
@@ -16,7 +16,7 @@ def recorded(body: Body) -> Recorded:
 
 
 def test_a_call_is_remembered_until_it_has_its_result_and_is_told_with_its_beginning(tmp_path: Path) -> None:
-    updates = Updates(open_session(tmp_path, []))
+    updates = Updates(shown(open_session(tmp_path, [])))
     for call_id in ("c1", "c2", "c1"):
         updates.of(recorded(Message("assistant", (ToolCall(call_id, "read", {"file_path": "a.py"}),))))
         assert updates.is_own(call_id)

@@ -44,7 +44,7 @@ class ScriptedFront:
         self.sharing.front = self
 
     async def _approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
-        return await self.sharing.approving(self.person)(ask)
+        return await self.sharing.approve(self.person, ask)
 
     def take(self, text: str) -> str:
         if self.working:

@@ -30,9 +30,8 @@ from agentcli.core.tasks import log_failure
 from agentcli.frontends.terminal.input.attachments import Pastes
 from agentcli.frontends.terminal.input.clusters import ClusterBuffer
 from agentcli.frontends.terminal.input.completion import Menu
-from agentcli.frontends.terminal.input.handler import InputHandler, KeyAction
+from agentcli.frontends.terminal.input.handler import InputHandler
 from agentcli.frontends.terminal.input.keyboard import Keyboard
-from agentcli.frontends.terminal.input.keys import bindings
 from agentcli.frontends.terminal.render.frame import Edit
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ class Editor:
         self.keyboard = Keyboard(stdin)
         self.application: Application[int] = Application(
             layout=Layout(HSplit([Window(BufferControl(self.draft)), Window(BufferControl(self.line))])),
-            key_bindings=bindings(self),
             input=self.keyboard,
             output=DummyOutput(),
             terminal_size_polling_interval=None,
@@ -128,10 +126,6 @@ class Editor:
         text, cursor = self.draft.text, self.draft.cursor_position
         self.draft.history = InMemoryHistory([one for one in past if len(one) <= LONG])
         self._reset(Document(text, cursor))
-
-    def bind(self, keys: Mapping[KeyAction, str]) -> None:
-        """Rebind actions to keys."""
-        self.application.key_bindings = bindings(self, keys)
 
     @property
     def vi(self) -> bool:

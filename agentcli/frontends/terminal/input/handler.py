@@ -1,13 +1,10 @@
-"""The ports between keys, editor and program: who receives input, and the editor operations that key bindings use."""
+"""The port between editor and program: who receives input."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from prompt_toolkit.buffer import Buffer
-
-    from agentcli.frontends.terminal.input.attachments import Pastes
     from agentcli.frontends.terminal.input.completion import Menu
 
 KeyAction = Literal[
@@ -88,43 +85,4 @@ class InputHandler(Protocol):
 
     def come_back(self) -> None:
         """Set the terminal's modes after a suspend, whatever state another program left."""
-        ...
-
-
-class EditorOps(Protocol):
-    """The part of the editor that key bindings use."""
-
-    handler: InputHandler
-    draft: Buffer
-    line: Buffer
-    menu: Menu
-    chosen: int
-    pastes: Pastes
-
-    def take(self) -> str:
-        """Return the draft and clear it."""
-        ...
-
-    def put(self, text: str) -> None:
-        """Replace the draft."""
-        ...
-
-    def move(self, step: int) -> None:
-        """Choose another menu item."""
-        ...
-
-    def page(self, step: int) -> None:
-        """Choose a menu item some rows further, at most the last one."""
-        ...
-
-    def accept(self, sends: bool = False) -> bool:
-        """Insert the chosen menu item, or the first. Return True if it is ready to be sent and `sends`."""
-        ...
-
-    def close_menu(self) -> None:
-        """Close the menu until the next edit."""
-        ...
-
-    def suspend(self) -> None:
-        """Suspend the process until the shell resumes it."""
         ...

@@ -17,7 +17,8 @@ from agentcli.frontends.terminal.style import Theme
 from agentcli.system.cells import wrap
 
 if TYPE_CHECKING:
-    from agentcli.frontends.terminal.input.handler import EditorOps, KeyAction
+    from agentcli.frontends.terminal.input.editor import Editor
+    from agentcli.frontends.terminal.input.handler import KeyAction
 
 KEYS: Mapping[KeyAction, str] = MappingProxyType(
     {
@@ -130,8 +131,8 @@ def _pressed(key: str) -> tuple[str, ...]:
     return tuple(str(one.value if isinstance(one, Keys) else one) for one in bindings.bindings[0].keys)
 
 
-def bindings(editor: EditorOps, actions: Mapping[KeyAction, str] = KEYS) -> KeyBindings:
-    """Return all key bindings; other keys act as in prompt_toolkit's Emacs or vi mode."""
+def bind(editor: Editor, actions: Mapping[KeyAction, str] = KEYS) -> None:
+    """Bind the keys of an editor; other keys act as in prompt_toolkit's Emacs or vi mode."""
     keys = KeyBindings()
     drafting = Condition(lambda: not editor.handler.asking)
     menu = drafting & Condition(lambda: bool(editor.menu.items))
@@ -154,10 +155,10 @@ def bindings(editor: EditorOps, actions: Mapping[KeyAction, str] = KEYS) -> KeyB
     def suspend(event: KeyPressEvent) -> None:
         editor.suspend()
 
-    return keys
+    editor.application.key_bindings = keys
 
 
-def _sending(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter, queues: str) -> None:
+def _sending(keys: KeyBindings, editor: Editor, drafting: Filter, menu: Filter, queues: str) -> None:
     @keys.add("enter", filter=drafting)
     def send(event: KeyPressEvent) -> None:
         if editor.menu.items and editor.chosen >= 0 and not editor.accept(sends=True):
@@ -189,7 +190,7 @@ def _sending(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filte
         editor.handler.act("keys")
 
 
-def _leaving(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
+def _leaving(keys: KeyBindings, editor: Editor, drafting: Filter) -> None:
     @keys.add("escape", filter=drafting & ~(vi_mode & vi_insert_mode))
     def interrupt(event: KeyPressEvent) -> None:
         if editor.menu.items:
@@ -210,7 +211,7 @@ def _leaving(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
         editor.handler.act("signal")
 
 
-def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
+def _moving(keys: KeyBindings, editor: Editor, drafting: Filter) -> None:
     """Bind the keys that move in a draft without a menu."""
 
     @keys.add("up", filter=drafting)
@@ -239,7 +240,7 @@ def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
         editor.draft.insert_text("    ")
 
 
-def _menu(keys: KeyBindings, editor: EditorOps, menu: Filter) -> None:
+def _menu(keys: KeyBindings, editor: Editor, menu: Filter) -> None:
     @keys.add("c-p", filter=menu)
     @keys.add("up", filter=menu)
     def up(event: KeyPressEvent) -> None:
@@ -263,7 +264,7 @@ def _menu(keys: KeyBindings, editor: EditorOps, menu: Filter) -> None:
         editor.accept()
 
 
-def _pasting(keys: KeyBindings, editor: EditorOps) -> None:
+def _pasting(keys: KeyBindings, editor: Editor) -> None:
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
@@ -276,7 +277,7 @@ def _pasting(keys: KeyBindings, editor: EditorOps) -> None:
             buffer.insert_text(event.data[:LINE].replace("\r", " ").replace("\n", " "))
 
 
-def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
+def _dialogs(keys: KeyBindings, editor: Editor) -> None:
     asking = Condition(lambda: bool(editor.handler.asking))
     choosing = Condition(lambda: editor.handler.asking in ("choice", "view"))
     for name in _DIALOG_KEYS:
@@ -300,7 +301,7 @@ def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
         editor.handler.press(event.data)
 
 
-def _view(keys: KeyBindings, editor: EditorOps, opens: str) -> None:
+def _view(keys: KeyBindings, editor: Editor, opens: str) -> None:
     """Bind the keys of a view; the one that opens the transcript also closes it, and opens it over a question."""
     viewing = Condition(lambda: editor.handler.asking == "view")
     for name in ("backspace", "c-u", "c-l"):
@@ -312,14 +313,14 @@ def _view(keys: KeyBindings, editor: EditorOps, opens: str) -> None:
     keys.add(*opens.split(), filter=choosing)(_does(editor, "output"))
 
 
-def _does(editor: EditorOps, action: KeyAction) -> Callable[[KeyPressEvent], Any]:
+def _does(editor: Editor, action: KeyAction) -> Callable[[KeyPressEvent], Any]:
     def handler(event: KeyPressEvent) -> None:
         editor.handler.act(action)
 
     return handler
 
 
-def _presses(editor: EditorOps, name: str) -> Callable[[KeyPressEvent], Any]:
+def _presses(editor: Editor, name: str) -> Callable[[KeyPressEvent], Any]:
     def handler(event: KeyPressEvent) -> None:
         editor.handler.press(name)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from agentcli.frontends.terminal.input.completion import Menu
 from agentcli.frontends.terminal.input.editor import Editor
+from agentcli.frontends.terminal.input.keys import bind
 
 UP, DOWN = "\x1b[A", "\x1b[B"
 
@@ -48,6 +49,7 @@ def play(before: list[str], *steps: tuple[str, str]) -> list[str]:
         master, slave = pty.openpty()
         with os.fdopen(slave) as stdin:
             editor = Editor(handler, stdin)
+            bind(editor)
             running = asyncio.create_task(editor.run())
             await until(lambda: editor.application.is_running)
             editor.remember(before)
