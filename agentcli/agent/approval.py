@@ -261,7 +261,7 @@ class ApprovalGate:
         """Return the decision, and the timed rules without which the call would not be allowed."""
         timed, judge = self.timed.now, self._judge(call)
         decision, needed = timed.judged(judge) if timed is not None else (judge(()), ())
-        if call.its_tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
+        if call.its_tool.traits.behaviour.presents_plan and self.mode == "plan" and decision.decision == "allow":
             return Decision("ask", "plan", ""), ()
         return decision, needed
 
@@ -289,9 +289,9 @@ class ApprovalGate:
             why=f"It starts in {call.folder}. {why}".rstrip() if call.folder else why,
             preview=await self._preview(tool, given, decision.paths),
             kind="plan"
-            if tool.traits.presents_plan
+            if tool.traits.behaviour.presents_plan
             else _KINDS.get(tool.traits.effect, "input")
-            if tool.traits.subject
+            if tool.traits.subject.field
             else "input",
             always=decision.always,
             unsaved=decision.unsaved,
@@ -343,7 +343,7 @@ class ApprovalGate:
             decision = self._decide(call)
             if decision.decision == "deny":
                 return call.decided(decision)
-        if call.its_tool.traits.presents_plan:
+        if call.its_tool.traits.behaviour.presents_plan:
             self.after_plan = "ask" if answer.choice == "once" else "auto-edit"
         else:
             self._keep(decision, answer)
@@ -375,7 +375,7 @@ def _of_several(call: Call) -> bool:
         return False
     from agentcli.permissions.shell.syntax.parse import contents  # only a denied command needs it
 
-    return len(contents(str(call.call.input.get(traits.subject, "")))[0]) > 1
+    return len(contents(traits.subject.text(call.call.input))[0]) > 1
 
 
 def _checked(call: Call) -> Mapping[str, Any]:

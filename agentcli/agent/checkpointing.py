@@ -106,7 +106,7 @@ class Checkpointer:
     def _around(self, tool: Tool, paths: Sequence[Path], call: ToolCall) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
             case "write":
-                files = [*paths] or [Path(spelled(self._cwd, str(call.input.get(tool.traits.subject, ""))))]
+                files = [*paths] or [Path(spelled(self._cwd, tool.traits.subject.text(call.input)))]
                 made = [folder for file in files for folder in _missing_folders(file)]
                 return self._changes().edits(dict.fromkeys([*files, *made]), [call.call_id])
             case "run":

@@ -192,6 +192,10 @@ class DeedStage(Stage):
             return
         deeds, traits = self._ending.deeds, call.its_tool.traits
         deeds.progress = True
-        known = call.harmless or traits.reads_only or (call.decision is not None and call.decision.reads)
-        reads = known or (traits.effect not in ("write", "run") and not traits.delegates)
+        known = (
+            call.harmless
+            or (traits.server is not None and traits.server.reads_only)
+            or (call.decision is not None and call.decision.reads)
+        )
+        reads = known or (traits.effect not in ("write", "run") and not traits.behaviour.delegates)
         deeds.acted = deeds.acted or not reads

@@ -81,7 +81,7 @@ class NestedInstructions:
 
     def added(self, result: ToolResult, path: Path, traits: Traits) -> ToolResult:
         """Return the result with the instructions for its call's folders; unchanged if no file is new."""
-        if result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
+        if result.failed or not traits.touches_files:
             return result
         found = [file for file in self._found(path) if not self._unreadable(file.path)]
         if not found:

@@ -58,7 +58,7 @@ class AgentSession:
         """`features` are given to the session in addition to its own, and to its subagents."""
         self.journal = journal
         self.cwd = setup.workspace.cwd
-        self.for_people = frozenset(name for name, traits in setup.tools.traits.items() if traits.for_people)
+        self.for_people = frozenset(name for name, traits in setup.tools.traits.items() if traits.behaviour.for_people)
         self.tools: Sequence[Tool] = setup.tools.offered
         self.sandbox = setup.permissions.sandbox
         self._setup = setup

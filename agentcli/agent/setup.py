@@ -277,7 +277,11 @@ def beginning(
     only with its first reply how it has loaded the model, leaves both as they are. If only what is `lasting` counts, the prompt has no
     facts of the folder, which cost time.
     """
-    offered = (tool.schema for tool in _fitting(setup, model) if setup.person.attended or not tool.traits.needs_person)
+    offered = (
+        tool.schema
+        for tool in _fitting(setup, model)
+        if setup.person.attended or not tool.traits.behaviour.needs_person
+    )
     raw = tuple(tool.raw for tool in (*offered, *more))
     accounts = setup.models.accounts.now
     system = (setup.prompts.lasting if lasting else setup.prompts.system)(model, mode)
@@ -299,7 +303,9 @@ def fitting(tools: Sequence[Tool], model: ModelSpec, settings: AgentSettings) ->
     """Return the tools for a session with this model: its family's, as many as its window can afford."""
     small, names = settings.is_small(model.window), frozenset(tool.name for tool in tools)
     return [
-        tool for tool in tools if offers(model.family, tool.name, names) and not (small and tool.traits.dispensable)
+        tool
+        for tool in tools
+        if offers(model.family, tool.name, names) and not (small and tool.traits.behaviour.dispensable)
     ]
 
 
@@ -319,7 +325,7 @@ def _for_person(
     setup: SessionSetup, model: ModelSpec, recorded: Sequence[Mapping[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:
     """Return the tools that wait for a person, if a session that began without a person has one now."""
-    waiting = [tool for tool in _fitting(setup, model) if tool.traits.needs_person]
+    waiting = [tool for tool in _fitting(setup, model) if tool.traits.behaviour.needs_person]
     had = {tool.name for tool in waiting} & {raw["name"] for raw in recorded}
     return [tool.schema.raw for tool in waiting] if setup.person.attended and not had else []
 

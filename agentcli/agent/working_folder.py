@@ -47,13 +47,13 @@ class WorkingFolder:
         now, own = self.now, self._workspace.cwd
         if not tool.traits.runs_commands or now == own:
             return None
-        target = first_move(str(call.input.get(tool.traits.subject, "")))
+        target = first_move(tool.traits.subject.text(call.input))
         return None if target and not probe.is_dir(now / target) and probe.is_dir(own / target) else now
 
     def moved(self, call: Call, result: ToolResult) -> str:
         """Move with a command that has run; return the note about it for the model, empty if there is none."""
         start = call.folder or self._workspace.cwd
-        command = str(call.call.input.get(call.its_tool.traits.subject, ""))
+        command = call.its_tool.traits.subject.text(call.call.input)
         succeeded = result.metadata.get("exit_code") == 0
         after = folder_after(command, replace_cwd(self._workspace, start), succeeded=succeeded)
         if after == start:

@@ -119,7 +119,7 @@ def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, T
                 edited = edited or reply.model != model.id
                 now = _moment(record.time)
                 counted = health.counting(model, usage, edited=edited, idle=_seconds_between(last, now))
-                recalls = sum([tools.get(call.name, UNKNOWN).recalls for call in reply.calls])
+                recalls = sum([tools.get(call.name, UNKNOWN).behaviour.recalls for call in reply.calls])
                 if counted.misses > health.misses:
                     counted = replace(counted, missed=(former, record.seq))
                 health = replace(counted, recalls=health.recalls + recalls) if recalls else counted

@@ -28,31 +28,41 @@ class Boxed:
     files: Mapping[int, bytes] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """Traits of a tool for permissions, planners and front ends, so that none of them needs to know its name."""
+SubjectKind = Literal["", "command", "url", "file", "patch", "folder"]
+"""Kind of a subject: none, a shell command, a URL, the path of one file, a patch that names its files, the folder of a search."""
 
-    effect: Effect = "run"
-    subject: str = ""
-    """The input field that permission rules match: a shell command if the effect is `run`, a URL if it is `network`, else a path."""
-    background: str = ""
-    """The input field that makes a command run in the background."""
-    reads_files: bool = False
-    """It shows the file that its subject names."""
-    edits_files: bool = False
-    """It changes the file that its subject names."""
-    patches: bool = False
-    """Its subject is a patch, which names the files that it changes."""
-    content: str = ""
-    """The input field with the whole new content, if it replaces a file."""
-    searches: bool = False
-    """It looks for files beneath the folder that its subject names, or the current one."""
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The part of a tool's input that permission rules match; empty for a tool of which rules know only the name."""
+
+    field: str = ""
+    """The input field."""
+    kind: SubjectKind = ""
     pattern: str = ""
     """The input field with the path pattern that a search follows, out of its folder if the pattern leads elsewhere."""
     name_filter: str = ""
     """The input field with the pattern that the names of searched files must match, at any depth."""
+    content: str = ""
+    """The input field with the whole new content, if it replaces a file."""
+    background: str = ""
+    """The input field that makes a command run in the background."""
     allowed_as: str = ""
     """Another tool, whose allow rules apply to this tool too."""
+
+    def of(self, given: Mapping[str, Any]) -> Any:
+        """Return its value in the input of a call; None if it is not given."""
+        return given.get(self.field)
+
+    def text(self, given: Mapping[str, Any]) -> str:
+        """Return its value in the input of a call as text; empty if it is not given."""
+        return str(given.get(self.field, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What the agent and front ends do differently for a tool."""
+
     recalls: bool = False
     """It shows results of former calls again."""
     polls: bool = False
@@ -67,31 +77,71 @@ class Traits:
     """Its result is of interest to the user, who reads it again."""
     gate: bool = False
     """It reaches the tools of servers; sessions without servers have no use for it."""
-    server: str = ""
-    """The server that offers it."""
-    shadows: bool = False
-    """A project's server replaces the user's own server of that name: allow rules of the user's config do not apply to it."""
-    reads_only: bool = False
-    """Its server says that it changes nothing, and the user trusts the server."""
     dispensable: bool = False
     """Sessions whose model has a small window do not get it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolServer:
+    """The MCP server that offers a tool, and what it says of the tool."""
+
+    name: str
+    reads_only: bool = False
+    """The tool changes nothing, and the user trusts the server."""
     interacts: bool = False
     """A person is asked about each call, in every mode."""
+    shadows: bool = False
+    """A project's server replaces the user's own server of that name: allow rules of the user's config do not apply to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """Traits of a tool for permissions, planners and front ends, so that none of them needs to know its name."""
+
+    effect: Effect = "run"
+    subject: Subject = Subject()
+    behaviour: Behaviour = Behaviour()
+    server: ToolServer | None = None
 
     @property
     def runs_commands(self) -> bool:
         """True if its subject is a shell command."""
-        return self.effect == "run" and bool(self.subject)
+        return self.subject.kind == "command"
 
     @property
     def fetches(self) -> bool:
         """True if its subject is a URL."""
-        return self.effect == "network" and bool(self.subject)
+        return self.subject.kind == "url"
+
+    @property
+    def reads_files(self) -> bool:
+        """True if it shows the file that its subject names."""
+        return self.effect == "read" and self.subject.kind == "file"
+
+    @property
+    def edits_files(self) -> bool:
+        """True if it changes the file that its subject names, or the files of its patch."""
+        return self.effect == "write" and self.subject.kind in ("file", "patch")
+
+    @property
+    def patches(self) -> bool:
+        """True if its subject is a patch."""
+        return self.subject.kind == "patch"
+
+    @property
+    def searches(self) -> bool:
+        """True if it looks for files beneath the folder that its subject names, or the current one."""
+        return self.subject.kind == "folder"
+
+    @property
+    def touches_files(self) -> bool:
+        """True if it reads, edits or searches files."""
+        return self.reads_files or self.edits_files or self.searches
 
     @property
     def parallel(self) -> bool:
         """True if calls may run at the same time as others."""
-        return self.effect in ("none", "read") or self.reads_only
+        return self.effect in ("none", "read") or (self.server is not None and self.server.reads_only)
 
 
 UNKNOWN = Traits()

@@ -13,7 +13,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.mcp_servers import server_prefix
 from agentcli.core.message import ToolCall
 from agentcli.core.text.patch import PatchError, touched
-from agentcli.core.tool import UNKNOWN, Effect, Traits
+from agentcli.core.tool import UNKNOWN, Effect, ToolServer, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, existing, paths_given, reading_denials
 from agentcli.permissions.paths import (
     PathVerdict,
@@ -99,12 +99,12 @@ class CallFacts:
 def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace) -> CallFacts:
     """Gather the facts of a call that need no mode. `tools` are the traits of all tools."""
     traits = tools.get(call.name, UNKNOWN)
-    subject = call.input.get(traits.subject, None)
+    subject = traits.subject.of(call.input)
     if traits.runs_commands:
         if not isinstance(subject, str):
             return CallFacts(refused="no command is given")
         nature = _command_nature(call.name, subject, tools, rules, workspace)
-        return replace(nature, stays=bool(call.input.get(traits.background)))
+        return replace(nature, stays=bool(call.input.get(traits.subject.background)))
     if traits.edits_files or traits.reads_files:
         if not isinstance(subject, str) or not subject:
             return CallFacts(refused="no file is named")
@@ -116,9 +116,14 @@ def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspac
         return _file_nature(call, folder, tools, rules, workspace, pattern)
     if traits.fetches:
         return _fetch_nature(call.name, str(subject or ""), rules)
-    nature = _server_nature(call, traits, rules) if traits.server else _other_nature(call, traits.effect, rules)
-    denials = () if nature.denied or traits.recalls or traits.delegates else reading_denials(rules.deny, tools)
-    if denials and (traits.server or traits.effect != "none"):
+    server = traits.server
+    nature = _server_nature(call, server, rules) if server is not None else _other_nature(call, traits.effect, rules)
+    denials = (
+        ()
+        if nature.denied or traits.behaviour.recalls or traits.behaviour.delegates
+        else reading_denials(rules.deny, tools)
+    )
+    if denials and (server is not None or traits.effect != "none"):
         paths = (path for value in call.input.values() for path in paths_given(value))
         rule = next(filter(None, (denial_of(path, denials, workspace) for path in paths)), None)
         return replace(nature, denied=rule)
@@ -131,14 +136,14 @@ def by_file(call: ToolCall, tools: Mapping[str, Traits]) -> tuple[ToolCall, ...]
     A text that is no patch touches nothing: the tool refuses it.
     """
     traits = tools.get(call.name, UNKNOWN)
-    text = call.input.get(traits.subject)
+    text = traits.subject.of(call.input)
     if not traits.patches or not isinstance(text, str) or "\n" not in text:
         return (call,)
     try:
         paths = touched(text)
     except PatchError:
         return (call,)
-    return tuple(replace(call, input={traits.subject: path}) for path in paths)
+    return tuple(replace(call, input={traits.subject.field: path}) for path in paths)
 
 
 def _command_nature(
@@ -265,10 +270,10 @@ def _writers(tools: Mapping[str, Traits]) -> frozenset[str]:
 
 def _search(call: ToolCall, traits: Traits, folder: str) -> tuple[str, str]:
     """Return the folder to search and the pattern that selects files in it."""
-    pattern = call.input.get(traits.pattern or traits.name_filter)
+    pattern = call.input.get(traits.subject.pattern or traits.subject.name_filter)
     if not isinstance(pattern, str):
         return folder, ""
-    if traits.pattern:
+    if traits.subject.pattern:
         folder, pattern = searched(folder, pattern)
     return folder, pattern.lstrip("/")
 
@@ -289,7 +294,7 @@ def _file_nature(
     hidden = existing(denials, workspace) if traits.searches and denials else NOTHING
     outside = verdict.verdict == "outside" and traits.reads_files and not os.path.isdir(target)
     scope = reading_scope(target, workspace) if outside else ""
-    names = {call.name, traits.allowed_as} - {""}
+    names = {call.name, traits.subject.allowed_as} - {""}
     allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
     return CallFacts(
         denied=path_rule(deny, path, workspace, strict=False, target=target) or _unreadable(target, denials, workspace),
@@ -349,7 +354,7 @@ def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:
 
 def _search_verdict(traits: Traits, path: str, pattern: str, workspace: Workspace) -> PathVerdict:
     """Return the verdict on the files that a search would select: `.env*` names protected files."""
-    if traits.name_filter and could_name_protected(pattern):
+    if traits.subject.name_filter and could_name_protected(pattern):
         return PathVerdict("protected", f"{pattern} is protected")
     return judge_path(os.path.join(path, pattern), workspace, write=False)
 
@@ -382,23 +387,23 @@ def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> CallFacts:
     )
 
 
-def _server_nature(call: ToolCall, traits: Traits, rules: Rules) -> CallFacts:
+def _server_nature(call: ToolCall, server: ToolServer, rules: Rules) -> CallFacts:
     """Gather the facts of a call of an MCP server's tool, which is never harmless without a rule, whatever the tool declares."""
-    allow = [rule for rule in rules.allow if not traits.shadows or rule.origin not in _LASTING]
+    allow = [rule for rule in rules.allow if not server.shadows or rule.origin not in _LASTING]
     denied, asked, allowed = (
         next((rule for rule in kind if rule.is_for(call.name) and _speaks_of(rule, call.input)), None)
         for kind in (rules.deny, rules.ask, allow)
     )
     return CallFacts(
         denied=denied,
-        interacts=f"the server {traits.server} wants a person to decide about each call" if traits.interacts else "",
+        interacts=f"the server {server.name} wants a person to decide about each call" if server.interacts else "",
         asked=asked,
         allowed=allowed,
-        changes=not traits.reads_only,
-        why=f"the server {traits.server} may do anything with it",
-        always="" if traits.shadows else call.name,
-        offers=lambda: () if traits.shadows else (f"{server_prefix(call.name)}*",),
-        unsaved=f"the project's server {traits.server} is in the place of your own" if traits.shadows else "",
+        changes=not server.reads_only,
+        why=f"the server {server.name} may do anything with it",
+        always="" if server.shadows else call.name,
+        offers=lambda: () if server.shadows else (f"{server_prefix(call.name)}*",),
+        unsaved=f"the project's server {server.name} is in the place of your own" if server.shadows else "",
     )
 
 

@@ -297,9 +297,11 @@ class Program(CheckedProgram):
         offered = [
             tool
             for tool in tools_of([one for one in self.features if one.offers(self)])
-            if tool.name not in lacking and (servers or not tool.traits.gate)
+            if tool.name not in lacking and (servers or not tool.traits.behaviour.gate)
         ]
-        offered = [tool for tool in offered if self.config[AgentSettings].subagents or not tool.traits.delegates]
+        offered = [
+            tool for tool in offered if self.config[AgentSettings].subagents or not tool.traits.behaviour.delegates
+        ]
         offered = [*offered, *self.front_end.tools]
         if self.agent is None:
             return offered

@@ -15,7 +15,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.subagent_result import FILES
 from agentcli.core.text.encodings import Encoding, decode, encode
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Subject, ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.tools.entry import Entry
 
@@ -274,7 +274,7 @@ APPLY_PATCH = Entry(
     "apply_patch",
     apply_patch,
     title,
-    Traits("write", "input", edits_files=True, patches=True),
+    Traits("write", Subject("input", "patch")),
     preview,
     grammar=_GRAMMAR,
 )

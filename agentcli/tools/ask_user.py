@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from agentcli.core.errors import ToolError
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import Choice, Question, ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, Choice, Question, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 
@@ -52,4 +52,9 @@ def _question(asked: Question | Mapping[str, Any]) -> Question:
     return Question(asked["question"], asked.get("header", ""), options, asked.get("multiSelect", False))
 
 
-ASK_USER = Entry("ask_user", ask_user, title, Traits("ask", needs_person=True, for_people=True, dispensable=True))
+ASK_USER = Entry(
+    "ask_user",
+    ask_user,
+    title,
+    Traits("ask", behaviour=Behaviour(needs_person=True, for_people=True, dispensable=True)),
+)

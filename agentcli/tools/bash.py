@@ -19,6 +19,7 @@ from agentcli.core.tool import (
     Boxed,
     CommandSandbox,
     LinePart,
+    Subject,
     ToolContext,
     ToolLimits,
     ToolOutput,
@@ -417,4 +418,4 @@ class _ProgressSink:
                 self._show(text)
 
 
-BASH = Entry("bash", bash, title, Traits("run", "command", background="run_in_background"), preview)
+BASH = Entry("bash", bash, title, Traits("run", Subject("command", "command", background="run_in_background")), preview)

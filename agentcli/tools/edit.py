@@ -16,7 +16,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import Encoding, decode, encode
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, Subject, ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.tools.entry import Entry
 
@@ -303,11 +303,11 @@ def _lines_now(after: str, diff: Diff) -> tuple[str, str]:
     return ", ".join(ranges), "\n".join(excerpt)
 
 
-EDIT = Entry("edit", edit, title, Traits("write", "file_path", edits_files=True), preview)
+EDIT = Entry("edit", edit, title, Traits("write", Subject("file_path", "file")), preview)
 MULTI_EDIT = Entry(
     "multi_edit",
     multi_edit,
     multi_title,
-    Traits("write", "file_path", edits_files=True, allowed_as="edit", dispensable=True),
+    Traits("write", Subject("file_path", "file", allowed_as="edit"), Behaviour(dispensable=True)),
     multi_preview,
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 
@@ -40,5 +40,9 @@ def preview(_: ToolContext, given: Mapping[str, Any]) -> str:
 
 
 EXIT_PLAN = Entry(
-    "exit_plan", exit_plan, title, Traits("ask", needs_person=True, for_people=True, presents_plan=True), preview
+    "exit_plan",
+    exit_plan,
+    title,
+    Traits("ask", behaviour=Behaviour(needs_person=True, for_people=True, presents_plan=True)),
+    preview,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Subject, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 if TYPE_CHECKING:
@@ -77,4 +77,4 @@ def _glob(ctx: ToolContext, call_id: str, pattern: str, path: str) -> ToolOutput
     return left_out(truncated(ctx, call_id, part, names, notice, {"matches": len(names)}), hidden)
 
 
-GLOB = Entry("glob", glob, title, Traits("read", "path", searches=True, pattern="pattern"))
+GLOB = Entry("glob", glob, title, Traits("read", Subject("path", "folder", pattern="pattern")))

@@ -15,7 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Subject, ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.tools.entry import Entry
 from agentcli.tools.glob import inside, is_hidden, left_out, prefix
@@ -203,4 +203,4 @@ def _nothing(text: str) -> ToolOutput:
     return ToolOutput(text, metadata={"matches": 0})
 
 
-GREP = Entry("grep", grep, title, Traits("read", "path", searches=True, name_filter="glob"))
+GREP = Entry("grep", grep, title, Traits("read", Subject("path", "folder", name_filter="glob")))

@@ -13,7 +13,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import Unlisted
 from agentcli.core.tasks import run_beside
-from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, ToolContext, ToolLimits, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 if TYPE_CHECKING:
@@ -330,5 +330,5 @@ def _jobs(ctx: ToolContext) -> Jobs:
     return jobs
 
 
-BASH_OUTPUT = Entry("bash_output", bash_output, output_title, Traits("none", polls=True))
+BASH_OUTPUT = Entry("bash_output", bash_output, output_title, Traits("none", behaviour=Behaviour(polls=True)))
 BASH_STOP = Entry("bash_stop", bash_stop, stop_title, Traits("none"))

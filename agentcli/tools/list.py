@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, Subject, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 _SORTED = 50_000
@@ -57,4 +57,4 @@ def _row(entry: os.DirEntry[str]) -> str:
     return f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
 
 
-LIST = Entry("list", listing, title, Traits("read", "path", searches=True, dispensable=True))
+LIST = Entry("list", listing, title, Traits("read", Subject("path", "folder"), Behaviour(dispensable=True)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Protocol
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, Subject, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 Operation = Literal["definition", "references", "hover", "symbols", "rename"]
@@ -55,4 +55,4 @@ def title(given: Mapping[str, Any]) -> str:
             return f"Find {operation} of {symbol}"
 
 
-LSP = Entry("lsp", lsp, title, Traits("read", "file_path", reads_files=True, dispensable=True))
+LSP = Entry("lsp", lsp, title, Traits("read", Subject("file_path", "file"), Behaviour(dispensable=True)))

@@ -17,7 +17,7 @@ from agentcli.core.mcp_servers import CALL, MATCHED, PREFIX, SEARCH, Content, Se
 from agentcli.core.message import Image
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import replace_surrogates, safe_line
-from agentcli.core.tool import NO_OUTPUT, Tool, ToolContext, ToolOutput, Traits
+from agentcli.core.tool import NO_OUTPUT, Behaviour, Tool, ToolContext, ToolOutput, ToolServer, Traits
 from agentcli.tools.entry import Entry
 
 FOUND = 5
@@ -109,9 +109,8 @@ def server_tool(found: ServerTool) -> Tool:
         return text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…"
 
     schema = ToolSchema(found.name, found.description[:DESCRIPTION], found.parameters)
-    traits = Traits(
-        "run", server=found.server, reads_only=found.reads, interacts=found.interacts, shadows=found.shadows
-    )
+    server = ToolServer(found.server, found.reads, found.interacts, found.shadows)
+    traits = Traits("run", server=server)
     return Tool(schema, run, traits, title, foreign=True)
 
 
@@ -250,5 +249,5 @@ __all__ = [
 ]
 
 
-MCP_SEARCH = Entry("mcp_search", mcp_search, search_title, Traits("none", gate=True))
-MCP_CALL = Entry("mcp_call", mcp_call, call_title, Traits("run", gate=True))
+MCP_SEARCH = Entry("mcp_search", mcp_search, search_title, Traits("none", behaviour=Behaviour(gate=True)))
+MCP_CALL = Entry("mcp_call", mcp_call, call_title, Traits("run", behaviour=Behaviour(gate=True)))

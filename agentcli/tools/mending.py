@@ -29,9 +29,9 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
 
     mending = _Mending(tool.name, ignores_all=tool.traits.effect in ("none", "read", "ask"))
     found = mending.of(tool.takes, given)
-    path = found.get(tool.traits.subject)
+    path = tool.traits.subject.of(found)
     if tool.traits.effect in ("read", "write") and not tool.traits.patches and isinstance(path, str):
-        found[tool.traits.subject] = unwrapped(cwd, path)
+        found[tool.traits.subject.field] = unwrapped(cwd, path)
     return Mended(found, tuple(mending.ignored))
 
 

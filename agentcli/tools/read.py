@@ -16,7 +16,7 @@ from agentcli.core.message import Image
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import decode, decode_beginning
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Subject, ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.tools.entry import Entry
 from agentcli.tools.list import entries_of
@@ -249,4 +249,4 @@ def _binary(handle: FileHandle, size: int) -> ToolError:
     return ToolError(f"{handle.display} is a binary file of {size:,} bytes.{hint}")
 
 
-READ = Entry("read", read, title, Traits("read", "file_path", reads_files=True))
+READ = Entry("read", read, title, Traits("read", Subject("file_path", "file")))

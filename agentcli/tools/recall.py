@@ -15,7 +15,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, ToolContext, ToolLimits, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 if TYPE_CHECKING:
@@ -410,4 +410,4 @@ def _without_names(passage: Passage) -> Passage:
     return replace(passage, text=re.sub(rf"<{INDEX}>.*?</{INDEX}>\s*", "", passage.text, flags=re.DOTALL))
 
 
-RECALL = Entry("recall", recall, title, Traits("none", recalls=True))
+RECALL = Entry("recall", recall, title, Traits("none", behaviour=Behaviour(recalls=True)))

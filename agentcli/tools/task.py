@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 
@@ -50,4 +50,4 @@ def title(given: Mapping[str, Any]) -> str:
     return f"Task: {given.get('description', '')}"
 
 
-TASK = Entry("task", task, title, Traits("none", delegates=True, dispensable=True))
+TASK = Entry("task", task, title, Traits("none", behaviour=Behaviour(delegates=True, dispensable=True)))

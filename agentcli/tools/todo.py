@@ -9,7 +9,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.record import TodoItem
 from agentcli.core.schema import WireName
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 
@@ -64,4 +64,4 @@ def _item(step: Step | Mapping[str, Any]) -> TodoItem | None:
     return None if step.status == "cancelled" else TodoItem(step.content, step.status, step.active_form)
 
 
-TODO = Entry("todo", todo, title, Traits("none", for_people=True, dispensable=True))
+TODO = Entry("todo", todo, title, Traits("none", behaviour=Behaviour(for_people=True, dispensable=True)))

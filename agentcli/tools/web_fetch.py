@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.tool import ToolContext, ToolOutput, Traits, as_json
+from agentcli.core.tool import Behaviour, Subject, ToolContext, ToolOutput, Traits, as_json
 from agentcli.tools.entry import Entry
 
 if TYPE_CHECKING:
@@ -189,4 +189,6 @@ def _without(html: str, tag: str) -> str:
     return "".join([*pieces, html[position:]])
 
 
-WEB_FETCH = Entry("web_fetch", web_fetch, title, Traits("network", "url", dispensable=True), preview)
+WEB_FETCH = Entry(
+    "web_fetch", web_fetch, title, Traits("network", Subject("url", "url"), Behaviour(dispensable=True)), preview
+)

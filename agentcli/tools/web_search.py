@@ -10,7 +10,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.model import Source
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Behaviour, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 LONGEST_QUERY = 400
@@ -76,4 +76,6 @@ def _text(query: str, found: Found) -> str:
     return "\n".join([*lines, "", safe(found.answer)] if found.answer else lines)
 
 
-WEB_SEARCH = Entry("web_search", web_search, title, Traits("network", for_people=True, dispensable=True))
+WEB_SEARCH = Entry(
+    "web_search", web_search, title, Traits("network", behaviour=Behaviour(for_people=True, dispensable=True))
+)

@@ -10,7 +10,7 @@ from typing import Any
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import Encoding, decode, encode, with_newlines
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.core.tool import Subject, ToolContext, ToolOutput, Traits
 from agentcli.system import probe
 from agentcli.tools.entry import Entry
 
@@ -80,4 +80,4 @@ def _contents(old: bytes | None, content: str) -> tuple[str, Encoding, str]:
     return before, encoding, content
 
 
-WRITE = Entry("write", write, title, Traits("write", "file_path", edits_files=True, content="content"), preview)
+WRITE = Entry("write", write, title, Traits("write", Subject("file_path", "file", content="content")), preview)

@@ -6,36 +6,49 @@ from dataclasses import fields
 from typing import Any, cast
 
 from agentcli.core.model import ToolSchema
-from agentcli.core.tool import UNKNOWN, CallScope, CommandSandbox, Effect, Tool, ToolOutput, Traits
+from agentcli.core.tool import (
+    UNKNOWN,
+    Behaviour,
+    CallScope,
+    CommandSandbox,
+    Effect,
+    Subject,
+    Tool,
+    ToolOutput,
+    ToolServer,
+    Traits,
+)
 from tests.tables import each_row
 
 
 def test_a_tool_that_nobody_described_runs_programs_and_is_nothing_else() -> None:
     assert UNKNOWN.effect == "run"
-    said = {each.name: getattr(UNKNOWN, each.name) for each in fields(Traits) if each.name != "effect"}
-    assert [name for name, value in said.items() if value] == []
+    assert UNKNOWN.server is None
+    said = [(each.name, getattr(part, each.name)) for part in (Subject(), Behaviour()) for each in fields(part)]
+    assert [name for name, value in said if value] == []
     assert not UNKNOWN.parallel
 
 
 @each_row(
-    ("effect", "subject", "runs", "fetches", "parallel"),
+    ("effect", "subject", "does"),
     [
-        ("run", "command", True, False, False),
-        ("run", "", False, False, False),
-        ("network", "url", False, True, False),
-        ("network", "", False, False, False),
-        ("read", "file_path", False, False, True),
-        ("none", "", False, False, True),
-        ("write", "file_path", False, False, False),
-        ("ask", "", False, False, False),
+        ("run", Subject("command", "command"), "runs_commands"),
+        ("run", Subject(), ""),
+        ("network", Subject("url", "url"), "fetches"),
+        ("network", Subject(), ""),
+        ("read", Subject("file_path", "file"), "reads_files touches_files parallel"),
+        ("read", Subject("path", "folder"), "searches touches_files parallel"),
+        ("none", Subject(), "parallel"),
+        ("write", Subject("file_path", "file"), "edits_files touches_files"),
+        ("write", Subject("input", "patch"), "edits_files patches touches_files"),
+        ("ask", Subject(), ""),
     ],
 )
-def test_the_effect_and_the_subject_tell_what_a_call_does(
-    effect: Effect, subject: str, runs: bool, fetches: bool, parallel: bool
-) -> None:
+def test_the_effect_and_the_subject_tell_what_a_call_does(effect: Effect, subject: Subject, does: str) -> None:
     traits = Traits(effect, subject)
-    assert (traits.runs_commands, traits.fetches, traits.parallel) == (runs, fetches, parallel)
-    assert Traits(effect, subject, reads_only=True).parallel
+    derived = [name for name, value in vars(Traits).items() if isinstance(value, property)]
+    assert {name for name in derived if getattr(traits, name)} == set(does.split())
+    assert Traits(effect, subject, server=ToolServer("git", reads_only=True)).parallel
 
 
 def test_a_result_is_whole_and_succeeded_unless_it_says_otherwise() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES
-from agentcli.core.tool import Traits
+from agentcli.core.tool import ToolServer, Traits
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
@@ -27,10 +27,10 @@ FILE = DATA / "calls.txt"
 _INDENT = "    "
 TOOLS: Mapping[str, Traits] = {
     **TRAITS,
-    "mcp__git__push": Traits(server="git"),
-    "mcp__git__log": Traits("read", server="git", reads_only=True),
-    "mcp__git__pick": Traits(server="git", interacts=True),
-    "mcp__shadow__x": Traits(server="shadow", shadows=True),
+    "mcp__git__push": Traits(server=ToolServer("git")),
+    "mcp__git__log": Traits("read", server=ToolServer("git", reads_only=True)),
+    "mcp__git__pick": Traits(server=ToolServer("git", interacts=True)),
+    "mcp__shadow__x": Traits(server=ToolServer("shadow", shadows=True)),
     "browse": Traits("network"),
     "save": Traits("write"),
     "look": Traits("read"),

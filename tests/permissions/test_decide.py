@@ -6,7 +6,7 @@ import pytest
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES, Mode
-from agentcli.core.tool import UNKNOWN, Traits
+from agentcli.core.tool import UNKNOWN, Subject, Traits
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule, parse_rules
@@ -630,10 +630,10 @@ def test_a_rule_for_the_sandbox_covers_what_ends_with_its_line_and_no_background
 
 
 FOREIGN = {
-    "patch": Traits("write", "target", edits_files=True),
-    "find": Traits("read", "where", searches=True, name_filter="names"),
-    "shell": Traits("run", "line"),
-    "browse": Traits("network", "address"),
+    "patch": Traits("write", Subject("target", "file")),
+    "find": Traits("read", Subject("where", "folder", name_filter="names")),
+    "shell": Traits("run", Subject("line", "command")),
+    "browse": Traits("network", Subject("address", "url")),
 }
 
 

@@ -42,6 +42,6 @@ def test_a_file_that_is_too_large_or_damaged_is_left_out_and_says_so() -> None:
 
 
 def test_the_two_tools_of_the_gate_are_small() -> None:
-    gate = [tool.schema for tool in tools() if tool.traits.gate]
+    gate = [tool.schema for tool in tools() if tool.traits.behaviour.gate]
     assert [tool.name for tool in gate] == ["mcp_search", "mcp_call"]
     assert TokenCounter(Chars4()).overhead((), gate) <= 160

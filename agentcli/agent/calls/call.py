@@ -141,9 +141,9 @@ def beginning(call: ToolCall, tool: Tool, folder: Path | None = None) -> Call:
 
 def edited_later(call: Call, traits: Mapping[str, Traits]) -> bool:
     """Return True if a later call of the same reply edits the file of this one."""
-    mine = call.asked.input.get(call.its_tool.traits.subject)
+    mine = call.its_tool.traits.subject.of(call.asked.input)
     return any(
-        known.edits_files and other.input.get(known.subject) == mine
+        known.edits_files and known.subject.of(other.input) == mine
         for other in call.later
         if (known := traits.get(other.name)) is not None
     )

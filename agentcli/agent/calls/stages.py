@@ -146,13 +146,14 @@ class Prepare(Stage):
 
     def _in_tmp(self, traits: Traits, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return an input that names a file of the commands' /tmp by the place where it lies."""
-        path, tmp = given.get(traits.subject), self._tmp() if traits.subject else None
-        files = traits.edits_files or traits.reads_files or traits.searches
+        field = traits.subject.field
+        path, tmp = given.get(field), self._tmp() if field else None
+        files = traits.touches_files
         if tmp is None or not files or not isinstance(path, str) or not path.startswith(f"{_TMP}/"):
             return dict(given)
         there = tmp / path.removeprefix(f"{_TMP}/")
         made = os.path.lexists(there) or (traits.edits_files and not os.path.lexists(path))
-        return {**given, traits.subject: str(there)} if made and tmp not in Path(path).parents else dict(given)
+        return {**given, field: str(there)} if made and tmp not in Path(path).parents else dict(given)
 
 
 _TMP = "/tmp"
@@ -234,7 +235,7 @@ class Finish(Stage):
 
     def note(self, call: ToolCall, result: ToolResult) -> None:
         """Count the result of a call among its repeats."""
-        self._repeats.note(call, result, polls=self._prepare.traits_of(call).polls)
+        self._repeats.note(call, result, polls=self._prepare.traits_of(call).behaviour.polls)
 
 
 def _result(call: Call, output: ToolOutput, started: float, ended: float) -> ToolResult:
@@ -274,7 +275,7 @@ class SandboxStage(Stage):
             if decision is not None and traits.runs_commands:
                 call = replace(call, box=self._sandbox(decision, call.harmless))
                 if decision.instead:
-                    call = call.with_input({**call.call.input, traits.subject: decision.instead})
+                    call = call.with_input({**call.call.input, traits.subject.field: decision.instead})
             return await run(call)
 
         return ran

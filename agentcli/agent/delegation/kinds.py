@@ -45,13 +45,17 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
     from agentcli.core.aliases import like_tool
 
     offered = [
-        tool for tool in tools if not tool.traits.needs_person and not (tool.traits.delegates and depth >= DEPTH)
+        tool
+        for tool in tools
+        if not tool.traits.behaviour.needs_person and not (tool.traits.behaviour.delegates and depth >= DEPTH)
     ]
     if kind.tools is None:
-        chosen = [tool for tool in offered if not tool.traits.delegates]
+        chosen = [tool for tool in offered if not tool.traits.behaviour.delegates]
     else:
         servers = _reaches_servers(kind)
-        chosen = [tool for tool in offered if _listed(tool.name, kind.tools) or (tool.traits.gate and servers)]
+        chosen = [
+            tool for tool in offered if _listed(tool.name, kind.tools) or (tool.traits.behaviour.gate and servers)
+        ]
         if not chosen:
             raise ToolError(
                 f"Agent {kind.name} lists no tool that exists here: {', '.join(kind.tools) or 'all are denied'}."
@@ -122,4 +126,4 @@ def _listed(tool: str, names: Sequence[str]) -> bool:
 
 
 def _only_looks(tool: Tool) -> bool:
-    return tool.traits.effect in ("read", "network") or tool.traits.recalls
+    return tool.traits.effect in ("read", "network") or tool.traits.behaviour.recalls

@@ -88,7 +88,7 @@ class Subagents(SessionPart):
     @cached_property
     def unfinished(self) -> Sequence[Unfinished]:
         """The subagents that were at work when the program ended. Read it before the session starts others."""
-        delegating = {name for name, traits in self._setup.tools.traits.items() if traits.delegates}
+        delegating = {name for name, traits in self._setup.tools.traits.items() if traits.behaviour.delegates}
         return unfinished(self._core.journal, delegating, self._setup.subagents.children)
 
     def notices(self) -> Iterator[Event]:
@@ -253,7 +253,7 @@ class Subagents(SessionPart):
         """Return the system prompt of a subagent: its definition's in place of the program's, with the lists that its tools need."""
         setup = self._setup
         whole = setup.prompts.system_of(kind.prompt, model, mode) if kind.prompt else setup.prompts.system(model, mode)
-        delegates = any(tool.traits.delegates for tool in tools)
+        delegates = any(tool.traits.behaviour.delegates for tool in tools)
         listed = listing_only(whole, skills=any(tool.name == "skill" for tool in tools), agents=delegates)
         return (*listed, prompt("subagent.md"))
 

@@ -85,7 +85,7 @@ def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree, traits
 
 def _names_a_path(rule: Rule, traits: Traits | None) -> bool:
     """Return True for a rule about the files of a tool; the patterns of other rules are commands and addresses."""
-    return bool(rule.pattern) and traits is not None and (traits.reads_files or traits.edits_files or traits.searches)
+    return bool(rule.pattern) and traits is not None and traits.touches_files
 
 
 def folder_of(journal: Journal) -> Path | None:

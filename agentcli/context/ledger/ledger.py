@@ -137,7 +137,7 @@ def fold_ledger(
                 traits = tools.get(call.name, UNKNOWN)
                 _note_files(files, call, traits, result, record.seq, start.cwd)
                 if traits.runs_commands:
-                    ledger = _note_command(ledger, commands, call.input.get(traits.subject), result, record.seq, keep)
+                    ledger = _note_command(ledger, commands, traits.subject.of(call.input), result, record.seq, keep)
             case Todo(items):
                 ledger = replace(ledger, todo=items)
             case _:
@@ -219,7 +219,7 @@ def _note_files(
 ) -> None:
     if traits.runs_commands:
         if not result.failed and not result.metadata.get("exit_code"):
-            for effect in effects(str(call.input.get(traits.subject) or "")):
+            for effect in effects(str(traits.subject.of(call.input) or "")):
                 _touch(files, _at(cwd, effect.path), seq, _EFFECTS[effect.kind])
         return
     for file in changed_files(result.metadata):
@@ -252,8 +252,8 @@ def _change(traits: Traits) -> Callable[[FileFact, ToolCall, ToolResult], FileFa
     """Return the function that updates the fact about a file after a call of a tool with these traits."""
     if traits.reads_files:
         return _was_read
-    if traits.content:
-        return partial(_was_written, content=traits.content)
+    if traits.subject.content:
+        return partial(_was_written, content=traits.subject.content)
     return _was_edited if traits.edits_files else None
 
 

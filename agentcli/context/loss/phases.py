@@ -71,7 +71,7 @@ def _succeeded(result: ToolResult) -> bool:
 
 def _command(call: ToolCall, tools: Mapping[str, Traits]) -> str:
     traits = tools.get(call.name, UNKNOWN)
-    return str(call.input.get(traits.subject) or "") if traits.runs_commands else ""
+    return str(traits.subject.of(call.input) or "") if traits.runs_commands else ""
 
 
 def _commits(call: ToolCall, result: ToolResult, tools: Mapping[str, Traits]) -> bool:

@@ -109,7 +109,7 @@ def _lines(given: Mapping[str, Any]) -> tuple[float, float]:
 
 def _key(call: ToolCall, traits: Traits) -> tuple[str, ...]:
     """Return the key that two calls with the same meaning share, or an empty one if a repeated call may mean something else."""
-    if traits.runs_commands and isinstance(command := call.input.get(traits.subject), str):
+    if traits.runs_commands and isinstance(command := traits.subject.of(call.input), str):
         return _TESTS if is_test_run(command) else (call.name, command)
     if traits.searches:
         return (call.name, json.dumps(call.input, sort_keys=True, default=str))

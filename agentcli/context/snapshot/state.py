@@ -71,7 +71,7 @@ def failed_tests(messages: Iterable[ViewMessage], tools: Mapping[str, Traits]) -
         match part:
             case ToolCall(call_id, name, given):
                 traits = tools.get(name, UNKNOWN)
-                runs |= {call_id} if traits.runs_commands and is_test_run(str(given.get(traits.subject))) else set()
+                runs |= {call_id} if traits.runs_commands and is_test_run(str(traits.subject.of(given))) else set()
             case ToolResult(call_id, output=output) if call_id in runs:
                 tests = read_tests(output)
                 yield from tests.failing if tests else ()

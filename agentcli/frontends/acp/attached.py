@@ -35,6 +35,7 @@ from agentcli.frontends.acp.prompts import Block, only_text
 from agentcli.frontends.acp.questions import NO
 from agentcli.frontends.acp.replay import replay
 from agentcli.frontends.acp.updates import Shown, Update, Updates, thought_chunk, user_chunk
+from agentcli.frontends.serve.tool_traits import shown
 from agentcli.sessions.exporting.transcript import cleaned
 
 OVER = "The program that shares this session has ended. Load the session again to continue it here."
@@ -90,7 +91,7 @@ class AttachedSession:
         with answered():
             state, more = await elsewhere.request(do="state"), await elsewhere.request(do="tools")
             history = await asyncio.to_thread(elsewhere.history)
-        tools = {name: _traits(traits) for name, traits in more["tools"].items()}
+        tools = {name: shown(told) for name, told in more["tools"].items()}
         return cls(client, offers, elsewhere, _State(history, Path(state["folder"]), int(more["window"]), tools))
 
     @property
@@ -313,11 +314,6 @@ class AttachedSession:
         """Wait until all updates are sent; if the client has disconnected, its connection ends by itself."""
         sending, self._sending = self._sending, []
         await asyncio.gather(*sending, return_exceptions=True)
-
-
-def _traits(told: Json) -> Traits:
-    """Return the traits of a tool; the other program may be of a version that knows more of them."""
-    return Traits(**{name: value for name, value in told.items() if name in Traits.__slots__})
 
 
 def options_of(question: Json) -> list[PermissionOption]:

@@ -31,13 +31,13 @@ _VERBATIM: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
 
 def kind_of(traits: Traits) -> ToolKind:
     """Return the protocol's kind of a tool, by which editors choose an icon."""
-    if traits.presents_plan:
+    if traits.behaviour.presents_plan:
         return "switch_mode"
-    if traits.delegates:
+    if traits.behaviour.delegates:
         return "think"
-    if traits.searches or traits.recalls:
+    if traits.searches or traits.behaviour.recalls:
         return "search"
-    if traits.effect == "run" and not traits.subject:
+    if traits.effect == "run" and not traits.subject.field:
         return "other"
     return _KINDS.get(traits.effect, "other")
 
@@ -49,7 +49,7 @@ def traits_of(call: ToolCall, tools: Mapping[str, Traits]) -> Traits:
 
 def path_of(call: ToolCall, traits: Traits, cwd: Path) -> Path | None:
     """Return the file or folder that a call is about, or None."""
-    given = call.input.get(traits.subject) if traits.effect in ("read", "write") else None
+    given = traits.subject.of(call.input) if traits.effect in ("read", "write") else None
     return Path(spelled(cwd, given)) if isinstance(given, str) and given and "\0" not in given else None
 
 

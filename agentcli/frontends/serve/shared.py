@@ -11,13 +11,14 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Ask
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Recorded, ReplyRestarted, TextDelta, ThinkingDelta, ToolStarted, TurnEnded
 from agentcli.core.message import Message
-from agentcli.core.tool import Question, Traits
+from agentcli.core.tool import Question
 from agentcli.frontends.run_events import to_json
 from agentcli.frontends.run_results import run_events
 from agentcli.frontends.serve.feed import Feed
 from agentcli.frontends.serve.live_text import LiveText
 from agentcli.frontends.serve.questions import Answer, Questions, digest
 from agentcli.frontends.serve.registry import Served
+from agentcli.frontends.serve.tool_traits import told
 from agentcli.frontends.serve.words import question_of, response_of
 from agentcli.frontends.sharing import Front, Share
 from agentcli.sessions.exporting.transcript import cleaned
@@ -80,16 +81,7 @@ class SharedSession(Share):
     def tools(self) -> Mapping[str, Any]:
         """Return the window of the model and the traits of each tool, by which an editor shows calls."""
         session = self._front.session
-        usual = Traits()
-        traits = {
-            tool.name: {
-                name: value
-                for name in Traits.__slots__
-                if (value := getattr(tool.traits, name)) != getattr(usual, name)
-            }
-            for tool in session.tools
-        }
-        return {"window": session.model.window, "tools": traits}
+        return {"window": session.model.window, "tools": {tool.name: told(tool.traits) for tool in session.tools}}
 
     def show(self, event: Event) -> None:
         """Take an event of the front end."""

@@ -69,7 +69,7 @@ class NestedSkills(Stage):
         output, traits = call.output, call.its_tool.traits
         if output is None or output.status != "success":
             return call
-        if not (traits.reads_files or traits.edits_files or traits.searches):
+        if not traits.touches_files:
             return call
         fresh = [*self._fresh(call.paths)]
         if not fresh:
@@ -119,7 +119,7 @@ class Catalogue:
 
     def _changes(self, found: Extensions) -> str:
         builder, setup = self._core.builder, self._core.setup
-        delegates = any(setup.tools.traits.get(tool.name, UNKNOWN).delegates for tool in builder.tools)
+        delegates = any(setup.tools.traits.get(tool.name, UNKNOWN).behaviour.delegates for tool in builder.tools)
         agents = found.agents if setup.settings.agent.subagents and delegates else {}
         loads = setup.parent.depth == 0 or any(tool.name == "skill" for tool in builder.tools)
         return changes_since(builder.system, found.skills if loads else {}, agents)

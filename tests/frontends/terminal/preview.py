@@ -124,7 +124,7 @@ class ScriptedSession:
     def __init__(self, name: str, approve: Approve, ask_user: AskUser) -> None:
         self.journal = MemoryJournal(name)
         self.model, self.cwd = MODELS[0], Path.cwd()
-        self.for_people = frozenset(name for name, traits in TRAITS.items() if traits.for_people)
+        self.for_people = frozenset(name for name, traits in TRAITS.items() if traits.behaviour.for_people)
         self.tools: Sequence[Tool] = ()
         self.jobs = SimpleNamespace(send_away=self._send_away, running=lambda: ())
         self.instructions = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")

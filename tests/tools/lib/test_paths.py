@@ -61,7 +61,7 @@ def ways_out(ctx: Bench, outside: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", PATHS)
 def test_no_way_leads_out_of_the_workspace(call: Call, ctx: Bench, outside: Path, name: str) -> None:
-    field = TOOLS[name].traits.subject
+    field = TOOLS[name].traits.subject.field
     for path in ways_out(ctx, outside):
         outcome = call(name, **{field: path}, **PATHS[name])
         assert outcome.status == "error", (path, outcome.output)
@@ -73,7 +73,7 @@ def test_no_way_leads_out_of_the_workspace(call: Call, ctx: Bench, outside: Path
 @pytest.mark.parametrize("path", ["", "  ", "a\0b", "\ud800", "x" * 5_000])
 def test_what_is_no_path_is_refused(call: Call, path: str) -> None:
     for name, given in PATHS.items():
-        assert call(name, **{TOOLS[name].traits.subject: path}, **given).status == "error"
+        assert call(name, **{TOOLS[name].traits.subject.field: path}, **given).status == "error"
 
 
 def test_links_within_the_workspace_work(call: Call, ctx: Bench) -> None:
@@ -110,7 +110,7 @@ def test_a_link_that_leads_elsewhere_after_it_was_judged_is_refused(call: Call, 
         (ctx.cwd / "link").unlink()
         (ctx.cwd / "link").symlink_to(link_to)
         for name, given in PATHS.items():
-            assert call(name, **{TOOLS[name].traits.subject: "link"}, **given).status == "error", name
+            assert call(name, **{TOOLS[name].traits.subject.field: "link"}, **given).status == "error", name
         (ctx.cwd / "link").unlink()
 
 
