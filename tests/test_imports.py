@@ -88,9 +88,9 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
     assert not [module for module in modules if module.startswith("agentcli.context.snapshot")]  # hundreds of patterns
 
 
-WINGS = {f"agentcli.features.{folder.name}" for folder in (REPOSITORY / "agentcli/features").glob("[a-z]*/")}
-NEEDED = {"agentcli.features.hooks", "agentcli.features.mcp"}
-"""Wings that every run needs a part of: it looks for hooks and servers."""
+WINGS = {f"agentcli.features.{folder.name}." for folder in (REPOSITORY / "agentcli/features").glob("[a-z]*/")}
+NEEDED = {"agentcli.features.hooks.", "agentcli.features.mcp."}
+"""Wings that every run needs a part of: it looks for hooks and servers. Of the others it loads the class, which is the package itself."""
 UNUSED = (
     "agentcli.agent.timed_rules",
     "agentcli.program.accounts",
@@ -215,6 +215,8 @@ PARSING = (
     "agentcli.system.probe",
 )
 NAMES = (
+    "agentcli.agent.feature",
+    "agentcli.program.feature",
     "agentcli.features.hooks.files",
     "agentcli.features.mcp.transport",
     "agentcli.program.definition",
@@ -222,7 +224,7 @@ NAMES = (
     "agentcli.system.disk",
     "agentcli.extras.importers.config",
 )
-"""Modules whose tables of names stand in the help, and what they need."""
+"""Modules whose tables of names stand in the help, and what they and the packages of features need."""
 EVERY_HELP = """
 import contextlib, io
 from agentcli.frontends.cli import run

@@ -37,11 +37,6 @@ AskHooks = Callable[[ApprovalRequest], Awaitable[Outcome]]
 """Asks hooks in place of the person."""
 
 
-async def no_hooks(_: ApprovalRequest) -> Outcome:
-    """Return the answer if there are no hooks."""
-    return NOTHING_SAID
-
-
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
 QUESTIONS = 3
 """Questions about commands in a session after which the person is told how to be asked less."""
@@ -102,7 +97,7 @@ class ApprovalGate:
     _questions: int = 0
 
     async def decide(
-        self, call: Call, later: Sequence[tuple[ToolCall, Tool]] = (), ask_hooks: AskHooks = no_hooks
+        self, call: Call, later: Sequence[tuple[ToolCall, Tool]] = (), ask_hooks: AskHooks | None = None
     ) -> Call:
         """Decide about one call, see `_decided`; note an act that nobody was asked about."""
         call = await self._decided(call, later, ask_hooks)
@@ -116,7 +111,7 @@ class ApprovalGate:
             self.unasked.append(Unasked(datetime.now(UTC).isoformat(), call.title_now, made.why))
         return call
 
-    async def _decided(self, call: Call, later: Sequence[tuple[ToolCall, Tool]], ask_hooks: AskHooks) -> Call:
+    async def _decided(self, call: Call, later: Sequence[tuple[ToolCall, Tool]], ask_hooks: AskHooks | None) -> Call:
         """Decide about one call; ask if need be. Input that a person edited is decided about again, as it will run.
 
         The hooks' earlier messages about the call precede every question; `ask_hooks` asks them in place of the person. `later` are
@@ -133,7 +128,8 @@ class ApprovalGate:
             return call.refused(str(error), "error")
         if self._allowed.pop(call.call.call_id, None) == (ask.preview, ask.why):
             return call.decided(replace(decision, decision="allow", rule="user:all"))
-        if (decided := self._by_hooks(call, decision, await ask_hooks(ask))) is not None:
+        outcome = await ask_hooks(ask) if ask_hooks is not None else NOTHING_SAID
+        if (decided := self._by_hooks(call, decision, outcome)) is not None:
             return decided
         if not self.attended:
             return self._unattended(call, decision)

@@ -111,7 +111,9 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
     buffers = UnsavedBuffers(setup.person.editor, ctx, checkpointer)
     builder = _builder(journal, setup, model, mode)
     folder = WorkingFolder(journal, setup.workspace, log.record)
-    hooks = setup.hooks(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id)
+    hooks = Hooks()
+    if setup.hooks is not None:
+        hooks = setup.hooks(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id)
     approval = _approval(setup, mode, traits, Previews(ctx, buffers), log, folder, hooks)
     return SessionCore(
         setup,

@@ -228,11 +228,6 @@ class RunSetup:
     """The lock that it is held to; see `agentcli.agent.run_lock`."""
 
 
-def no_hooks(*_: object) -> Hooks:
-    """Return the hooks of a session without any."""
-    return Hooks()
-
-
 @dataclass(frozen=True, slots=True)
 class SessionSetup:
     """Dependencies and settings of a session, from the composition root."""
@@ -247,8 +242,8 @@ class SessionSetup:
     subagents: SubagentSetup = field(default_factory=SubagentSetup)
     parent: Parent = field(default_factory=Parent)
     run: RunSetup = field(default_factory=RunSetup)
-    hooks: MakeHooks = no_hooks
-    """Makes the hooks of a session, of settings and files."""
+    hooks: MakeHooks | None = None
+    """Makes the hooks of a session, of settings and files; None if there are none."""
     extensions: Callable[[], Extensions] = Extensions
     """The skills, slash commands and kinds of agents that there are now."""
     servers: Servers | None = None

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from agentcli.agent.delegation.kinds import unknown_tools
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.program.feature import CheckedProgram, Row, tools_of
+from agentcli.program.feature import Row, tools_of
+from agentcli.program.program import Program
 
 
-def extension_rows(program: CheckedProgram) -> Iterator[Row]:
+def extension_rows(program: Program) -> Iterator[Row]:
     """Report the skills, commands and agents, each with its file, and the problems of invalid ones."""
     found, tools = program.extensions, tools_of(program.features)
     for plugin in program.plugins[0]:

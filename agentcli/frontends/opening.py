@@ -24,7 +24,7 @@ def program_of(
     options: Options,
     env: Mapping[str, str] | None = None,
     front_end: FrontEnd | None = None,
-    features: Sequence[Feature] | None = None,
+    features: Sequence[Feature[Program]] | None = None,
 ) -> Program:
     """Return the program of a run, with all features. Raise UsageError if its folder does not exist, ConfigError if the configuration is wrong."""
     from agentcli.frontends.features import FEATURES

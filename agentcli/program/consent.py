@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.errors import InputError
 from agentcli.permissions.rules import parse_rules
-from agentcli.program.approvable import definitions
 from agentcli.program.project import TRUSTED
 from agentcli.program.trust import trust
 from agentcli.sessions.session import Session
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 def undecided(program: Program, *, declined: bool = False) -> Sequence[Definition]:
     """Return the trusted folder's hooks, servers and plugins that wait for an answer, or that may not start if `declined`."""
-    found = definitions(program)
+    found = program.definitions()
     return program.approvals.refused(found) if declined else program.approvals.undecided(found)
 
 

@@ -11,14 +11,15 @@ from pathlib import Path
 from agentcli.agent.delegation.worktree import folder_of
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.program.feature import CheckedProgram
+from agentcli.program.feature import Row
+from agentcli.program.project import Project
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.project import main_worktree, project_id, read_common
 from agentcli.system import probe
 from agentcli.system.git import GitError, run_git
 
 
-def worktree_rows(program: CheckedProgram) -> Iterator[tuple[str, bool, str]]:
+def worktree_rows(program: Project) -> Iterator[Row]:
     """For each worktree its name, whether its subagent has finished or is at work, and how to resume or remove it."""
     if not probe.is_dir(program.worktrees):
         return
@@ -41,7 +42,7 @@ def worktree_rows(program: CheckedProgram) -> Iterator[tuple[str, bool, str]]:
 class _Subagents:
     """The subagents' sessions of one project, or of all."""
 
-    def __init__(self, program: CheckedProgram, project: str | None) -> None:
+    def __init__(self, program: Project, project: str | None) -> None:
         self._store, self._project = program.store, project
 
     def state(self, tree: Path, remove: str) -> tuple[bool, str]:

@@ -1,36 +1,29 @@
-"""A feature of the program as a class: what one package brings to every session, to the slash commands and to `doctor`."""
+"""What one package brings to a program, as a class. Imports almost nothing at run time: the package of each feature imports it."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionPart
-from agentcli.agent.parts import MakePart
-from agentcli.agent.setup import MakeHooks, no_hooks
 from agentcli.core.dataclass import dataclass
-from agentcli.core.model import ModelSpec
-from agentcli.core.tool import Tool, Traits
-from agentcli.permissions.started import Started
-from agentcli.program.front_end import FrontEnd
-from agentcli.program.project import Project
-from agentcli.tools.entry import Entry, tool_of
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from agentcli.agent.core import SessionCore
+    from agentcli.agent.feature import SessionPart
     from agentcli.agent.ports import RunTurn
-    from agentcli.agent.project.instructions import InstructionSet
     from agentcli.agent.session import AgentSession
-    from agentcli.agent.settings import AgentSettings
+    from agentcli.agent.setup import MakeHooks
     from agentcli.core.event import Emit, TurnEnded
     from agentcli.core.mcp_servers import Servers
+    from agentcli.core.model import ModelSpec
+    from agentcli.core.tool import Tool, Traits
+    from agentcli.permissions.started import Started
     from agentcli.program.command import Command
     from agentcli.program.definition import Definition
     from agentcli.providers.settings import ProviderSettings
+    from agentcli.tools.entry import Entry
 
     WrapTurn = Callable[[RunTurn, AgentSession, asyncio.Event, Emit], Awaitable[TurnEnded]]
 
@@ -60,48 +53,35 @@ class RunPart:
         """End what was started."""
 
 
-P = TypeVar("P", bound=RunPart)
-
-
 @dataclass(frozen=True, slots=True)
 class FoundHooks:
     """The hooks in force: `make` makes those of a session; `notes` are about entries that were skipped."""
 
-    make: MakeHooks = no_hooks
+    make: MakeHooks | None = None
     notes: Sequence[str] = ()
 
 
-class CheckedProgram(Project, ABC):
-    """A project with the parts of the program that features may use."""
-
-    features: Sequence[Feature]
-    traits: Mapping[str, Traits]
-    """The traits of all tools that there are."""
-    front_end: FrontEnd
-    parts: Sequence[RunPart]
-    """What the features keep for the run."""
-
-    def part(self, kind: type[P]) -> P | None:
-        """Return the part of the run of this class; None without its feature."""
-        return next((part for part in self.parts if isinstance(part, kind)), None)
-
-    @property
-    @abstractmethod
-    def agent_settings(self) -> AgentSettings:
-        """The settings of a turn."""
-
-    @abstractmethod
-    def instruction_files(self) -> InstructionSet:
-        """Read the instruction files in force."""
+P = TypeVar("P", contravariant=True)
 
 
-class Feature:
-    """What one package brings to a program. Every method may be left out; it imports what only some runs need when it is called."""
+class Feature(Generic[P]):
+    """What one package brings to a program. Every method may be left out; it imports what only some runs need.
+
+    `P` is what it uses of the program: `Program`, whose module imports this one, or any object. For a feature that is off nothing is
+    called but `tools`, `commands`, `keyed`, and for `doctor` its `checks`.
+    """
 
     name: str
-    tools: Sequence[Entry] = ()
 
-    def offers(self, program: CheckedProgram) -> bool:
+    def on(self, program: P) -> bool:
+        """Return whether the settings switch it on."""
+        return True
+
+    def tools(self) -> Sequence[Entry]:
+        """Return its tools, in the order in which models see them."""
+        return ()
+
+    def offers(self, program: P) -> bool:
         """Return whether new sessions get its tools."""
         return True
 
@@ -109,31 +89,31 @@ class Feature:
         """Return its slash commands; called only if a slash command is typed or listed."""
         return ()
 
-    def checks(self, program: CheckedProgram) -> Iterable[Row]:
+    def checks(self, program: P) -> Iterable[Row]:
         """Return its checks for `doctor`."""
         return ()
 
-    def prompt(self, program: CheckedProgram, model: ModelSpec) -> str:
+    def prompt(self, program: P, model: ModelSpec) -> str:
         """Return its part of the system prompt of a session that begins with a model."""
         return ""
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart | None:
-        """Return its part of a session, if the agent does not make it itself."""
+    def session(self, program: P, core: SessionCore) -> SessionPart | None:
+        """Return its part of a session."""
         return None
 
-    def part(self, program: CheckedProgram) -> RunPart | None:
+    def part(self, program: P) -> RunPart | None:
         """Return what it keeps for the run."""
         return None
 
-    def hooks(self, program: CheckedProgram) -> FoundHooks | None:
+    def hooks(self, program: P) -> FoundHooks | None:
         """Return the hooks in force when a session is opened."""
         return None
 
-    def definitions(self, program: CheckedProgram) -> Iterable[Definition]:
+    def definitions(self, program: P) -> Iterable[Definition]:
         """Return what the files of a trusted project would start: a person has to approve each."""
         return ()
 
-    def started(self, program: CheckedProgram) -> Iterable[Started]:
+    def started(self, program: P) -> Iterable[Started]:
         """Return the commands that it may start by itself: in mode auto, files that they run are protected."""
         return ()
 
@@ -141,29 +121,21 @@ class Feature:
         """Return services whose keys a person may store, as providers without a wire format."""
         return ()
 
-    def refuse(self, program: CheckedProgram, text: str, own: str) -> None:
+    def refuse(self, program: P, text: str, own: str) -> None:
         """Raise InputError for a prompt that cannot be sent without a person there; `own` is the part of it that was not piped in."""
 
-    def wraps(self, program: CheckedProgram) -> Iterable[WrapTurn]:
+    def wraps(self, program: P) -> Iterable[WrapTurn]:
         """Return what wraps the last turn of a run without a terminal, and each of the Python API. Raises InputError for an unusable option."""
         return ()
 
 
-def tools_of(features: Sequence[Feature]) -> Sequence[Tool]:
+def tools_of(features: Sequence[Feature[P]]) -> Sequence[Tool]:
     """Return the tools of features in the order that models see them."""
-    return [tool_of(entry) for feature in features for entry in feature.tools]
+    from agentcli.tools.entry import tool_of
+
+    return [tool_of(entry) for feature in features for entry in feature.tools()]
 
 
-def traits_of(features: Sequence[Feature]) -> Mapping[str, Traits]:
+def traits_of(features: Sequence[Feature[P]]) -> Mapping[str, Traits]:
     """Return the traits of all tools of features, also of tools that a session lacks: former sessions may have used them."""
-    return {entry.name: entry.traits for feature in features for entry in feature.tools}
-
-
-def session_features(program: CheckedProgram) -> Sequence[MakePart]:
-    """Return the makers of what the features of a program bring to each of its sessions."""
-    return [partial(feature.session, program) for feature in program.features]
-
-
-def wraps(program: CheckedProgram) -> Sequence[WrapTurn]:
-    """Return what features wrap around the turns of a run. Raises InputError."""
-    return [wrap for feature in program.features for wrap in feature.wraps(program)]
+    return {entry.name: entry.traits for feature in features for entry in feature.tools()}

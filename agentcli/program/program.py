@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentcli.agent.checkpointing import MakeChanges
+from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import SessionPart
 from agentcli.agent.project.extensions import AgentKind
 from agentcli.agent.project.instructions import Instructions, InstructionSet, instruction_set
 from agentcli.agent.project.path_rules import standing_rules
@@ -37,13 +39,14 @@ from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Mode
 from agentcli.core.tool import Tool, Traits
 from agentcli.permissions.started import Started
-from agentcli.program.approvable import unstarted
+from agentcli.program.approvals import not_started
 from agentcli.program.config.schema import Schema
-from agentcli.program.feature import CheckedProgram, Feature, FoundHooks, session_features, tools_of, traits_of
+from agentcli.program.feature import Feature, FoundHooks, RunPart, tools_of, traits_of
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.keys import with_keys
 from agentcli.program.models import Models, ModelSource
 from agentcli.program.options import Options
+from agentcli.program.project import Project
 from agentcli.program.sessions import Selection, SessionOpener, mode_named
 from agentcli.program.system_prompt import Surroundings, environment, instruction_text, system_blocks
 from agentcli.program.workspace import WorkspacePolicy
@@ -58,8 +61,13 @@ from agentcli.system.worktrees import Worktree, add_worktree, former_worktree
 from agentcli.tools.registry import run
 
 if TYPE_CHECKING:
+    from agentcli.program.definition import Definition
+    from agentcli.program.feature import WrapTurn
     from agentcli.sessions.checkpoints.changes import Changes
     from agentcli.sessions.checkpoints.file_states import Kind
+
+
+P = TypeVar("P", bound=RunPart)
 
 
 def newcomer(home: Path, sessions: Path) -> list[str]:
@@ -68,13 +76,13 @@ def newcomer(home: Path, sessions: Path) -> list[str]:
     return ["Found ~/.claude: `agentcli import-config` takes over its settings, and lists them first."] if known else []
 
 
-class Program(CheckedProgram):
+class Program(Project):
     """Everything of one run of agentcli, which a front end may start. Parts are made when they are first needed."""
 
     def __init__(
         self,
         options: Options,
-        features: Sequence[Feature],
+        features: Sequence[Feature[Program]],
         schema: Callable[[], Schema],
         env: Mapping[str, str] | None = None,
         front_end: FrontEnd | None = None,
@@ -91,11 +99,25 @@ class Program(CheckedProgram):
             **{tool.name: tool.traits for tool in self.front_end.tools},
         }
         """The traits of all tools that there are."""
-        self.parts = [part for feature in features if (part := feature.part(self)) is not None]
+        self.parts = [part for feature in self.active if (part := feature.part(self)) is not None]
+        """What the features keep for the run."""
         self.workspace_policy = WorkspacePolicy(self, self.front_end.approve, self.traits, self._started)
         self._models = ModelSource(self, self.front_end.attended)
         self.selection = Selection(self, self._models)
-        self.sessions = SessionOpener(self, self.selection, self._models, self._setup, session_features(self))
+        session_parts = [partial(self._session_part, feature) for feature in features]
+        self.sessions = SessionOpener(self, self.selection, self._models, self._setup, session_parts)
+
+    @property
+    def active(self) -> Sequence[Feature[Program]]:
+        """The features that the settings switch on."""
+        return [feature for feature in self.features if feature.on(self)]
+
+    def part(self, kind: type[P]) -> P | None:
+        """Return the part of the run of this class; None without its feature."""
+        return next((part for part in self.parts if isinstance(part, kind)), None)
+
+    def _session_part(self, feature: Feature[Program], core: SessionCore) -> SessionPart | None:
+        return feature.session(self, core) if feature.on(self) else None
 
     @property
     def models(self) -> Models:
@@ -176,7 +198,15 @@ class Program(CheckedProgram):
         )
 
     def _started(self) -> Sequence[Started]:
-        return [one for feature in self.features for one in feature.started(self)]
+        return [one for feature in self.active for one in feature.started(self)]
+
+    def definitions(self) -> Sequence[Definition]:
+        """Return all that the files of the project would start; nothing if the folder is not trusted."""
+        return [one for feature in self.active for one in feature.definitions(self)] if self.trusted else []
+
+    def wraps(self) -> Sequence[WrapTurn]:
+        """Return what features wrap around the turns of a run. Raises InputError."""
+        return [wrap for feature in self.active for wrap in feature.wraps(self)]
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy = self.config, self.workspace_policy
@@ -215,7 +245,7 @@ class Program(CheckedProgram):
         )
 
     def _found_hooks(self) -> FoundHooks:
-        found = (hooks for feature in self.features if (hooks := feature.hooks(self)) is not None)
+        found = (hooks for feature in self.active if (hooks := feature.hooks(self)) is not None)
         return next(found, FoundHooks())
 
     def _servers(self) -> Servers | None:
@@ -278,7 +308,6 @@ class Program(CheckedProgram):
 
     def _notes(self, hooks: Sequence[str]) -> Sequence[str]:
         """Return notes for the person about settings, extensions, hooks and servers before the first prompt."""
-        unread = unstarted(self, attended=self.front_end.attended)
         trouble = filter(None, [self.workspace_policy.saved.rules()[1]])
         found = newcomer(self.home, self.store.root) if self.front_end.attended and not self.front_end.one_turn else []
         return (
@@ -287,16 +316,26 @@ class Program(CheckedProgram):
             *self.extensions.left_out,
             *hooks,
             *(note for part in self.parts for note in part.notes()),
-            *unread,
+            *self._unstarted(),
             *found,
         )
+
+    def _unstarted(self) -> Iterator[str]:
+        """Yield warnings about programs that are not started because nobody can be asked to approve them."""
+        if self.front_end.attended:
+            return
+        if self.trusted:
+            texts = [not_started(self.approvals.refused(self.definitions()))]
+        else:
+            texts = [part.unread() for part in self.parts]
+        yield from filter(None, texts)
 
     def tools_with(self, servers: bool) -> Sequence[Tool]:
         """Return the tools of a session, including the tools that reach servers if there are any."""
         lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
         offered = [
             tool
-            for tool in tools_of([one for one in self.features if one.offers(self)])
+            for tool in tools_of([one for one in self.active if one.offers(self)])
             if tool.name not in lacking and (servers or not tool.traits.behaviour.gate)
         ]
         offered = [
@@ -348,7 +387,7 @@ class Program(CheckedProgram):
         if given is None and self.agent:
             given = self.agent.prompt or None
         base = own if given is None else (given,)
-        parts = [feature.prompt(self, model) for feature in self.features]
+        parts = [feature.prompt(self, model) for feature in self.active]
         parts += [] if here.attended else [prompt("headless.md")]
         facts = "" if lasting else environment(here, mode)
         return system_blocks(base, files, parts, facts, options.append_system_prompt)

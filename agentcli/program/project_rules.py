@@ -15,7 +15,7 @@ from agentcli.program.files import CLAUDE_FILES, label, project_files
 from agentcli.program.project import Project
 
 if TYPE_CHECKING:
-    from agentcli.program.feature import CheckedProgram, Row
+    from agentcli.program.feature import Row
 
 _READERS: Mapping[str, str] = {
     **dict.fromkeys(CLAUDE_FILES, "claude"),
@@ -63,9 +63,9 @@ def restrictions(project: Project, known: Collection[str]) -> list[str]:
     return [f"{kind} {rule}" for kind, rule in rules.listed() if rule.origin == "project"]
 
 
-def rows(program: CheckedProgram) -> Iterator[Row]:
+def rows(project: Project, known: Collection[str]) -> Iterator[Row]:
     """Report the entries of the project's files that have no effect."""
-    for line in project_rules(program, program.traits)[1]:
+    for line in project_rules(project, known)[1]:
         yield ("not in force", True, line)
 
 

@@ -10,22 +10,16 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentcli.agent.project.instructions import Instructions
-from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import INSTRUCTIONS, WHERE
 from agentcli.core.dataclass import dataclass
-from agentcli.core.model import ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.plural import plural
 from agentcli.permissions.git_config import git_facts
 from agentcli.system import probe
 from agentcli.system.programs import find_program, hardened
-
-if TYPE_CHECKING:
-    from agentcli.program.feature import CheckedProgram
 
 _ENTRIES, _CHANGED, _NAME = 220, 110, 60
 """Characters of the entries of the folder and of the changed files that are named, and of one name."""
@@ -63,15 +57,6 @@ def system_blocks(
     if files:
         blocks.append(f"{INSTRUCTIONS}\nWhere they differ, the later one applies.\n\n{instruction_text(files)}")
     return tuple(block for block in (*blocks, *parts, here, more) if block)
-
-
-def catalogue_of(program: CheckedProgram, model: ModelSpec) -> str:
-    """Return the block that lists the skills and agents of a session that begins with a model; empty if there are none."""
-    from agentcli.program.extensions.discover import catalogue
-
-    found, small = program.extensions, program.agent_settings.is_small(model.window)
-    agents = found.agents if program.config[AgentSettings].subagents and not small else {}
-    return catalogue(found.skills, agents, model.window)
 
 
 def instruction_text(files: Sequence[Instructions]) -> str:

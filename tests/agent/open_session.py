@@ -42,7 +42,6 @@ from agentcli.features.hooks.files import Hook
 from agentcli.features.hooks.opening import hooks_of
 from agentcli.features.hooks.settings import HookSettings
 from agentcli.features.mcp.session import McpSession
-from agentcli.frontends.features import FEATURES
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.program.extensions.session import ExtensionsSession
@@ -152,13 +151,6 @@ def open_session(
         mode,
         features=[ExtensionsSession, connected, *features],
     )
-
-
-def part_of_session(name: str, program: Any = None) -> MakePart:
-    """What makes the part of a session of the feature of that name, in a program of which only the given is looked at."""
-    make = next(feature.session for feature in FEATURES if feature.name == name)
-    assert make is not None
-    return partial(make, program)
 
 
 def say_to(session: AgentSession, *texts: str) -> list[Event]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.agent.approval import TIRED, ApprovalGate, no_hooks
+from agentcli.agent.approval import TIRED, ApprovalGate
 from agentcli.agent.calls.call import beginning
 from agentcli.agent.calls.stages import ApprovalStage, Prepare
 from agentcli.agent.hooks import NOTHING, Outcome, Verdict
@@ -432,7 +432,7 @@ async def _no_preview(*_: object) -> str:
 # The stage of approval alone: rules, hooks and the person decide about one value.
 
 
-def stage_of(folder: Path, person: Person, ask_hooks: Any = no_hooks, **session: Any) -> ApprovalStage:
+def stage_of(folder: Path, person: Person, ask_hooks: Any = None, **session: Any) -> ApprovalStage:
     gate = open_session(folder, [], person=person, **session).core.approval
     prepare = Prepare(TOOLS, NothingFound(dict(TRAITS)), folder)
     return ApprovalStage(gate, prepare, ask_hooks)

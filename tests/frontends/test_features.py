@@ -24,11 +24,10 @@ from agentcli.frontends.features import FEATURES
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
 from agentcli.permissions.started import Started
-from agentcli.program.approvable import definitions
 from agentcli.program.commands import Command, Context, Output, Said, command
 from agentcli.program.config.general import General
 from agentcli.program.definition import Definition
-from agentcli.program.feature import CheckedProgram, Feature, Row, tools_of, traits_of
+from agentcli.program.feature import Feature, Row, tools_of, traits_of
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 from agentcli.tools.entry import Entry
@@ -60,20 +59,22 @@ async def tide_(context: Context, _: str) -> AsyncIterator[Output]:
 ENTRY = Entry("tide", tide, title, Traits("none"), description="The state of the tide.")
 
 
-class Tides(Feature):
+class Tides(Feature[Program]):
     name = "tide"
-    tools = (ENTRY,)
+
+    def tools(self) -> Sequence[Entry]:
+        return [ENTRY]
 
     def commands(self) -> Sequence[Command]:
         return [tide_]
 
-    def checks(self, program: CheckedProgram) -> Iterable[Row]:
+    def checks(self, program: Program) -> Iterable[Row]:
         yield "tide", False, "no gauge is connected"
 
-    def prompt(self, program: CheckedProgram, model: ModelSpec) -> str:
+    def prompt(self, program: Program, model: ModelSpec) -> str:
         return f"# Tide\nAsk the tide tool, {model.id}."
 
-    def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart:
+    def session(self, program: Program, core: SessionCore) -> SessionPart:
         return TideSession(program, core)
 
 
@@ -81,7 +82,7 @@ class TideSession(SessionPart):
     name = "tide"
     services = (offer(Tide, Tide("low")),)
 
-    def __init__(self, program: CheckedProgram, core: SessionCore) -> None:
+    def __init__(self, program: Program, core: SessionCore) -> None:
         self._program, self._core = program, core
 
     def before_request(self) -> Iterator[Event]:
@@ -136,7 +137,7 @@ def test_a_run_without_a_terminal_waits_for_the_first_news_of_any_feature(
     monkeypatch.setattr(sys, "stdin", None)
     waits, news = {"moon": 0, "tide": 0}, ["The tide is high."]
 
-    class Waiting(Feature, SessionPart):
+    class Waiting(Feature[Program], SessionPart):
         def __init__(self, name: str) -> None:
             self.name = name
 
@@ -149,7 +150,7 @@ def test_a_run_without_a_terminal_waits_for_the_first_news_of_any_feature(
         def news(self) -> Sequence[str]:
             return [news.pop()] if waits["tide"] and news else []
 
-        def session(self, program: CheckedProgram, core: SessionCore) -> SessionPart:
+        def session(self, program: Program, core: SessionCore) -> SessionPart:
             return self
 
     made = program(tmp_path, *map(Waiting, waits), prompt="Wait.", print=True)
@@ -161,7 +162,7 @@ def test_a_run_without_a_terminal_waits_for_the_first_news_of_any_feature(
 
 def test_a_feature_that_is_off_offers_no_tool_and_former_sessions_know_its_traits(tmp_path: Path) -> None:
     class Off(Tides):
-        def offers(self, program: CheckedProgram) -> bool:
+        def on(self, program: Program) -> bool:
             return program.config[General].mode == "plan"
 
     made = program(tmp_path, Off())
@@ -173,18 +174,18 @@ def test_what_a_feature_would_start_is_approved_first_and_its_files_are_protecte
     gauge = Definition("server", "gauge", "tide.json", "./gauge.sh", {})
 
     class Gauged(Tides):
-        def definitions(self, program: CheckedProgram) -> Iterable[Definition]:
+        def definitions(self, program: Program) -> Iterable[Definition]:
             return [gauge]
 
-        def started(self, program: CheckedProgram) -> Iterable[Started]:
+        def started(self, program: Program) -> Iterable[Started]:
             return [Started("tide", "./gauge.sh", program.cwd)]
 
     feature = Gauged()
     made = program(tmp_path, feature)
-    assert definitions(made) == []
+    assert made.definitions() == []
     assert made.workspace_policy.workspace().started() == {made.cwd / "gauge.sh": "tide runs gauge.sh"}
     trusting = program(tmp_path / "other", feature, trust=True)
-    assert definitions(trusting) == [gauge]
+    assert trusting.definitions() == [gauge]
 
 
 def test_the_features_bring_every_built_in_tool_once_in_the_order_of_requests() -> None:

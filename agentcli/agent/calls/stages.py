@@ -162,7 +162,7 @@ _TMP = "/tmp"
 class ApprovalStage(Stage):
     """Asks the gate about each call, which hears of the later calls of its reply as well."""
 
-    def __init__(self, gate: ApprovalGate, prepare: Prepare, ask_hooks: AskHooks) -> None:
+    def __init__(self, gate: ApprovalGate, prepare: Prepare, ask_hooks: AskHooks | None) -> None:
         self._gate, self._prepare, self._ask_hooks = gate, prepare, ask_hooks
 
     async def judge(self, call: Call) -> Call:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentcli.agent.approval import no_hooks
 from agentcli.agent.calls.call import Stage
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.calls.hooks import HookStage
@@ -51,7 +50,7 @@ def way_of_calls(
         RepeatStage(repeats, journal),
         FolderStage(core.folder),
         hooks,
-        ApprovalStage(core.approval, prepare, hooks.request if hooks is not None else no_hooks),
+        ApprovalStage(core.approval, prepare, hooks.request if hooks is not None else None),
         NestedStage(nested, prepare) if nested is not None else None,
         finish,
         SandboxStage(setup, core.approval),

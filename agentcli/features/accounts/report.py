@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from agentcli.core.errors import InputError
 from agentcli.core.record import USUAL_ACCOUNT
 from agentcli.core.sanitise import safe_line
+from agentcli.program.feature import Row
 from agentcli.program.project import Project
 from agentcli.system.key_store import KeyStore, account_names
-
-Row = tuple[str, bool, str]
 
 
 def rows(program: Project, folders: Mapping[str, str]) -> Iterator[Row]:

@@ -70,12 +70,24 @@ def in_force(program: Project) -> Sequence[Check]:
 
 
 def definitions(program: Project) -> Sequence[Definition]:
-    """Return the definitions of the project's checks, which a person has to approve."""
-    return [one.definition for one in configured(program) if one.project]
+    """Return the definitions of the project's checks and language servers, which a person has to approve."""
+    own = [one.definition for one in configured(program) if one.project]
+    if not program.config[General].lsp:
+        return own
+    from agentcli.features.checks.lsp.configured import project_servers
+
+    return [*own, *(one.definition for one in project_servers(program).servers)]
 
 
 def started(program: Project) -> Sequence[Started]:
-    """Return the commands of the checks in force."""
+    """Return the commands of the checks and language servers in force."""
+    own = [Started(f"the check of {one.glob}", one.command.replace(FILE, ""), program.cwd) for one in in_force(program)]
+    if not program.config[General].lsp:
+        return own
+    from agentcli.features.checks.lsp import configured as servers
+
+    found = servers.in_force(program).servers
     return [
-        Started(f"the check of {one.glob}", one.command.replace(FILE, ""), program.cwd) for one in in_force(program)
+        *own,
+        *(Started(f"the language server {one.name}", [one.command, *one.args], program.cwd) for one in found),
     ]

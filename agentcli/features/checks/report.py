@@ -1,4 +1,4 @@
-"""Reports on checks: for `/checks` and `doctor`."""
+"""Reports on checks and language servers: for `/checks` and `doctor`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from agentcli.features.checks.suggestions import Suggestion, suggestions
 from agentcli.permissions.shell.programs.known_programs import OF_THE_SHELL, WRAPPERS
 from agentcli.permissions.shell.syntax.parse import parse
 from agentcli.program.config.general import General
+from agentcli.program.feature import Row
 from agentcli.program.project import Project
-from agentcli.system.programs import located
-
-Row = tuple[str, bool, str]
+from agentcli.system.programs import find_program, located
 
 
 def lines(program: Project, session: AgentSession) -> list[str]:
@@ -36,7 +35,7 @@ def lines(program: Project, session: AgentSession) -> list[str]:
 
 
 def rows(program: Project) -> Iterator[Row]:
-    """Report the checks that wait for approval, and the ones that the project suggests."""
+    """Report the checks that wait for approval, the ones that the project suggests, and the language servers if they are switched on."""
     for one in configured(program):
         state = _state(program, one, {})
         missing = _missing(one.command, program.cwd, program.given_env.get("PATH", os.defpath))
@@ -44,6 +43,33 @@ def rows(program: Project) -> Iterator[Row]:
         yield "check", state == "on", f"{_entry(one.glob, one.command)} ({state})"
     for new in suggested(program):
         yield "check suggested", True, _suggestion(new)
+    if program.config[General].lsp:
+        yield from _server_rows(program)
+
+
+def _server_rows(program: Project) -> Iterator[Row]:
+    """Report the language servers in use, the servers that wait for approval, and invalid entries."""
+    from agentcli.features.checks.lsp.configured import in_force, project_servers
+
+    found = in_force(program)
+    for one in found.servers:
+        command = " ".join([one.command, *one.args])
+        path = program.given_env.get("PATH", os.defpath)
+        file = (
+            located(one.command, "", program.cwd)
+            if "/" in one.command
+            else find_program(one.command, [program.cwd], path)
+        )
+        state = "" if file else f": {one.command} is not installed"
+        line = f"{command} for {' '.join(one.languages)} ({one.source}){state}"
+        yield f"language server {one.name}", bool(file), safe_line(line)
+    for one in project_servers(program).servers:
+        if not program.approvals.allows(one.definition):
+            yield f"language server {one.name}", False, f"waits for approval ({one.source}): /hooks approve"
+    for note in found.notes:
+        yield "language servers", False, note
+    if not found.servers:
+        yield "language servers", False, "none was found on PATH or in .lsp.json: agentcli help checks"
 
 
 def suggested(program: Project) -> Sequence[Suggestion]:

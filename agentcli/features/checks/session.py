@@ -9,13 +9,15 @@ from pathlib import Path
 
 from agentcli.agent.calls.call import Call, Run, Stage, edited_later
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionPart
+from agentcli.agent.feature import SessionPart, Unfinished
+from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.tool_context import offer
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Warned
 from agentcli.core.sanitise import safe_line
 from agentcli.features.checks.configured import Check, configured, in_force
 from agentcli.features.checks.running import SECONDS, run_check
+from agentcli.program.config.general import General
 from agentcli.program.project import Project
 from agentcli.system import probe
 from agentcli.tools.lib.findings import Finding, findings_in, line_shift, new_findings, report
@@ -53,10 +55,33 @@ class _Job:
     before: Known | None = None
 
 
-class SessionChecks(SessionPart):
-    """The checks of one session, with their last findings. A check that fails is named once, and off from then on."""
+class ChecksSession(SessionPart):
+    """What judges the edits of a session: checks, and language servers if they are switched on."""
 
     name = "checks"
+
+    def __init__(self, program: Project, core: SessionCore) -> None:
+        checks = SessionChecks(program, core)
+        self._servers = SessionPart()
+        if program.config[General].lsp:
+            from agentcli.features.checks.lsp.session import SessionServers
+
+            self._servers = SessionServers(program, core)
+        self.stages = [CheckStage(core, checks), *self._servers.stages]
+        self.services = [offer(SessionChecks, checks), *self._servers.services]
+
+    def news(self) -> Sequence[str]:
+        return self._servers.news()
+
+    def before_end(self, reply: ReplyBuilder) -> Unfinished:
+        return self._servers.before_end(reply)
+
+    def closed(self) -> None:
+        self._servers.closed()
+
+
+class SessionChecks:
+    """The checks of one session, with their last findings. A check that fails is named once, and off from then on."""
 
     def __init__(self, program: Project, core: SessionCore) -> None:
         """Warn about checks of a folder that is not trusted."""
@@ -70,7 +95,6 @@ class SessionChecks(SessionPart):
         self._known: dict[tuple[Check, Path | None], Known] = {}
         self._waiting: dict[tuple[Check, Path], Known] = {}
         """States before edits that a later edit of the same reply follows."""
-        self.stages, self.services = [CheckStage(core, self)], [offer(SessionChecks, self)]
 
     def jobs(self, paths: Sequence[Path]) -> Sequence[_Job]:
         """Return the checks to run for files that an edit will change."""

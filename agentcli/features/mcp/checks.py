@@ -11,10 +11,11 @@ from agentcli.core.sanitise import display_path
 from agentcli.features.mcp.config import ServerDefinition
 from agentcli.features.mcp.run_servers import RunServers, servers_of, unread
 from agentcli.features.mcp.variables import MissingVariable, expanded
-from agentcli.program.feature import CheckedProgram
+from agentcli.program.feature import Row
+from agentcli.program.program import Program
 
 
-def server_rows(program: CheckedProgram) -> Iterator[tuple[str, bool, str]]:
+def server_rows(program: Program) -> Iterator[Row]:
     """Return for each server of the run its name, whether it could be started, and its file or its problem."""
     servers = servers_of(program)
     try:

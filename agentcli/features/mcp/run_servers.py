@@ -28,7 +28,8 @@ from agentcli.features.mcp.names import server_prefix
 from agentcli.features.mcp.server_login import authentication, to_renew
 from agentcli.permissions.started import Started
 from agentcli.program.definition import Definition
-from agentcli.program.feature import CheckedProgram, RunPart
+from agentcli.program.feature import RunPart
+from agentcli.program.program import Program
 from agentcli.program.project import Project
 from agentcli.program.trust import not_read
 from agentcli.system.programs import search_path
@@ -46,7 +47,7 @@ HEADER = 20
 class RunServers(RunPart):
     """The MCP servers of a run. A project's servers need the user's approval."""
 
-    def __init__(self, program: CheckedProgram) -> None:
+    def __init__(self, program: Program) -> None:
         self._added = Definitions()
         self._project, self._ask = program, program.front_end.ask
         self._connected: McpServers | None = None
@@ -228,7 +229,7 @@ FORM = 4
 FILL_IN = "Fill it in"
 
 
-def servers_of(program: CheckedProgram) -> RunServers:
+def servers_of(program: Program) -> RunServers:
     """Return the servers of a run."""
     found = program.part(RunServers)
     assert found is not None  # only the feature itself, and a program that has it, ask

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from agentcli.agent.ports import Prompt, RunTurn
 from agentcli.agent.session import AgentSession
@@ -13,6 +14,9 @@ from agentcli.core.event import Emit, Event, Noticed, Recorded, TurnEnded
 from agentcli.core.message import Message, reminder
 from agentcli.features.output_schema.schema import AnswerSchema, TooSlow, read_schema
 
+if TYPE_CHECKING:
+    from agentcli.program.feature import WrapTurn
+
 RULE = (
     "A program reads your answer. Your last reply, with which you end the turn, must be one JSON value that matches this JSON Schema, without any "
     "text around it and without a code fence. Replies before it, with calls, are free.\n\n{schema}"
@@ -20,7 +24,7 @@ RULE = (
 AGAIN = "Your answer does not match the JSON Schema:\n{faults}\n\nReply with the corrected JSON value alone."
 
 
-def holding_to(given: str) -> Callable[..., Awaitable[TurnEnded]]:
+def holding_to(given: str) -> WrapTurn:
     """Return what holds a turn to the schema in a file, or in a text that is JSON itself. Raises InputError."""
     return partial(held_to, read_schema(given))
 

@@ -1,1 +1,48 @@
 """Web search: by the provider's own tool, or by a search engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentcli.program.feature import Feature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentcli.agent.core import SessionCore
+    from agentcli.agent.feature import SessionPart
+    from agentcli.program.feature import Row
+    from agentcli.program.program import Program
+    from agentcli.providers.settings import ProviderSettings
+    from agentcli.tools.entry import Entry
+
+
+class WebSearch(Feature["Program"]):
+    name = "web search"
+
+    def on(self, program: Program) -> bool:
+        from agentcli.core.tool import ToolLimits
+
+        return program.config[ToolLimits].web_search != "off"
+
+    def tools(self) -> Sequence[Entry]:
+        from agentcli.tools.registry import WEB_SEARCH
+
+        return WEB_SEARCH
+
+    def checks(self, program: Program) -> Iterable[Row]:
+        if not self.on(program):
+            return ()
+        from agentcli.features.web_search.report import rows
+
+        return rows(program)
+
+    def session(self, program: Program, core: SessionCore) -> SessionPart:
+        from agentcli.features.web_search.session import WebSearchSession
+
+        return WebSearchSession(program, core)
+
+    def keyed(self) -> Iterable[ProviderSettings]:
+        from agentcli.features.web_search.engines import keyed
+
+        return keyed()

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentcli.core.errors import ConfigError
+from agentcli.core.tool import ToolLimits
 from agentcli.features.web_search.engines import chosen
+from agentcli.program.feature import Row
 from agentcli.program.project import Project
 
-Row = tuple[str, bool, str]
 
-
-def rows(program: Project, setting: str) -> Iterator[Row]:
+def rows(program: Project) -> Iterator[Row]:
     """Report the engine, and its key if it needs one."""
     try:
-        found = chosen(setting)
+        found = chosen(program.config[ToolLimits].web_search)
     except ConfigError as error:
         yield "web search", False, str(error)
         return

@@ -23,6 +23,7 @@ from agentcli.program.commands import Context, Output, OutputCommand, Said, Term
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.program.feature import Feature
+    from agentcli.program.program import Program
 
 
 class SlashCommands:
@@ -77,7 +78,7 @@ class SlashCommands:
         return self._aliases.get(name, name)
 
 
-def slash_commands(features: Sequence[Feature]) -> SlashCommands:
+def slash_commands(features: Sequence[Feature[Program]]) -> SlashCommands:
     """Return the registry of the slash commands that features bring."""
     return SlashCommands([command for feature in features for command in feature.commands()])
 

@@ -75,7 +75,7 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
     command = commands.all.get(commands.known_as(name)) if commands is not None else None
     answered = commands.everywhere.get(commands.known_as(name)) if commands is not None else None
     if command is None or ("\n" in text.strip() and not (answered and command.takes_text)):
-        for feature in project.features:
+        for feature in project.active:
             feature.refuse(project, text, text if own is None else own)
         _refuse_unknown(text, project)
         return None

@@ -24,7 +24,6 @@ from agentcli.frontends.headless.output import Headless
 from agentcli.frontends.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
 from agentcli.frontends.run_results import conclusion
 from agentcli.frontends.terminal.reading import reading, reports_on
-from agentcli.program.feature import wraps
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 from agentcli.system.tracebacks import error_text
@@ -51,7 +50,7 @@ def print_mode(program: Program, options: Options) -> int:
         texts = options.prompts("" if options.goal and options.prompt is None else read_prompt(options.prompt))
         for text in texts:
             print_command(text, program, _own(options, text))
-        around = wraps(program)  # refuses unusable options before anything starts
+        around = program.wraps()  # refuses unusable options before anything starts
     front = Headless(options.output_format)
     try:
         return asyncio.run(_print(program, options, texts, around, front))

@@ -12,7 +12,6 @@ from agentcli.core.tasks import start_task
 from agentcli.frontends.headless.commands import turn_of
 from agentcli.frontends.run_events import AnyEvent, InitEvent, Result, WarningEvent
 from agentcli.frontends.run_results import ResultBuilder, conclusion, run_events
-from agentcli.program.feature import wraps
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -92,7 +91,7 @@ class Turn:
         seconds = self._program.options.max_time
         late = None if seconds is None else self._loop.call_later(seconds, self._interrupt.set)
         try:
-            turn = turn_of(self._program, self._agent, self._text, around=wraps(self._program))
+            turn = turn_of(self._program, self._agent, self._text, around=self._program.wraps())
             ended = await turn(self._interrupt, self._show)
         except AgentError as error:
             return self._builder.result(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,12 +15,13 @@ import pytest
 from agentcli.agent.session import AgentSession
 from agentcli.core.event import Event, Warned
 from agentcli.core.message import ToolCall
-from agentcli.features.checks import running
+from agentcli.features.checks import Checks, running
+from agentcli.features.checks.session import ChecksSession
 from agentcli.frontends.sections import SCHEMA
 from agentcli.permissions.rules import parse_rules
 from agentcli.program.config import load
 from agentcli.providers.scripted.model import call, say
-from tests.agent.open_session import open_session, part_of_session, results, say_to
+from tests.agent.open_session import open_session, results, say_to
 
 LINT = """\
 import pathlib, sys
@@ -47,7 +49,7 @@ def program(checks: Mapping[str, str]) -> Any:
 def opened(folder: Path, checks: Mapping[str, str], *replies: Sequence[ToolCall] | str, **more: Any) -> AgentSession:
     (folder / "lint.py").write_text(LINT)
     script = [say(reply) if isinstance(reply, str) else say("", *reply) for reply in replies]
-    return open_session(folder, script, mode="yolo", features=[part_of_session("checks", program(checks))], **more)
+    return open_session(folder, script, mode="yolo", features=[partial(ChecksSession, program(checks))], **more)
 
 
 def lint(folder: Path) -> str:
@@ -185,4 +187,4 @@ def test_a_failed_edit_is_not_checked(tmp_path: Path) -> None:
 
 
 def test_without_checks_a_session_has_no_stage_for_them(tmp_path: Path) -> None:
-    assert part_of_session("checks", program({}))(open_session(tmp_path, []).core) is None
+    assert not Checks().on(program({}))

@@ -8,8 +8,9 @@ from agentcli.core.dataclass import replace
 from agentcli.core.event import Noticed
 from agentcli.core.message import Usage
 from agentcli.core.model import Prices
+from agentcli.features.costs import CostsSession
 from agentcli.providers.scripted.model import Reply, say
-from tests.agent.open_session import DEMO, open_session, part_of_session, say_to
+from tests.agent.open_session import DEMO, open_session, say_to
 
 PRICED = replace(DEMO, prices=Prices(3.0, 15.0, 0.3, 3.75))
 HIT, MISS = Usage(10, 100, 0, 50_000, 1_000), Usage(10, 100, 0, 0, 90_000)
@@ -19,7 +20,7 @@ LONG = Usage(10, 30_000, 0, 50_000, 1_000)
 def told(folder: Path, *usages: Usage) -> list[list[str]]:
     """The notices of each turn."""
     script: list[Reply] = [say("so", usage=usage) for usage in usages]
-    session = open_session(folder, script, model=PRICED, features=[part_of_session("cost")])
+    session = open_session(folder, script, model=PRICED, features=[CostsSession])
     return [[event.message for event in say_to(session, "go on") if isinstance(event, Noticed)] for _ in usages]
 
 

@@ -14,16 +14,17 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Event, Noticed, Recorded, TurnEnded, Warned
 from agentcli.core.record import FeatureState
+from agentcli.features.goal import GoalSession
 from agentcli.features.goal.commands import goal
 from agentcli.features.goal.session import notes
 from agentcli.features.goal.state import Goal, goal_of, save
 from agentcli.program.commands import Context
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
-from tests.agent.open_session import DEMO, ended, messages, open_session, part_of_session, say_to
+from tests.agent.open_session import DEMO, ended, messages, open_session, say_to
 from tests.frontends.commands.as_turn import events_of
 from tests.tables import each_row
 
-MAKE = part_of_session("goal")
+MAKE = GoalSession
 PASSED = '{"verdict": "reached", "evidence": [{"result": %d, "quote": "12 passed in 0.8s"}], "reason": "they pass"}'
 RUNNERS: list[asyncio.Runner] = []
 NOT_YET = '{"verdict": "not yet", "evidence": [], "reason": "the tests were not run"}'

@@ -9,7 +9,6 @@ from pathlib import Path
 from agentcli.features.hooks.commands import hooks
 from agentcli.frontends.commands.outputs import perform
 from agentcli.frontends.opening import program_of
-from agentcli.program.approvable import definitions
 from agentcli.program.options import Options
 from agentcli.program.project import TRUSTED
 from agentcli.program.trust import trust
@@ -34,7 +33,7 @@ def test_it_says_what_was_approved(tmp_path: Path) -> None:
         context.program = program
         asyncio.run(perform(hooks, context, "approve"))
         assert context.output[-1] == said
-        assert [program.approvals.allows(one) for one in definitions(program)] == [False, bool(answers)]
+        assert [program.approvals.allows(one) for one in program.definitions()] == [False, bool(answers)]
         assert context.asked[-1] == "Let this project start hook sh (Stop) of .agentcli/hooks.json? (2 of 2)"
     context.session.close()
     asyncio.run(program.close())

@@ -20,7 +20,6 @@ from agentcli.core.mcp_servers import ServerState
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.features.mcp.checks import server_rows
 from agentcli.features.mcp.run_servers import servers_of
-from agentcli.program.approvable import definitions
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.program import Program
 from agentcli.providers.scripted.model import Reply, call, say
@@ -86,7 +85,7 @@ def test_an_approved_server_is_started_until_its_definition_changes(project: Pat
     define(project, one=fake())
     with program(options(project, trust=False)) as run:
         trust(project, run.dirs.state / TRUSTED)
-        run.approvals.decide([(one, True) for one in definitions(run)])
+        run.approvals.decide([(one, True) for one in run.definitions()])
         assert [state.status for state in states(run.sessions.new())] == ["connected"]
     define(project, one=fake("chatter"))
     with program(options(project, trust=False)) as run:
@@ -100,7 +99,7 @@ def test_a_server_that_waits_was_declined_or_is_disabled_says_so(project: Path) 
     define(project, new=fake(), refused=fake("chatter"), off=fake(disabled=True))
     with program(options(project, trust=False)) as run:
         trust(project, run.dirs.state / TRUSTED)
-        run.approvals.decide([(one, False) for one in definitions(run) if one.name == "refused"])
+        run.approvals.decide([(one, False) for one in run.definitions() if one.name == "refused"])
         session = run.sessions.new()
         assert {state.name: str(state) for state in session.servers} == {
             "new": "waits for approval (`/hooks approve` asks about it)",

@@ -15,15 +15,16 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.errors import AgentError, InputError, LimitReached, UsageError
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.record import FeatureState
+from agentcli.features.timers import TimersSession
 from agentcli.features.timers.commands import after, every, loop
 from agentcli.features.timers.session import _judged
 from agentcli.features.timers.state import Timer, Timers, save, timers_of
 from agentcli.program.commands import Context, OutputCommand
 from agentcli.providers.scripted.model import Fault, Reply, call, say
-from tests.agent.open_session import ended, messages, open_session, part_of_session
+from tests.agent.open_session import ended, messages, open_session
 from tests.frontends.commands.as_turn import events_of
 
-MAKE = part_of_session("timers")
+MAKE = TimersSession
 RUNNERS: list[asyncio.Runner] = []
 
 

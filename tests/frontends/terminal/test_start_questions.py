@@ -13,7 +13,6 @@ import pytest
 from agentcli.agent.session import AgentSession
 from agentcli.frontends.opening import program_of
 from agentcli.frontends.terminal.start_questions import NOT_LOADED, settle
-from agentcli.program.approvable import definitions
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 
@@ -87,7 +86,7 @@ def test_each_definition_is_asked_about_after_trust_with_its_exact_command_line(
         "Let this project start server git of .mcp.json? (1 of 2) uvx mcp-server-git",
         "Let this project start hook sh (PreToolUse) of .claude/settings.json? (2 of 2) sh -c 'x'\\x1b[2J",
     ]
-    assert [program.approvals.allows(one) for one in definitions(program)] == [False, True]
+    assert [program.approvals.allows(one) for one in program.definitions()] == [False, True]
     assert program.trusted
     assert len(moved) == 2
 

@@ -13,7 +13,6 @@ from agentcli.features.checks.suggestions import suggestions
 from agentcli.frontends.doctor import examine
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
-from agentcli.program.approvable import definitions
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 from agentcli.program.project import TRUSTED
@@ -47,7 +46,7 @@ def test_a_project_adds_checks_and_changes_none_of_the_users(folder: Path) -> No
     trust(made.cwd, made.dirs.state / TRUSTED)
     made.reload()
     assert commands(made) == ["mine {file}"], "approved are none yet"
-    [wanted] = definitions(made)
+    [wanted] = made.definitions()
     assert (str(wanted), wanted.starts) == ("check *.js of .agentcli/config.toml", "./lint.sh {file}")
     assert not [warning for warning in made.config.warnings if "checks" in warning]
     made.approvals.decide([(wanted, True)])
@@ -56,7 +55,7 @@ def test_a_project_adds_checks_and_changes_none_of_the_users(folder: Path) -> No
 
 def test_a_changed_command_asks_again_and_what_it_runs_is_protected(folder: Path) -> None:
     made = program(folder, trust=True)
-    [wanted] = definitions(made)
+    [wanted] = made.definitions()
     script = made.cwd / "lint.sh"
     assert made.workspace_policy.workspace().started()[script] == "the check of *.js runs lint.sh"
     trusting = program(folder)

@@ -10,7 +10,6 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
-from agentcli.permissions.started import Started
 from agentcli.program.definition import Definition
 from agentcli.program.project import Project
 from agentcli.system.programs import find_program
@@ -102,17 +101,6 @@ def in_force(program: Project) -> Found:
 def project_servers(program: Project) -> Found:
     """Return the servers that the project's file defines, approved or not; none if the folder is not trusted."""
     return _read(program.cwd / FILE, FILE) if program.trusted else Found()
-
-
-def definitions(program: Project) -> Sequence[Definition]:
-    """Return the definitions of the project's servers, which a person has to approve."""
-    return [one.definition for one in project_servers(program).servers]
-
-
-def started(program: Project) -> Sequence[Started]:
-    """Return the commands of the servers in force."""
-    servers = in_force(program).servers
-    return [Started(f"the language server {one.name}", [one.command, *one.args], program.cwd) for one in servers]
 
 
 def parsed(given: Any, source: str, variables: Mapping[str, str]) -> Found:

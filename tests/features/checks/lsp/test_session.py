@@ -21,9 +21,9 @@ from agentcli.core.message import ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.tool import ToolOutput
 from agentcli.features.checks.lsp.configured import UNTRUSTED
-from agentcli.features.checks.lsp.report import rows
 from agentcli.features.checks.lsp.server import Patience
 from agentcli.features.checks.lsp.session import SessionServers
+from agentcli.features.checks.report import rows
 from agentcli.frontends.sections import SCHEMA
 from agentcli.permissions.rules import parse_rules
 from agentcli.program.config import load
@@ -31,7 +31,7 @@ from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.store import Store
 from agentcli.tools.lsp import LanguageServers
-from tests.agent.open_session import Person, open_session, part_of_session, results
+from tests.agent.open_session import Person, open_session, results
 from tests.sampling import sampled
 from tests.tables import each_row
 
@@ -336,7 +336,7 @@ def test_a_server_that_is_not_there_is_named_once(tmp_path: Path) -> None:
         tmp_path,
         [say("", write("a.txt", "1")), say("", write("a.txt", "2")), say("Done.")],
         mode="yolo",
-        features=[part_of_session("language servers", program(tmp_path, "", command="no-such-server"))],
+        features=[partial(SessionServers, program(tmp_path, "", command="no-such-server"))],
     )
     [warned] = warnings(turn(session))
     assert "no-such-server is not on PATH" in warned

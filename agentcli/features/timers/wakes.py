@@ -1,4 +1,4 @@
-"""Watch on the output of a background job: its lines that match a pattern wake the model."""
+"""Background commands that wake the model: with lines of their output that it waits for, and with their ends."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import asyncio
 import re
 from collections.abc import Sequence
 
+from agentcli.agent.ports import Prompt
 from agentcli.context.inject import wrap
 from agentcli.core.errors import ToolError
+from agentcli.core.event import Emit, Noticed
+from agentcli.core.message import reminder
+from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.plural import plural
 from agentcli.core.text.terminal import console_text
+from agentcli.tools.jobs import Job, Jobs
 from agentcli.tools.lib.bounded_regex import BoundedRegex
 
 TOGETHER = 0.2
@@ -25,6 +30,46 @@ FLOOD = 1_000
 """Matching lines after which the watch ends."""
 WAKES = 30
 """Wakes after which the watch ends."""
+PAUSE = 2.0
+"""Seconds between two wakes by the same job."""
+SHOWN = 80
+"""Characters of a line that a person is shown as the reason of a wake."""
+
+
+def watch(job: Job, pattern: str, seconds: float) -> None:
+    """Wake the model with the lines of a job that match from now on. Raises ToolError for an invalid pattern."""
+    job.listener = Watch(job.id, pattern, seconds, PAUSE)
+
+
+async def due_wake(jobs: Jobs, emit: Emit) -> Prompt | None:
+    """Return the prompt with the news of the jobs, after a notice of the reason; None if there are none."""
+    reasons = "; ".join(waking(jobs))
+    if not (texts := jobs.news()):
+        return None
+    await emit(Noticed(safe_line(f"Woken by {reasons}")))
+    return Prompt("", tuple(map(reminder, texts)), typed=False)
+
+
+async def has_news(jobs: Jobs) -> bool:
+    """Wait until a job has such news; False at once if none can have any."""
+    while not waking(jobs):
+        if not any(each.waits and not job.reported for job, each in _watches(jobs)):
+            return False
+        await asyncio.sleep(TOGETHER)
+    return True
+
+
+def waking(jobs: Jobs) -> Sequence[str]:
+    """Return the jobs that wake the model: the id of each with the first of its lines, or its end."""
+    return [
+        f"{job.id}: {each.first[:SHOWN]}" if each.first else f"{job.id}, which has ended"
+        for job, each in _watches(jobs)
+        if each.has_news or (job.ended is not None and not job.reported)
+    ]
+
+
+def _watches(jobs: Jobs) -> Sequence[tuple[Job, Watch]]:
+    return [(job, job.listener) for job in jobs.all() if isinstance(job.listener, Watch)]
 
 
 class Watch:

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import ToolError
-from agentcli.features.timers.wake_on import watch as watching
-from agentcli.features.timers.wake_on.session import has_news, waking, watch
-from agentcli.features.timers.wake_on.watch import Watch
+from agentcli.features.timers import wakes as watching
+from agentcli.features.timers.wakes import Watch, has_news, waking, watch
 from agentcli.tools.jobs import Jobs, Wakes
 from agentcli.tools.registry import run, tools
 from tests.tools.workplace import Bench

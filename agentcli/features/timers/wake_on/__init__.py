@@ -1,1 +1,0 @@
-"""Background commands whose output wakes the model."""

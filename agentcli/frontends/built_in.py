@@ -1,0 +1,201 @@
+"""Features of the program itself: built-in tools, and slash commands of the front ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentcli.program.feature import Feature
+from agentcli.tools import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentcli.agent.core import SessionCore
+    from agentcli.agent.feature import SessionPart
+    from agentcli.core.model import ModelSpec
+    from agentcli.program.command import Command
+    from agentcli.program.feature import Row
+    from agentcli.program.program import Program
+    from agentcli.tools.entry import Entry
+
+
+class Conversation(Feature[object]):
+    name = "conversation"
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.frontends.commands.built_in import CONVERSATION
+
+        return CONVERSATION
+
+
+class Files(Feature[object]):
+    name = "files"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.FILES
+
+
+class Shell(Feature[object]):
+    name = "shell"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.SHELL
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.frontends.commands.built_in import JOBS
+
+        return JOBS
+
+
+class Todo(Feature[object]):
+    name = "todo"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.TODO
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.frontends.commands.built_in import TODO
+
+        return TODO
+
+
+class Recall(Feature[object]):
+    name = "recall"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.RECALL
+
+
+class Questions(Feature[object]):
+    name = "questions"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.QUESTIONS
+
+
+class PlanMode(Feature[object]):
+    name = "plan mode"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.PLAN
+
+
+class Web(Feature[object]):
+    name = "web"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.WEB
+
+
+class Subagents(Feature["Program"]):
+    name = "subagents"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.SUBAGENTS
+
+    def checks(self, program: Program) -> Iterable[Row]:
+        from agentcli.program.doctor_worktrees import worktree_rows
+
+        return worktree_rows(program)
+
+
+class Extensions(Feature["Program"]):
+    name = "skills and commands"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.SKILLS
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.frontends.commands.built_in import EXTENSIONS
+
+        return EXTENSIONS
+
+    def checks(self, program: Program) -> Iterable[Row]:
+        from agentcli.frontends.extension_checks import extension_rows
+
+        return extension_rows(program)
+
+    def prompt(self, program: Program, model: ModelSpec) -> str:
+        """List the skills and agents of a session that begins with a model; agents only if it can start them."""
+        from agentcli.agent.settings import AgentSettings
+        from agentcli.program.extensions.discover import catalogue
+
+        found, small = program.extensions, program.agent_settings.is_small(model.window)
+        agents = found.agents if program.config[AgentSettings].subagents and not small else {}
+        return catalogue(found.skills, agents, model.window)
+
+    def session(self, program: Program, core: SessionCore) -> SessionPart | None:
+        from agentcli.program.extensions.session import ExtensionsSession
+
+        return ExtensionsSession(core)
+
+    def refuse(self, program: Program, text: str, own: str) -> None:
+        """Refuse a prompt that may name a command or a skill of a folder that is not trusted."""
+        if (text.startswith("/") or "$" in own) and not program.trusted:
+            from agentcli.program.extensions.unread import refuse
+
+            refuse(text, own, program.cwd, program.extensions)
+
+
+class ProjectRules(Feature["Program"]):
+    name = "project rules"
+
+    def checks(self, program: Program) -> Iterable[Row]:
+        from agentcli.program.project_rules import rows
+
+        return rows(program, program.traits)
+
+
+class Checkpoints(Feature[object]):
+    name = "checkpoints"
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.frontends.commands.built_in import CHECKPOINTS
+
+        return CHECKPOINTS
+
+
+class Instructions(Feature[object]):
+    name = "instructions"
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.frontends.commands.built_in import INSTRUCTIONS
+
+        return INSTRUCTIONS
+
+
+class Changes(Feature[object]):
+    name = "changes"
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.frontends.commands.built_in import CHANGES
+
+        return CHANGES
+
+
+class Remote(Feature[object]):
+    name = "remote"
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.frontends.commands.built_in import REMOTE
+
+        return REMOTE
+
+
+class Importers(Feature["Program"]):
+    name = "importers"
+
+    def checks(self, program: Program) -> Iterable[Row]:
+        from agentcli.program.extras import extra
+
+        rows: Iterable[Row] = extra("check of other programs")(program)
+        return rows
+
+
+class InTerminal(Feature[object]):
+    name = "terminal"
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.frontends.commands.built_in import TERMINAL
+
+        return TERMINAL
