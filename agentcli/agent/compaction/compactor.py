@@ -11,9 +11,6 @@ from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.policies import nothing_due, plan_prune, policy_of, worth_counting
-from agentcli.context.policies.plans import Plan
-from agentcli.context.pruning.plan import Pressure
-from agentcli.context.room import compactions, due_prune, last_prune, prunes_of_turn
 from agentcli.context.settings import PROVIDER
 from agentcli.context.window import Window
 from agentcli.core.errors import ContextError, InputError
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from agentcli.agent.compaction.snapshot import Brief
     from agentcli.agent.compaction.summariser import Summariser
     from agentcli.context.compaction.handoff import Handoff
+    from agentcli.context.policies.plans import Plan
 
 
 class Compactor:
@@ -70,6 +68,8 @@ class Compactor:
         window = self._builder.window()
         if nothing_due(window):
             return
+        from agentcli.context.room import compactions, due_prune, last_prune, prunes_of_turn
+
         pruner, usable = policy_of(window).prune, window.usable
         if pruner and not pruner.once_a_prompt:
             made = prunes_of_turn(self._history, window)
@@ -193,6 +193,8 @@ class Compactor:
 
     def prune(self) -> Sequence[Event]:
         """Clear old outputs now, whatever it costs."""
+        from agentcli.context.pruning.plan import Pressure
+
         body, why = plan_prune(self._builder.window(), Pressure(forced=True))
         return self._cleared(body, why) or [Noticed(why)]
 

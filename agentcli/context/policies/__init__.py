@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agentcli.context.policies import auto
-from agentcli.context.policies.plans import Plan, keep_all
-from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Compaction, Prune
+
+if TYPE_CHECKING:
+    from agentcli.context.policies.plans import Plan
+    from agentcli.context.pruning.plan import Pressure
 
 Form = Literal["snapshot", "prose", "regions"]
 """The form of a summary: a state snapshot, free text, or one text for each region of outputs."""
@@ -88,17 +89,29 @@ def _late(policy: str, name: str) -> Callable[..., Any]:
     return run
 
 
-_PRICED = Pruner(by_price, pays_from)
+def _by_price(window: Window, pressure: Pressure) -> tuple[Prune | None, str]:
+    from agentcli.context.pruning.plan import by_price
+
+    return by_price(window, pressure)
+
+
+def _pays_from(window: Window) -> int:
+    from agentcli.context.pruning.plan import pays_from
+
+    return pays_from(window)
+
+
+_PRICED = Pruner(_by_price, _pays_from)
 _TO_THE_LETTER = Pruner(_late("opencode", "prune"), _late("opencode", "prunes_from"), once_a_prompt=True)
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
         "auto": Policy(
-            auto.plan,
+            _late("auto", "plan"),
             _soft_mark,
             "compact.md",
             "snapshot",
-            auto.early,
+            _late("auto", "early"),
             prune=_PRICED,
             keeps_prompts=True,
             items=True,
@@ -167,6 +180,8 @@ def policy_of(window: Window) -> Policy:
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
     """Return the plan of the policy in force, or one that keeps all if the last compaction was just now. Raise ConfigError if the policy does not exist."""
+    from agentcli.context.policies.plans import keep_all
+
     proposed = policy_of(window).plan(window, forced=forced)
     too_soon = "" if forced or proposed.trigger is None else _too_soon(window, proposed)
     return keep_all(window.settings.policy, window, too_soon) if too_soon else proposed
@@ -190,17 +205,19 @@ def _too_soon(window: Window, proposed: Plan) -> str:
     return ""
 
 
-def plan_prune(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:
+def plan_prune(window: Window, pressure: Pressure | None = None) -> tuple[Prune | None, str]:
     """Return the prune that the policy in force would make now, if any, and the reason for or against it, a line for people.
 
     Call it only while no call is open. A prune that the user asks for goes by price under a policy without a rule.
     """
-    pruner = policy_of(window).prune
-    if not window.settings.prune.enabled and not pressure.forced:
+    from agentcli.context.pruning.plan import NONE
+
+    pruner, forced = policy_of(window).prune, pressure is not None and pressure.forced
+    if not window.settings.prune.enabled and not forced:
         return None, "Pruning is switched off."
-    if pruner is None and not pressure.forced:
+    if pruner is None and not forced:
         return None, f"The policy {window.settings.policy} does not prune."
-    return (pruner or _PRICED).plan(window, pressure)
+    return (pruner or _PRICED).plan(window, pressure or NONE)
 
 
 def prunes_from(window: Window) -> int:

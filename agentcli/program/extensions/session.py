@@ -17,7 +17,6 @@ from agentcli.agent.project.extensions import Extensions, Skill, Template
 from agentcli.agent.project.places import programs
 from agentcli.agent.tool_context import offer
 from agentcli.agent.unreadable import require_readable_uri
-from agentcli.context.compaction.carryover import skill_body
 from agentcli.context.inject import wrap
 from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, InputError, ToolError
@@ -185,6 +184,8 @@ class SessionExtensions:
 
     async def _with_further(self, entries: Sequence[Skill | Template], prompt: Prompt) -> Prompt:
         """Return the prompt with what it names elsewhere than at its beginning, put before its text. Nothing else of the text changes."""
+        from agentcli.context.compaction.carryover import skill_body
+
         before: list[Part] = []
         seen = {skill_body(block) for block in self._core.builder.window().view.blocks}
         grants = prompt.grants
@@ -226,6 +227,8 @@ class SessionExtensions:
 
     async def open_skill(self, call_id: str, name: str, given: str) -> ToolOutput:
         """Return the body of a skill that the model asks for. Raises ToolError for a skill that it cannot have."""
+        from agentcli.context.compaction.carryover import skill_body
+
         known = {skill.name: skill for skill in self.found.skills.values() if skill.for_model}
         skill = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
         if skill is None:
