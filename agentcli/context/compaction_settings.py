@@ -1,9 +1,12 @@
-"""Settings of what a compaction keeps: the snapshot, the hand-off to a new session, the ledger."""
+"""Settings of what a compaction keeps and clears: the snapshot, the hand-off, the ledger, the price of a loss, edits by the provider."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from agentcli.core.dataclass import dataclass
-from agentcli.core.text.ranges import Positive, Share
+from agentcli.core.setting import setting
+from agentcli.core.text.ranges import Positive, Range, Share, Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +112,65 @@ class LedgerSettings:
     """Maximum names from one output or message."""
     rule_characters: int = 1_000
     """Maximum characters of a rule; a longer text is taken for a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossSettings:
+    """`context.loss.*`: the price that `auto` puts on what leaves the view.
+
+    A chance is the probability that a request needs the thing again just after it left. Prices are in units of one fresh token.
+    """
+
+    enabled: bool = True
+    """Price what is lost, not only tokens. Otherwise a snapshot lists as much as its limits allow, and no names."""
+    half_life: Positive = 200
+    """Records after which a chance has fallen by half."""
+    output_chance: Share = 0.0005
+    """Chance of a tool output."""
+    command_chance: Share = 0.003
+    """Chance of the outcome of a command."""
+    lookup_chance: Share = 0.0005
+    """Chance of the outcome of a command that only looked something up."""
+    report_chance: Share = 0.005
+    """Chance of a final report of the model."""
+    name_chance: Share = 0.001
+    """Chance of a name: a file, a symbol."""
+    recall_price: float = 0.0
+    """Price of a recall, for the entries of a snapshot; 0: by the model's prices for a prompt of `prompt_tokens`."""
+    carry_price: Share = 0.0
+    """Price per request of a token in the cache; 0: by the model's prices."""
+    prompt_tokens: int = 25_000
+    """Tokens of the prompt in which a recall is assumed, for `recall_price`."""
+    token_rate: Share = 0.3
+    """Tokens per character."""
+    names_tokens: int = 1_500
+    """Maximum tokens of names in a snapshot."""
+    call_tokens: int = 80
+    """Tokens that the model writes to ask for a recall."""
+    recalled_tokens: int = 1_000
+    """Tokens that a recall brings back."""
+    phase_share: Share = 0.25
+    """Share of the chances that remains at the end of a phase, when earlier work is done."""
+    phases: bool = True
+    """Compact between two steps of a turn, below the hard mark, if a phase has just ended."""
+    questions: bool = True
+    """Do not compact below the hard mark while a question of the model is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSettings:
+    """`context.native.*`: context editing, by which the provider itself clears old outputs. Sizes in tokens.
+
+    Outputs of `prune.protected_tools` stay; the inputs of edits are cleared as well unless `prune.inputs` is false.
+    """
+
+    trigger: Annotated[int, Range(1, unit="tokens")] = setting(100_000, project="free")
+    """Size of the prompt beyond which it clears; at most half of the window."""
+    trigger_share: Share = 0.5
+    """Upper bound of `trigger` on a small window, as a share of the usable window."""
+    keep: Annotated[int, Range(1, unit="tool uses")] = setting(3, project="free")
+    """Newest that stay; more if something there is still needed."""
+    clear_at_least: Tokens = setting(20_000, project="free")
+    """It must free at least this much at once, since the cache is rewritten; at most a quarter of `trigger`."""
+    thinking_turns: int = 0
+    """Newest turns whose thoughts stay; 0: all, which preserves the cache."""

@@ -7,9 +7,13 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Annotated, Literal, get_args
 
-from agentcli.context.compaction_settings import HandoffSettings, LedgerSettings, SnapshotSettings
-from agentcli.context.context_editing_settings import NativeSettings
-from agentcli.context.loss.settings import LossSettings
+from agentcli.context.compaction_settings import (
+    HandoffSettings,
+    LedgerSettings,
+    LossSettings,
+    NativeSettings,
+    SnapshotSettings,
+)
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.setting import LIMIT, setting, towards

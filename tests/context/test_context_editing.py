@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentcli.context.assemble import assemble
+from agentcli.context.compaction_settings import NativeSettings
 from agentcli.context.context_editing import as_shown, context_edits_of, held, reported
-from agentcli.context.context_editing_settings import NativeSettings
 from agentcli.context.policies import plan, plan_prune, prunes_from
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.room import forecast

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
+from agentcli.context.compaction_settings import LossSettings
 from agentcli.context.loss.phases import phase_end
-from agentcli.context.loss.settings import LossSettings
 from agentcli.context.window import Window, output_ratio
 from agentcli.core.message import ToolResult
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agentcli.context.ledger.command_results import is_test_run
 from agentcli.context.view import View, ViewMessage
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import common
@@ -109,6 +108,8 @@ def _lines(given: Mapping[str, Any]) -> tuple[float, float]:
 
 def _key(call: ToolCall, traits: Traits) -> tuple[str, ...]:
     """Return the key that two calls with the same meaning share, or an empty one if a repeated call may mean something else."""
+    from agentcli.context.ledger.command_results import is_test_run
+
     if traits.runs_commands and isinstance(command := traits.subject.of(call.input), str):
         return _TESTS if is_test_run(command) else (call.name, command)
     if traits.searches:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +12,6 @@ from typing import Any
 from agentcli.context.cleared import forget_markers
 from agentcli.context.tokens.calibration import Calibration, Learned, calibrate, from_json, measured
 from agentcli.context.tokens.estimators import Calibrated, Estimator
-from agentcli.context.tokens.image_tokens import image_tokens
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History, common
@@ -343,3 +344,30 @@ def _schema_text(tool: ToolSchema) -> str:
 
 def _freed_since(prunes: Iterable[Record], seq: int) -> int:
     return sum(record.body.tokens for record in prunes if record.seq > seq and isinstance(record.body, Prune))
+
+
+IMAGE_PATCH = 28
+"""Side of the square of pixels that is one token (Anthropic's rule)."""
+IMAGE_MOST = 1_568
+"""Larger pictures are scaled down to this many tokens; newer models take up to 4,784."""
+IMAGE_UNKNOWN = 1_500
+"""Assumed tokens of a picture of unreadable size."""
+
+
+def image_tokens(image: Image) -> int:
+    """Return the tokens of a picture."""
+    size = dimensions(image)
+    if size is None:
+        return IMAGE_UNKNOWN
+    width, height = size
+    return min(IMAGE_MOST, max(1, -(-width // IMAGE_PATCH) * -(-height // IMAGE_PATCH)))
+
+
+def dimensions(image: Image) -> tuple[int, int] | None:
+    """Return width and height in pixels of a PNG, GIF, WebP or JPEG, or None if they cannot be read."""
+    from agentcli.core.images import pixels_of
+
+    try:
+        return pixels_of(base64.b64decode(image.data[:65_536], validate=False))
+    except (binascii.Error, ValueError):
+        return None

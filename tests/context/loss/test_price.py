@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from agentcli.context.compaction_settings import LossSettings
 from agentcli.context.loss.price import expected_recalls, faded, is_worth, priced, recall_cost
-from agentcli.context.loss.settings import LossSettings
 from agentcli.context.policies import plan, plan_prune
 from agentcli.context.policies.auto import OPEN_QUESTION
 from agentcli.context.policies.plans import Plan

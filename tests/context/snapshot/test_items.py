@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from agentcli.context.compaction_settings import LedgerSettings, SnapshotSettings
+from agentcli.context.compaction_settings import LedgerSettings, LossSettings, SnapshotSettings
 from agentcli.context.ledger.ledger import Ledger, from_json, to_json
 from agentcli.context.ledger.names import NameFact
-from agentcli.context.loss.settings import LossSettings
 from agentcli.context.snapshot.form import Snapshot, cite, last_cited, parse, render, trimmed, uncited
 from agentcli.context.snapshot.items import Delta, Item, Sources, apply, numbered, parse_items, worthwhile
 from agentcli.context.snapshot.reconcile import from_ledger

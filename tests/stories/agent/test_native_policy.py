@@ -15,7 +15,7 @@ from agentcli.agent.compaction.context_editing import WARNING
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.context.cleared import CLEARED
-from agentcli.context.context_editing_settings import NativeSettings
+from agentcli.context.compaction_settings import NativeSettings
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.view import view
 from agentcli.core.errors import InputError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentcli.context.assemble import assemble
 from agentcli.context.compaction.carryover import former_compaction
-from agentcli.context.loss.settings import LossSettings
+from agentcli.context.compaction_settings import LossSettings
 from agentcli.context.policies import plan
 from agentcli.context.settings import POLICIES, ContextSettings, PolicyName, SlidingSettings
 from agentcli.context.tokens.counter import TokenCounter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from agentcli.context.tokens.image_tokens import dimensions, image_tokens
+from agentcli.context.tokens.counter import dimensions, image_tokens
 from agentcli.context.window import is_reference, kept
 from agentcli.core.images import ENDINGS
 from agentcli.core.message import GOES_ON, File, Image, Message, Text
