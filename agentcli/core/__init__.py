@@ -1,1 +1,1 @@
-"""The vocabulary of the whole program: immutable values, standard library only."""
+"""Vocabulary of the whole program: immutable values, standard library only."""

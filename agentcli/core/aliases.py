@@ -1,4 +1,7 @@
-"""Other programs' names of our tools and their parameters: the one table for imports, for slips of models, and for definitions that use them."""
+"""Names that other programs use for our tools and their parameters.
+
+Imports, slips of models and definitions all read this one table.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from functools import cache
 from agentcli.core.text.near import did_you_mean, near_names
 
 Renaming = Mapping[str, tuple[str, Mapping[str, str]]]
-"""Foreign name to our name, and foreign parameter to our parameter; unnamed parameters stay unchanged, and those named empty mean nothing here."""
+"""Foreign name to our name, and foreign parameter to our parameter. Parameters not listed stay unchanged; parameters
+mapped to an empty name mean nothing here.
+"""
 
 PI: Renaming = {
     "bash": ("bash", {}),
@@ -59,7 +64,7 @@ GEMINI_CLI: Renaming = {
 }
 PATCH = "apply_patch"
 AGENTS: Mapping[str, str] = {"general-purpose": "general", "Explore": "explore"}
-"""Claude Code's names of the kinds of subagents that are built in, with ours."""
+"""Claude Code's names of its built-in kinds of subagents, with ours."""
 _OPENCODE_EDIT = {
     "filePath": "file_path",
     "oldString": "old_string",
@@ -103,7 +108,7 @@ TEXT_EDITOR: Renaming = {
     "create": ("write", {"path": "file_path", "file_text": "content"}),
     "str_replace": ("edit", {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}),
 }
-"""The text editor tool that Claude is trained with, by its `command` or by that as a name."""
+"""The text editor tool that Claude is trained on: its `command`, also used as a name."""
 TEXT_EDITORS = ("str_replace_based_edit_tool", "str_replace_editor", "str_replace_based_edit")
 _SLIPS: Renaming = {
     "read": ("read", {"file": "file_path", "filename": "file_path"}),
@@ -144,7 +149,7 @@ SYNONYMS: Mapping[str, str] = {
 
 
 def meanings(name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the tools of ours that other programs call so, each with our names of the parameters."""
+    """Yield our tools that other programs call by this name, each with our names of the parameters."""
     for program in _PROGRAMS:
         for foreign, meant in program.items():
             if _plain(foreign) in (_plain(name), _plain(_bare(name))):
@@ -152,7 +157,7 @@ def meanings(name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def known_as(name: str) -> str:
-    """Return our name of a tool that another program calls so; empty if none does."""
+    """Return our name of a tool that another program calls by this name; empty if none does."""
     plain = _plain(name)
     for program in _PROGRAMS:
         for foreign, (own, _) in program.items():
@@ -174,12 +179,16 @@ def parameter_aliases(tool: str) -> Mapping[str, str]:
 
 
 def like_tool(name: str) -> str:
-    """Return the tool whose parameters and results a tool shares, such as `edit` for several edits in one call; else the tool itself."""
+    """Return the tool that shares its parameters and results with another, such as `edit` for several edits in one
+    call; else the tool itself.
+    """
     return _LIKE.get(name, name)
 
 
 def own_name(name: str, known: Collection[str]) -> str:
-    """Return the known tool that a model means by a differently spelled or prefixed name (`Bash`, `default_api:read`); else the name."""
+    """Return the known tool that a model means by a misspelled or prefixed name (`Bash`, `default_api:read`); else the
+    name.
+    """
     if name in known:
         return name
     plain = _plain(_bare(name))
@@ -194,9 +203,10 @@ def no_tool(name: str, known: Collection[str]) -> str:
 
 
 def own_rule(rule: str) -> str:
-    """Return a permission rule with our name of its tool, `Bash(git add:*)` as `bash(git add:*)`; empty for an unknown tool.
+    """Return a permission rule with our name of its tool, `Bash(git add:*)` as `bash(git add:*)`; empty for an unknown
+    tool.
 
-    The tools of servers have the same names everywhere.
+    Tools of servers have the same names everywhere.
     """
     name, paren, rest = rule.strip().partition("(")
     own = name if "__" in name else known_as(name)

@@ -1,4 +1,4 @@
-"""Type annotations as values: the one reader for schemas of tools, types of settings, flags and records."""
+"""Type annotations as values: one reader for tool schemas, types of settings, flags and records."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Maybe:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A value of one of several types, which `hint` unites."""
+    """A value of one of several types; `hint` is their union."""
 
     kinds: tuple[Kind, ...]
     hint: Any
@@ -68,7 +68,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A type with notes beside it: `Annotated`."""
+    """A type with metadata: `Annotated`."""
 
     of: Kind
     notes: tuple[Any, ...]
@@ -120,12 +120,14 @@ def read(hint: Any) -> Kind:
 
 
 def bare(kind: Kind) -> Kind:
-    """Return the kind without notes, and without None if it is optional."""
+    """Return the kind without metadata, and without None if it is optional."""
     return bare(kind.of) if isinstance(kind, Noted | Maybe) else kind
 
 
 def unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return an annotation without notes, and without None if it is optional; and its notes, those outside first."""
+    """Return an annotation without metadata, and without None if it is optional; also return the metadata, outermost
+    first.
+    """
     if get_origin(hint) is Annotated:
         inner, notes = unwrapped(get_args(hint)[0])
         return inner, (*get_args(hint)[1:], *notes)
@@ -134,12 +136,14 @@ def unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def hints_of(owner: Any) -> dict[str, Any]:
-    """Return the annotations of a class or function by name, notes included. Raises NameError or TypeError for unreadable ones."""
+    """Return the annotations of a class or function by name, with metadata. Raises NameError or TypeError for
+    unreadable ones.
+    """
     return get_type_hints(owner, include_extras=True)
 
 
 def fields_of(owner: type) -> tuple[Slot, ...]:
-    """Return the fields of a dataclass that its instances are made with."""
+    """Return the fields of a dataclass that its constructor takes."""
     hints, missing = hints_of(owner), dataclasses.MISSING
     declared: Sequence[dataclasses.Field[Any]] = dataclasses.fields(owner)
     return tuple(
@@ -150,7 +154,7 @@ def fields_of(owner: type) -> tuple[Slot, ...]:
 
 
 def parameters_of(function: Callable[..., Any]) -> tuple[Slot, ...]:
-    """Return the parameters of a function; the hint of one without an annotation is `inspect.Parameter.empty`."""
+    """Return the parameters of a function. Without an annotation, the hint is `inspect.Parameter.empty`."""
     hints, empty = hints_of(function), inspect.Parameter.empty
     return tuple(
         Slot(each.name, hints.get(each.name, empty), each.default is empty, each.default)

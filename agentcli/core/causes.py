@@ -1,11 +1,11 @@
-"""The innermost cause of a failure, in the system's words: libraries wrap it in errors that say less."""
+"""Innermost cause of a failure, in the system's own text: libraries wrap it in vaguer errors."""
 
 from __future__ import annotations
 
 import os
 
 _ASYNCIO = "Connect call failed"
-"""Asyncio's replacement for the system's words, before the address."""
+"""The text that asyncio puts before the address, in place of the system's."""
 
 
 def innermost(error: BaseException) -> BaseException:
@@ -20,7 +20,7 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def in_words(error: BaseException) -> str:
-    """Return the system's text of an error, such as `Connection refused`, without its number and its file."""
+    """Return the system's text of an error, such as `Connection refused`, without its number and file."""
     text = (isinstance(error, OSError) and error.strerror) or str(error)
     if isinstance(error, OSError) and error.errno and text.startswith(_ASYNCIO):
         return os.strerror(error.errno)

@@ -8,7 +8,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Usage
 
 NAME = 28
-"""Characters of a name beyond which its bar is no longer aligned with the others."""
+"""Maximum characters of a name for its bar to be aligned with the others."""
 
 WIDTH = 16
 """Characters of the longest bar."""
@@ -57,7 +57,9 @@ def cost_chart(sums: Mapping[str, CostSum]) -> list[str]:
 
 
 def bars(values: Sequence[float], width: int = WIDTH) -> list[str]:
-    """Return a bar for each value, the largest `width` characters long; empty for 0, visible for every larger value."""
+    """Return a bar for each value, the largest with `width` characters. 0 has no bar; every larger value has a visible
+    one.
+    """
     most = max(values, default=0)
     return [_bar(value / most * width if most > 0 else 0).ljust(width) for value in values]
 

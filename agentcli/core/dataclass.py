@@ -1,8 +1,9 @@
-"""Dataclasses with slots that are cheap to define: no method is compiled while a module is imported.
+"""Dataclasses with slots that are cheap to define: importing a module compiles no method.
 
-The standard decorator writes and compiles seven methods for every class. For the three hundred classes of a one-shot that takes
-150 ms of 640. Here the standard library compiles `__init__` when a class has more than a few instances, and the other methods are
-functions that all classes share. Fields are read by the standard decorator: `fields`, `replace`, `asdict`, pickling and matching work as there.
+The standard decorator writes and compiles seven methods for every class. For the three hundred classes of a one-shot
+that takes 150 ms of 640. Here, `__init__` is compiled only when a class has more than a few instances; all classes
+share the other methods. The standard decorator reads the fields, so `fields`, `replace`, `asdict`, pickling and
+matching work as usual.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ else:
             raise TypeError("this decorator is for dataclasses with slots: take that of the standard library")
 
         def decorate(cls: type) -> type:
-            cls.__doc__ = cls.__doc__ or cls.__name__  # else the standard decorator works out a signature for it
+            cls.__doc__ = cls.__doc__ or cls.__name__  # otherwise the standard decorator computes a signature
             cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
             for name, method in (_methods(cls) | (_FROZEN if frozen else {"__hash__": None})).items():
                 if vars(cls).get(name) is None:
@@ -40,11 +41,12 @@ else:
         arguments = list(values(value))
         for name, other in changes.items():
             arguments[places[name]] = other
-        return cls(*arguments)  # by place: many keywords cost more than everything else here
+        return cls(*arguments)  # positionally: many keywords would cost more than all the rest
 
 
 _copied: dict[type, tuple[Mapping[str, int], Callable[[Any], Sequence[Any]]]] = {}
-"""The places of a class's fields among the arguments that make an instance, and a function that returns their values."""
+"""Return the positions of a class's fields among its constructor arguments, and a function that returns their values.
+"""
 
 
 def _reader(cls: Any) -> tuple[Mapping[str, int], Callable[[Any], Sequence[Any]]]:
@@ -56,10 +58,10 @@ def _reader(cls: Any) -> tuple[Mapping[str, int], Callable[[Any], Sequence[Any]]
 
 
 def values_of(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return a function that reads these attributes of a value."""
+    """Return a function that reads these attributes of an object."""
     match names:
         case [_, _, *_]:
-            return attrgetter(*names)  # which returns a single attribute without a sequence around it
+            return attrgetter(*names)  # which returns a single attribute without a tuple around it
         case _:
             return lambda value: [getattr(value, name) for name in names]
 
@@ -90,16 +92,16 @@ def _methods(cls: Any) -> dict[str, Any]:
 
 
 FEW = 32
-"""Number of instances of a class up to which compiling its `__init__` does not pay."""
+"""Number of instances up to which compiling a class's `__init__` does not pay."""
 
 
 _SetFields = Callable[[Any, tuple[Any, ...], dict[str, Any]], bool]
 
 
 def _setter(cls: Any) -> _SetFields:
-    """Return a function that sets the slots of an instance as the compiled `__init__` does.
+    """Return a function that sets the slots of an instance like the compiled `__init__`.
 
-    For arguments that the compiled one refuses, it returns False and changes nothing.
+    If the compiled one would refuse the arguments, it returns False and changes nothing.
     """
     fields: Any = dataclasses.fields(cls)
     slots = {field.name: getattr(cls, field.name).__set__ for field in fields}

@@ -1,4 +1,4 @@
-"""Errors, each with its exit code and a message that says what to do."""
+"""Errors, each with its exit code and a message that ends with what to do."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ Cause = Literal[
     "signature",  # a thinking block or thought signature was refused: stripped once
     "refusal",
     "not_found",
-    "no_api",  # a web page where a reply should be: not the address of an API
+    "no_api",  # a web page instead of a reply: the address is not an API
     "bad_request",
     "bad_reply",  # the reply does not follow the wire format
 ]
 OUTAGES: frozenset[Cause] = frozenset({"rate_limit", "overloaded", "network", "server"})
-"""Causes that pass with time."""
+"""Causes that go away with time."""
 RETRYABLE: frozenset[Cause] = OUTAGES | {"bad_reply"}
 MENDABLE: frozenset[Cause] = frozenset({"too_long", "too_large", "pairing", "signature"})
-"""Causes that a different request may cure, but never the same request."""
+"""Causes that a different request may avoid, but never the same request."""
 
 HANGUP, INTERRUPTED, TERMINATED = 129, 130, 143
 """Exit codes of a run that a signal ended: 128 plus the number of SIGHUP, SIGINT and SIGTERM."""
 
 
 class AgentError(Exception):
-    """A failure the user can understand and act on. Its text says what happened, then what to do."""
+    """A failure that the user can understand and fix. Its text states what happened, then what to do."""
 
     exit_code = 1
 
 
 class UsageError(AgentError):
-    """The command line does not make sense."""
+    """The command line is invalid."""
 
     exit_code = 2
 
@@ -69,13 +69,13 @@ class LimitReached(AgentError):
 
 
 class SchemaMismatch(AgentError):
-    """The answer of a run does not match the JSON Schema that it was given."""
+    """The answer of a run does not match its JSON Schema."""
 
     exit_code = 65
 
 
 class HookBlocked(AgentError):
-    """A hook of the user ended the turn, or kept the prompt from being sent."""
+    """A user's hook ended the turn or blocked the prompt."""
 
 
 class ContextError(AgentError):
@@ -103,7 +103,7 @@ class ToolError(AgentError):
 
 
 class IncompleteReply(AgentError):
-    """The model never gave a whole answer, even if asked again. `transient` if asking later may help."""
+    """The model never gave a complete answer, even after another request. `transient` if a later request may help."""
 
     def __init__(self, message: str, *, transient: bool = False) -> None:
         super().__init__(message)
@@ -118,10 +118,10 @@ class IncompleteReply(AgentError):
 class ModelError(AgentError):
     """A request to a model failed. Decide by `cause`, never by the message.
 
-    `should_retry` is the provider's own advice on a retry, or None; `brief` says in a few words what happened, `answer`
-    contains the provider's own words. `begun` is true if the reply had begun: it costs money, and another reply does too.
-    `unstarted` is true if nothing listens at an address of this machine: only starting the server helps; `unresolved` if the
-    name of the host has no address.
+    `should_retry` is the provider's own advice on a retry, or None. `brief` is a short summary, `answer` the provider's
+    own text. `begun` is true if the reply had begun: it costs money, and so does another reply. `unstarted` is true if
+    nothing listens at a local address, so only starting the server helps. `unresolved` is true if the host name has no
+    address.
     """
 
     def __init__(
@@ -151,14 +151,16 @@ class ModelError(AgentError):
 
     @property
     def retryable(self) -> bool:
-        """True if the same request is worth a retry: the provider's advice counts, except for errors that have another solution."""
+        """True if the same request is worth a retry. The provider's advice decides, except for errors with another
+        solution.
+        """
         if self.should_retry is None or self.cause in MENDABLE:
             return self.cause in RETRYABLE
         return self.should_retry
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """Credentials 41, context 54, failures that may pass 75, the rest 1."""
+        """Return 41 for credentials, 54 for the context, 75 for temporary failures, otherwise 1."""
         match self.cause:
             case "auth":
                 return 41

@@ -11,27 +11,28 @@ from agentcli.core.message import ToolCall, Usage
 from agentcli.core.record import CompactionStatus, Record, Trigger
 
 Ending = Literal["done", "interrupted", "limit", "refused", "incomplete", "blocked", "failed"]
-"""Outcome of a turn; `incomplete` if the model never gave a whole answer, even if some text arrived; `blocked` if a hook kept
-the prompt from being sent."""
+"""Outcome of a turn. `incomplete`: the model never gave a complete answer, even if some text arrived. `blocked`: a hook
+blocked the prompt.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A record is on disk. Messages, tool results, prunes, titles: everything lasting is announced this way."""
+    """A record is on disk. Everything lasting is announced this way: messages, tool results, prunes, titles."""
 
     record: Record
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of the reply's text, for show; the message that follows is the truth."""
+    """A piece of the reply's text, for display; the message that follows is authoritative."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """A piece of the model's reasoning, for show."""
+    """A piece of the model's reasoning, for display."""
 
     text: str
 
@@ -52,7 +53,7 @@ class ReplyRestarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """An allowed call begins to run. `title` says in a line what it does."""
+    """An allowed call begins to run. `title` describes it in one line."""
 
     call: ToolCall
     title: str
@@ -60,7 +61,9 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """A running tool printed something; of a subagent the text is a call, and `calls` and `tokens` count all so far."""
+    """A running tool printed something. For a subagent, the text is a call, and `calls` and `tokens` count all calls
+    and tokens so far.
+    """
 
     call_id: str
     text: str
@@ -91,7 +94,7 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class CompactionStarted:
-    """A compaction begins; it may call a model."""
+    """A compaction begins; it may request a summary from a model."""
 
     trigger: Trigger
     policy: str
@@ -111,7 +114,7 @@ class CompactionEnded:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """Old outputs were cleared from the view; `why` says why now."""
+    """Old outputs were cleared from the view; `why` is the reason for doing it now."""
 
     call_ids: tuple[str, ...]
     tokens: int
@@ -120,7 +123,9 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """A request failed in a way that may pass; it is made again in `delay` seconds, and for `left` seconds more if it keeps failing."""
+    """A request failed and may succeed later. It is repeated in `delay` seconds, and for `left` more seconds if it
+    still fails.
+    """
 
     attempt: int
     delay: float
@@ -135,7 +140,9 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Backpressure: the next request waits for `delay` seconds because a budget runs low, or the provider has refused others of its key."""
+    """Backpressure: the next request waits `delay` seconds because a budget runs low, or the provider has refused other
+    requests with its key.
+    """
 
     delay: float
     reason: str
@@ -150,7 +157,7 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """An automatic act, in one line: what was done and why."""
+    """An automatic action and its reason, in one line."""
 
     message: str
 
@@ -192,10 +199,10 @@ Event = (
 )
 
 Emit = Callable[[Event], Awaitable[None]]
-"""Takes the events of a turn as they happen. The turn waits for it, so a slow reader holds the turn back."""
+"""Takes the events of a turn as they happen. The turn awaits it, so a slow reader slows the turn down."""
 
 
 async def emit_all(events: Iterable[Event], emit: Emit) -> None:
-    """Emit events one after the other; each is made only once the former was taken."""
+    """Emit events one after the other; create each only after the previous one was taken."""
     for event in events:
         await emit(event)

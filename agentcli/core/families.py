@@ -1,6 +1,6 @@
-"""Families of models in one table: for each, what differs in its tools, its system prompt and its reading of files.
+"""Families of models in one table: their differences in tools, system prompt and reading of files.
 
-A family is what a model was trained on, whatever server it is reached through.
+A family is the training of a model, whatever server it is reached through.
 """
 
 from __future__ import annotations
@@ -13,22 +13,26 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass
 
 LineNumbers = Literal["ranges", "always", "never"]
-"""Lines of a file that are read with their numbers: a range requested by its first line, all lines, or none."""
+"""When lines of a file are numbered: in ranges requested by first line, always, or never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Particulars of the models whose id matches `ids`, or whose provider is of a kind in `kinds`."""
+    """Properties of the models whose id matches `ids`, or whose provider has a kind in `kinds`."""
 
     name: str
     ids: str = ""
     kinds: tuple[str, ...] = ()
     instead: Mapping[str, str] = field(default_factory=dict)
-    """A tool that is offered to this family alone, and the tool whose place it takes."""
+    """A tool that only this family gets, and the tool that it replaces."""
     without: tuple[str, ...] = ()
-    """Tools that are not offered to it: it was trained on another one for the same work, and may send several calls of that in a reply."""
+    """Tools that it does not get: it was trained on another tool for the same work, and may call that one several times
+    in a reply.
+    """
     freeform: str = ""
-    """The ids of the models that write the text of a tool without JSON, held to its grammar, if the wire has that."""
+    """Ids of models that write a tool's text without JSON, constrained by its grammar, if the wire format supports
+    that.
+    """
     prompt: str = ""
     """The page of `prompts` that is added to the system prompt."""
     line_numbers: LineNumbers = "ranges"
@@ -41,7 +45,7 @@ class Family:
 OTHER = Family("other")
 FAMILIES: tuple[Family, ...] = (
     Family("Claude", r"claude|anthropic"),
-    # Numbers of lines add 42 % of tokens for Gemini, which needs a token for each digit.
+    # Line numbers add 42 % of tokens for Gemini, which needs a token for each digit.
     Family(
         "Gemini",
         r"gemini|gemma",
@@ -50,7 +54,8 @@ FAMILIES: tuple[Family, ...] = (
         prompt="system-gemini.md",
         line_numbers="never",
     ),
-    # 296 of 296 recorded changes to files by GPT models were patches; other families fail with them in half of the cases.
+    # In recordings, 296 of 296 file changes by GPT models were patches; other families fail with patches half of the
+    # time.
     Family(
         "GPT",
         r"\bgpt\b|codex|\bo[1-9]\b|chatgpt",
@@ -68,7 +73,7 @@ def family_of(kind: str, model: str) -> Family:
 
 
 def offers(family: Family, tool: str, available: frozenset[str]) -> bool:
-    """Return True if a tool of the available ones is offered to a family."""
+    """Return True if a family gets one of the available tools."""
     if tool in family.without:
         return False
     if tool in _OWN_TOOLS:

@@ -36,20 +36,21 @@ _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class NeedsReplay(Exception):
-    """An undo reaches back behind what this history holds: fold the records again."""
+    """An undo reaches behind the beginning of this history: fold the records again."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The state in force: the records of the view, and everything folded from the rest.
+    """State in force: the records of the view, and everything folded from the others.
 
-    `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on (and what it kept from
-    before). `cleared` and `cleared_inputs` map a call id to the seq of the prune that cleared its output and its input. `held`: calls whose
-    output or input the provider drops on its side, so that they are sent whole, like thoughts before `held_thinking`. `turn` counts the user's
-    prompts. `undone`: stretches from an edit to its undo, as the seqs of both, in which the model saw another view than the current one.
-    `usage` and `cost` (USD, None if no price is known) are everything ever spent, even on records that were taken back.
-    Records up to number `foreign` came from a file from outside: their account, model, mode, policy, system prompt, tools, folder and states of features are ignored.
-    `folder` is where commands start, if they have left the session's folder. `features` are the newest states that features have recorded.
+    `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on, plus what it
+    kept from before. `cleared` and `cleared_inputs` map a call id to the seq of the prune that cleared its output and
+    its input. `held` are calls whose output or input the provider drops itself, so that they are sent whole, like
+    thoughts before `held_thinking`. `turn` counts the user's prompts. `undone` are ranges from an edit to its undo, as
+    the seqs of both, in which the model saw a different view. `usage` and `cost` (USD, None if no price is known)
+    include records that were undone. Records up to number `foreign` came from an external file: their account, model,
+    mode, policy, system prompt, tools, folder and states of features are ignored. `folder` is where commands start, if
+    they have left the session's folder. `features` are the newest recorded states of features.
     """
 
     entries: tuple[Record, ...] = ()
@@ -81,7 +82,7 @@ class History:
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls of the newest message that have no result yet, in order."""
-        answers: set[str] = set()  # only later answers: a server may reuse the ids of former calls
+        answers: set[str] = set()  # only later answers: a server may reuse ids of earlier calls
         for entry in reversed(self.entries):
             if isinstance(entry.body, ToolResult):
                 answers.add(entry.body.call_id)
@@ -121,16 +122,20 @@ class History:
 
 
 def added(history: History, former: History) -> tuple[Record, ...] | None:
-    """Return the entries that follow a former history of the session; None if it does not begin with the same entries, as after an undo."""
+    """Return the entries that follow an earlier history of the session; None if it does not begin with the same
+    entries, for example after an undo.
+    """
     known = len(former.entries)
-    # Seqs only rise: with the same record in the same place, all before it are the same too.
+    # Seqs only rise: if the same record is in the same place, everything before it is equal, too.
     if known and (len(history.entries) < known or history.entries[known - 1] is not former.entries[-1]):
         return None
     return history.entries[known:]
 
 
 def evolve(history: History, record: Record) -> History:
-    """Return the history after one more record. Raises NeedsReplay on an undo, which reaches back further than a history can."""
+    """Return the history after one more record. Raises NeedsReplay for an undo, which reaches further back than a
+    history can.
+    """
     last_seq = max(history.last_seq, record.seq)
     body: Body = record.body
     if isinstance(body, Message | ToolResult):
@@ -178,22 +183,22 @@ def evolve(history: History, record: Record) -> History:
 
 
 def fold(records: Iterable[Record], foreign: int = 0) -> History:
-    """Return the history of a whole session, or of the tail that `tail` chose from it; `foreign` is the last record from outside."""
+    """Return the history of a whole session, or of a tail chosen by `tail`; `foreign` is the last external record."""
     kept, undone = _in_force(list(records))
     history = evolve_all(History(foreign=foreign), kept)
     return replace(history, undone=_around(history, undone))
 
 
 def in_force(records: list[Record]) -> list[Record]:
-    """Return the records that no undo took back, oldest first, without the undos themselves."""
+    """Return the records that no undo removed, oldest first, without the undos."""
     return [record for record in _in_force(records)[0] if not isinstance(record.body, Undo)]
 
 
 def _in_force(records: list[Record]) -> tuple[list[Record], list[tuple[int, int]]]:
-    """Return the same records with the undos in force, and the stretches between the records taken back and their undo."""
+    """Return the same records with the undos in force, and the ranges between undone records and their undo."""
     gone: set[int] = set()
     undone: list[tuple[int, int]] = []
-    floor: int | None = None  # everything above this seq was rewound, until we come down to it
+    floor: int | None = None  # skip everything above this seq, which was rewound
     kept: list[Record] = []
     for record in reversed(records):
         if floor is not None:
@@ -217,7 +222,7 @@ def _in_force(records: list[Record]) -> tuple[list[Record], list[tuple[int, int]
 
 
 def _around(history: History, stretches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return the stretches that contain entries; a history made from the tail of a session cannot know the others."""
+    """Return the ranges that contain entries; the history of a session's tail cannot know the others."""
     body = history.compaction.body if history.compaction else None
     first = body.kept_from if isinstance(body, Compaction) else 0
     seqs = [entry.seq for entry in history.entries if entry.seq >= first]
@@ -230,7 +235,9 @@ def _spent(history: History, usage: Usage, cost: float | None, **changes: Any) -
 
 
 def _carried(history: History, seq: int, body: Compaction) -> History:
-    """Return the history with the sums and settings that a compaction carries: a session, or a tail of it, can begin with a compaction."""
+    """Return the history with the sums and settings that a compaction carries, so that a session or its tail can begin
+    with a compaction.
+    """
     carry = body.carry
     if seq > history.foreign:
         history = replace(
@@ -259,7 +266,9 @@ def _carried(history: History, seq: int, body: Compaction) -> History:
 
 
 def _pruned(history: History, record: Record, body: Prune) -> History:
-    """Return the history after a prune. `held`: calls that the provider clears from now on, without calls that agentcli clears or takes over."""
+    """Return the history after a prune. `held` are calls that the provider clears from now on, except calls that
+    agentcli clears or takes over.
+    """
     calls, back = frozenset(body.cleared), frozenset(body.restored)
     theirs = body.by == "provider"
     held = (history.held | calls) - back if theirs else history.held - calls
@@ -306,7 +315,7 @@ def _with(cleared: Mapping[str, int], calls: Iterable[str], seq: int) -> Mapping
 
 
 def evolve_all(history: History, records: Iterable[Record]) -> History:
-    """Return the history after many more records, in time proportional to their number. Of an undo only its cost is counted."""
+    """Return the history after many more records, in linear time. Of an undo only the cost counts."""
     # Extending one list, and counting runs of messages and results at once, keeps folding 100,000 records linear and fast.
     entries = list(history.entries)
     history = replace(history, entries=())
@@ -353,12 +362,12 @@ def _still_spent(history: History, seq: int, undo: Undo) -> History:
 
 
 def _add(total: float | None, more: float | None) -> float | None:
-    # A session file from outside must not refill a budget: negative costs count as 0, and so does a value that is not a number.
+    # An external session file must not refill a budget: negative costs and values that are not numbers count as 0.
     return total if more is None else (total or 0.0) + max(0.0, more)
 
 
 def _no_less(usage: Usage) -> Usage:
-    """Return the usage without counts below zero, for the same reason."""
+    """Return the usage without negative counts, for the same reason."""
     if min(usage.counts) >= 0:
         return usage
     fresh, output, reasoning, read, written = (max(0, count) for count in usage.counts)
@@ -366,7 +375,7 @@ def _no_less(usage: Usage) -> Usage:
 
 
 def common(first: Sequence[object], second: Sequence[object]) -> int:
-    """Return the number of leading elements that are equal in both. Identical objects are not compared, which takes a few nanoseconds each."""
+    """Return the number of equal leading elements. Identical objects are not compared, so each takes a few nanoseconds."""
     count = min(len(first), len(second))
     if first[:count] == second[:count]:
         return count

@@ -1,4 +1,4 @@
-"""Images by their own formats: kind, size in pixels, and defects for which a provider would refuse the request."""
+"""Images by their own formats: kind, size in pixels, and defects that a provider would refuse."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from types import MappingProxyType
 from agentcli.core.dataclass import dataclass
 
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
-"""The kinds of images that models read, with the endings of their files."""
+"""Kinds of images that models read, with their file extensions."""
 IMAGE_BYTES = 5_000_000
-"""The largest image that both providers accept (Anthropic: 5 MB an image)."""
+"""Largest image that both providers accept (Anthropic: 5 MB an image)."""
 _BEGINNINGS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -31,7 +31,7 @@ def mime_of(data: bytes) -> str:
 
 
 def pixels_of(data: bytes) -> tuple[int, int] | None:
-    """Return width and height in pixels of an image by its first bytes, or None if they cannot be read."""
+    """Return width and height of an image in pixels from its first bytes, or None if they cannot be read."""
     try:
         match mime_of(data):
             case "image/png":
@@ -52,7 +52,7 @@ def pixels_of(data: bytes) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """The largest image that a provider takes: bytes in base64, and pixels on a side; 0: no limit is known."""
+    """Largest image that a provider accepts: bytes in base64, and pixels on a side. 0: no known limit."""
 
     encoded: int = 0
     side: int = 0
@@ -65,11 +65,11 @@ LIMITS: Mapping[str, ImageLimits] = MappingProxyType(
 
 
 STRICTEST = ImageLimits(side=8_000)
-"""The pixels on a side that every provider takes."""
+"""Pixels on a side that every provider accepts."""
 
 
 def excess(encoded: str, limits: ImageLimits) -> str:
-    """Return in what an image in base64 exceeds these limits, in a few words; empty if it does not, or cannot be told."""
+    """Return briefly how an image in base64 exceeds these limits; empty if it does not, or if that is unknown."""
     if limits.encoded and len(encoded) > limits.encoded:
         return f"it has {len(encoded):,} bytes in base64, and {limits.encoded:,} is the maximum"
     size = pixels_of(decoded(encoded[:_HEAD]) or b"") if limits.side else None
@@ -79,14 +79,14 @@ def excess(encoded: str, limits: ImageLimits) -> str:
 
 
 def damage(data: bytes) -> str:
-    """Return why no provider can read an image, in a few words; empty if its format is whole."""
+    """Return briefly why no provider can read an image; empty if its format is intact."""
     mime = mime_of(data)
     if not mime:
         return "its format is not PNG, JPEG, GIF or WebP" if data else "it is empty"
     if why := _damage(mime, data):
         return why
     size = pixels_of(data)
-    # A size that cannot be found says nothing: decoders find their way where this one does not.
+    # An unknown size proves nothing: a decoder may still find it.
     return "" if size is None or all(size) else "it has no pixels"
 
 
@@ -105,11 +105,11 @@ def decoded(encoded: str) -> bytes | None:
 
 
 _HEAD = 65_536
-"""Characters of an image in base64 in which its size stands, a multiple of four."""
+"""Characters of an image in base64 that contain its size, a multiple of four."""
 
 
 def _damage(mime: str, data: bytes) -> str:
-    """Return what is missing of a file of this kind. Bytes behind its end do not matter."""
+    """Return the missing part of a file of this kind. Bytes after its end do not matter."""
     match mime:
         case "image/png":
             return _png_damage(data)
@@ -153,7 +153,7 @@ _AT_ONCE = 1 << 20
 
 
 def _inflates(pixels: zlib._Decompress, content: bytes) -> bool:
-    """Return True if the content continues the compressed pixels, which are thrown away piece by piece."""
+    """Return True if the data continues the compressed pixels; the pixels are discarded piece by piece."""
     try:
         while content and not pixels.eof:
             pixels.decompress(content, _AT_ONCE)
@@ -178,7 +178,7 @@ def _webp(data: bytes) -> tuple[int, int] | None:
 
 
 _WITHOUT_SIZE = (0xC4, 0xC8, 0xCC)
-"""Markers of JPEG in the range of frames that begin none."""
+"""JPEG markers in the range of frames that do not begin a frame."""
 
 
 def _jpeg(data: bytes) -> tuple[int, int] | None:

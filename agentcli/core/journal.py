@@ -1,4 +1,4 @@
-"""The port to the storage of a session: on disk, or in memory for `--no-session`."""
+"""Port to the storage of a session: on disk, or in memory for `--no-session`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from agentcli.core.text.passage import Entry, Mark, Needles
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """A session that was handed off to another, in its state at record `until`. It is only read.
+    """A session that was handed off to another, in its state at record `until`; read-only.
 
-    In the other session its records have numbers below 1: the newest is -1.
+    In the other session its records have numbers below 1; the newest is -1.
     """
 
     journal: Journal
     until: int
 
     def number(self, seq: int) -> int:
-        """Return the number that one of its records has in the session that continues it."""
+        """Return the number of one of its records in the session that continues it."""
         return seq - self.until - 1
 
 
@@ -49,20 +49,20 @@ class Journal(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Damage found or repaired when it was opened, as messages for people."""
+        """Damage found or repaired while opening, as messages for people."""
         ...
 
     def append(self, body: Body) -> Record:
         """Write a record and fold it in; it is durable on return.
 
-        Never raises for a failing disk: the record is then kept in memory, and `trouble` reports the reason.
+        Never raises if the disk fails: the record is then kept in memory, and `trouble` reports the reason.
         """
         ...
 
     def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
-        """Remember a reply that is still arriving (`partial.json`); costs nothing if called more than once a second.
+        """Save a reply that is still arriving (`partial.json`); more than one call a second costs nothing.
 
-        `parts` returns the parts that have arrived; it is called only to save them, maybe later and from another thread.
+        `parts` returns the parts so far. It is called only to save them, possibly later and from another thread.
         """
         ...
 
@@ -71,7 +71,7 @@ class Journal(Protocol):
         ...
 
     def output(self, path: str) -> str:
-        """Return a whole output that was kept, or an empty text if it is gone."""
+        """Return a whole saved output, or an empty text if it is gone."""
         ...
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:
@@ -89,22 +89,24 @@ class Journal(Protocol):
     def candidates(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Entry]:
-        """Yield the records up to number `newest` that may contain the needles in one passage, and the call; the newest first.
+        """Yield the records up to number `newest` that may contain the needles in one passage, and the call; newest
+        first.
 
-        Every match is among them, even in records rewound or summarised since. Raises OutOfTime once `time.monotonic` has passed `until`,
-        but only after it has looked at some records.
+        Every match is among them, even if its record was rewound or summarised. Raises OutOfTime once `time.monotonic`
+        has passed `until`, but only after it has examined some records.
         """
         ...
 
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
-        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may hold, whatever their case.
+        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may
+        contain, ignoring case.
 
-        No record is read for it. Raises OutOfTime as `candidates` does.
+        Reads no record. Raises OutOfTime like `candidates`.
         """
         ...
 
     def index(self) -> Iterator[float]:
-        """Make the missing parts of the index one at a time; yields the share that is done, nothing if none is missing."""
+        """Build the missing parts of the index one at a time. Yields the finished share; nothing if no part is missing."""
         ...
 
     @property
@@ -113,11 +115,11 @@ class Journal(Protocol):
         ...
 
     def trouble(self) -> str:
-        """Return the reason why the session is not being saved, or an empty text. Reported once each time the reason changes."""
+        """Return why the session is not being saved, or an empty text. Each new reason is reported once."""
         ...
 
     def settle(self) -> None:
-        """Save whatever may wait during a turn, because the turn has ended. Records never wait."""
+        """Save everything that may wait during a turn, since the turn has ended. Records never wait."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The port to the servers of the Model Context Protocol: their tools, states and answers, and the call that a gate call means."""
+"""Port to MCP servers: their tools, states and answers, and the call that a gate call means."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from agentcli.core.text.plural import plural
 PREFIX = "mcp__"
 """The beginning of the name of every tool of a server: `mcp__server__tool`."""
 TOOL = "tool"
-"""The metadata of a result that names the tool of a server which the gate called."""
+"""Metadata key of a result: the server tool that the gate called."""
 MATCHED, LOADED = "tools", "loaded_tools"
-"""The metadata of a search's result: the names of the tools that it found, and their definitions if the model loads them itself."""
+"""Metadata keys of a search result: the names of the tools found, and their definitions if the model loads them itself.
+"""
 SEARCH, CALL = "mcp_search", "mcp_call"
-"""The gate: two tools that find and call all other tools of the servers."""
+"""The gate: two tools that find and call all other tools of servers."""
 _IT = "it "
 Status = Literal["connecting", "connected", "failed", "needs login", "not approved", "disabled"]
 
 
 def is_answer(result: ToolResult) -> bool:
-    """Return True if a tool of a server gave the result, called by its own name or through the gate."""
+    """Return True if a server's tool gave the result, called by its own name or through the gate."""
     return result.name.startswith(PREFIX) or TOOL in result.metadata
 
 
@@ -61,7 +62,7 @@ class ServerState:
     instructions: str = ""
     origin: str = ""
     odd: tuple[str, ...] = ()
-    """What was left out or mended in its answers, with the tool, prompt or resource."""
+    """Parts of its answers that were omitted or repaired, with the tool, prompt or resource."""
 
     @property
     def settled(self) -> bool:
@@ -94,7 +95,7 @@ class ServerState:
 
     @property
     def obstacle(self) -> str:
-        """Return the sentence that answers a call of a tool of this server while it is not connected."""
+        """Return the sentence that answers a call of this server's tool while the server is not connected."""
         return not_connected(self.name, self.detail.removesuffix(".") or self.status)
 
 
@@ -112,7 +113,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """Answer of a server to a call; `structured` is its additional JSON."""
+    """A server's answer to a call; `structured` is its additional JSON."""
 
     contents: tuple[Content, ...] = ()
     structured: Any = None
@@ -121,7 +122,7 @@ class ServerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ServerPrompt:
-    """A prompt that a server offers, with its arguments: name, and whether it is required."""
+    """A prompt that a server offers. Each argument has a name and whether it is required."""
 
     server: str
     name: str
@@ -148,7 +149,7 @@ Progress = Callable[[str], None]
 
 
 class Servers(Protocol):
-    """The servers of a run. Only `settle` and the methods after it wait; every method may be called from any event loop."""
+    """Servers of a run. Only `settle` and the methods after it wait; every method may be called from any event loop."""
 
     def states(self) -> Sequence[ServerState]:
         """Return the state of each server, by name."""
@@ -159,7 +160,7 @@ class Servers(Protocol):
         ...
 
     def obstacle(self, name: str) -> str:
-        """Return the reason why there is no tool of that name."""
+        """Return why there is no tool of that name."""
         ...
 
     def prompts(self) -> Sequence[ServerPrompt]:
@@ -179,15 +180,17 @@ class Servers(Protocol):
         ...
 
     async def settle(self, seconds: float | None, tool: str = "", *, again: bool = False) -> None:
-        """Wait until no server is being connected, or only until the server of `tool` is not; at most `seconds`. `again` also reconnects failed servers."""
+        """Wait until no server is connecting, or until the server of `tool` is ready; at most `seconds`. `again` also
+        reconnects failed servers.
+        """
         ...
 
     async def restart(self, server: str) -> ServerState:
-        """Reconnect a server. Raises ToolError for one that does not exist."""
+        """Reconnect a server. Raises ToolError if it does not exist."""
         ...
 
     async def disable(self, server: str) -> None:
-        """End a server until it is restarted. Raises ToolError for one that does not exist."""
+        """Stop a server until it is restarted. Raises ToolError if it does not exist."""
         ...
 
     def log(self, server: str) -> str:
@@ -213,7 +216,7 @@ def not_connected(server: str, why: str) -> str:
 
 
 def server_of(name: str) -> str:
-    """Return the server in a tool's name, spelled as it is there."""
+    """Return the server in a tool's name, in the spelling of the name."""
     return name.removeprefix(PREFIX).partition("__")[0]
 
 
@@ -223,7 +226,7 @@ def server_prefix(name: str) -> str:
 
 
 def loaded_tools(results: Iterable[ToolResult]) -> tuple[ToolSchema, ...]:
-    """Return the tools that the results of searches load, by name; the first definition of a name counts."""
+    """Return the tools that search results load, by name; the first definition of a name counts."""
     found: dict[str, ToolSchema] = {}
     for result in results:
         for raw in result.metadata.get(LOADED, ()):
@@ -232,9 +235,9 @@ def loaded_tools(results: Iterable[ToolResult]) -> tuple[ToolSchema, ...]:
 
 
 def effective(call: ToolCall) -> ToolCall:
-    """Return the call of a server's tool that a call of the gate means; any other call unchanged.
+    """Return the server tool's call that a gate call means; return any other call unchanged.
 
-    Decisions, rules and displays use this call; the record keeps the call that the model sent.
+    Decisions, rules and displays use this call. The record keeps the call that the model sent.
     """
     if call.name != CALL:
         return call
@@ -258,14 +261,14 @@ class ElicitedField:
     title: str = ""
     description: str = ""
     choices: Mapping[str, str] = field(default_factory=dict)
-    """Its possible values, by the names that the person sees; an `array` may have several of them."""
+    """Its possible values, by their display names; an `array` may have several."""
     required: bool = False
     default: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """A question of a server to the person: a form, or a URL to open."""
+    """A server's question to the person: a form, or a URL to open."""
 
     server: str
     message: str

@@ -26,15 +26,16 @@ Stop = Literal[
     "error",
 ]
 Source = Literal["", "reminder", "file", "shell", "hook", "compactor", "skill", "inline"]
-"""Sources of synthetic texts; the empty source is the speaker's own words.
+"""Sources of synthetic texts; the empty source is the speaker's own text.
 
-`inline` is text from a command or a file in the middle of the user's text, `skill` the body of a skill; both bring their own tags.
+`inline` is output of a command or file within the user's text, `skill` the body of a skill; both include their own
+tags.
 """
 
 Meta = Mapping[str, Any]
-"""Data that a provider needs back unchanged, keyed by the provider's kind; opaque to all others."""
+"""Data that a provider needs back unchanged, by the provider's kind; opaque to everyone else."""
 SIGNATURE = "thought_signature"
-"""The key of the signature of a text or call, in the provider's own part of a Meta."""
+"""Key of the signature of a text or call, in the provider's own part of a Meta."""
 TYPED = "agentcli"
 """The key in the Meta of a user's text for the line that the user entered; of a call, for what was changed in it; of a summary
 that only its provider can read, for its `SIZE`."""
@@ -44,7 +45,7 @@ SIZE = "tokens"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text. `synthetic` if agentcli wrote it on someone's behalf; `source` then names its wrapper."""
+    """Text. `synthetic` if agentcli wrote it on someone's behalf; `source` then selects its wrapper."""
 
     text: str
     synthetic: bool = False
@@ -77,12 +78,12 @@ class Image:
 
 
 GOES_ON = "\n… (the file continues)"
-"""End of the text of an attached file of which only the beginning is attached."""
+"""End of the text of an attached file if only its beginning is attached."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file or folder that the user attached with `@path`; its text as it was at that moment.
+    """A file or folder that the user attached with `@path`, with its text at that moment.
 
     `sha256` is the hash of the content, if the text is the whole content.
     """
@@ -96,9 +97,9 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The model asks for a tool. A call that was cut off never becomes one.
+    """A request of the model for a tool. A truncated call never becomes one.
 
-    If the arguments cannot be read, they are kept as text: `unreadable` then says why, and `input` has the text as `arguments`.
+    Unreadable arguments are kept as text: then `unreadable` is the reason, and `input` has the text as `arguments`.
     """
 
     call_id: str
@@ -108,12 +109,12 @@ class ToolCall:
 
     @property
     def unreadable(self) -> str:
-        """The reason why its arguments cannot be read; empty for a call that may run."""
+        """The reason why its arguments are unreadable; empty for a call that may run."""
         return str(self._own.get("unreadable") or "")
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks for the model about the call: how it was mended, as which tool it runs."""
+        """Remarks about the call for the model: how it was repaired, or as which tool it runs."""
         found = self._own.get("remarks")
         return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
@@ -128,11 +129,11 @@ class ToolCall:
 
 
 ARGUMENTS = "arguments"
-"""The input of a call whose arguments cannot be read: their text."""
+"""Input key of a call with unreadable arguments: their text."""
 
 
 def unreadable_call(call_id: str, name: str, text: str, why: str) -> ToolCall:
-    """Return a call whose arguments cannot be read, with their text as it came."""
+    """Return a call with unreadable arguments, with their text as received."""
     return ToolCall(call_id, name, {ARGUMENTS: text}, {TYPED: {"unreadable": why}})
 
 
@@ -141,14 +142,16 @@ P = TypeVar("P", bound="Part")
 
 
 FINDINGS = "findings"
-"""Name in a result's metadata of the end of its output that names the findings which an edit brought."""
+"""Metadata key of a result: the end of its output, which lists the new findings of an edit."""
 FOR_MODEL = "for_model"
-"""Name in a result's metadata of the part of its output that only the model needs."""
+"""Metadata key of a result: the part of its output that only the model needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The one answer to a call. Times are seconds since the epoch; `output_file` holds the whole output if it was cut."""
+    """The one answer to a call. Times are seconds since the epoch; `output_file` contains the whole output if it was
+    truncated.
+    """
 
     call_id: str
     name: str
@@ -169,7 +172,7 @@ class ToolResult:
 
     @property
     def for_people(self) -> str:
-        """The output without the part that only tells the model how to continue."""
+        """The output without the part that only shows the model how to continue."""
         hint = self.metadata.get(FOR_MODEL)
         return self.output.replace(hint, "") if hint and isinstance(hint, str) else self.output
 
@@ -181,9 +184,10 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request. `input` counts tokens neither read from nor written to the cache; `output` includes `reasoning`.
+    """Tokens of one request. `input` counts tokens neither read from nor written to the cache; `output` includes
+    `reasoning`.
 
-    `tier` is the service tier that served it, as the provider reports it; empty for the standard one, and for sums.
+    `tier` is the service tier that the provider reports; empty for the standard one, and for sums.
     """
 
     input: int = 0
@@ -200,7 +204,7 @@ class Usage:
 
     @property
     def prompt(self) -> int:
-        """The real size of the prompt, regardless of its billing."""
+        """Actual size of the prompt, however it was billed."""
         return self.input + self.cache_read + self.cache_write
 
     @property
@@ -252,7 +256,7 @@ class Message:
 
     @property
     def typed(self) -> str:
-        """The prompt as the user entered it: the slash command itself, if a file gave the text."""
+        """The prompt as the user entered it: the slash command itself, if a file supplied the text."""
         for part in self.parts:
             line = part.meta.get(TYPED, {}).get("line") if isinstance(part, Text) and part.meta else None
             if isinstance(line, str):
@@ -261,16 +265,16 @@ class Message:
 
     @property
     def is_prompt(self) -> bool:
-        """True if it has text or an image of the user, not only parts written by agentcli on someone's behalf."""
+        """True if it has a user's text or image, not only parts that agentcli wrote on someone's behalf."""
         return self.role == "user" and any(not (isinstance(part, Text) and part.synthetic) for part in self.parts)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tools that this message asks for, in order."""
+        """The tool calls of this message, in order."""
         return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
     def without_thoughts(self) -> Message:
-        """Return the message without its thoughts, and without their signatures on its text and calls."""
+        """Return the message without its thoughts, and without the thinking signatures of its text and calls."""
         return self.with_parts(tuple(unsigned(part) for part in self.parts if not isinstance(part, Thinking)))
 
     def with_parts(self, parts: tuple[Part, ...]) -> Message:
@@ -279,7 +283,7 @@ class Message:
 
 
 def unsigned(part: P) -> P:
-    """Return a part without the signature that holds for its very content."""
+    """Return a part without the signature, which covers exactly its content."""
     if not (part.meta and any(isinstance(own, Mapping) and SIGNATURE in own for own in part.meta.values())):
         return part
     left = {

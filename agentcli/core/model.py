@@ -1,4 +1,4 @@
-"""The port to a model: its request, its reply, and its specification."""
+"""Port to a model: its request, its reply, and its specification."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from agentcli.core.message import Image, Part, Role, Stop, Thinking, ToolResult,
 
 ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
 REPLY_TOKENS = 32_000
-"""The longest reply, in tokens, to request or to expect if nothing else is known."""
+"""Maximum tokens of a reply to request or expect if nothing else is known."""
 SMALL_WINDOW = 10_000
-"""Tokens up to which a window is small: the usual system prompt and tools take most of its half."""
+"""Maximum tokens of a small window: the usual system prompt and tools take most of half of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,13 @@ class PriceChange:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Specification of a model: `kind` is its provider's kind, sizes are in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
+    """Specification of a model. `kind` is its provider's kind; sizes are in tokens, `cache_lifetime` in seconds,
+    `cache_lookback` in blocks.
 
-    `prices` apply today, `price_changes` from later days on. On the day `retires`, an ISO date, the vendor switches it off;
-    `successor` is the model to take instead. `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model in
-    no table: the numbers are then a stated default. `tiers` are the prices of service tiers as multiples of `prices`.
+    `prices` apply today, `price_changes` from later days on. The vendor switches it off on the day `retires`, an ISO
+    date; `successor` is the model to use instead. `summary_model` writes the summaries of its sessions, at
+    `summary_prices`. If `known` is false, it is in no table, and the numbers are documented defaults. `tiers` are the
+    prices of service tiers as multiples of `prices`.
     """
 
     provider: str
@@ -77,21 +79,21 @@ class ModelSpec:
     preserved_thinking: bool = False
     system_messages: bool = False
     deferred_tools: bool = False
-    """True if it accepts tool definitions that search results load by reference."""
+    """True if search results may load tool definitions by reference."""
     images: bool = True
     context_editing: bool = False
-    """True if the provider itself clears old outputs of a request on demand."""
+    """True if the provider can clear old outputs of a request itself."""
     compacts_from: int = 0
-    """Size of a prompt in tokens from which the provider itself summarises it on demand; 0: it does not."""
+    """Tokens of a prompt from which the provider can summarise it itself; 0: it can't."""
     summary_model: str = ""
     summary_prices: Prices | None = None
     search_price: float | None = None
-    """USD of one web search by the provider itself; None if it has none."""
+    """USD of one web search by the provider; None if it offers none."""
     window_stated: bool = False
-    """True if the server itself has stated the window."""
+    """True if the server itself states the window."""
     known: bool = True
     assumed: str = ""
-    """Id of the model of the same vendor whose figures are taken for one that is in no table; empty for defaults."""
+    """Id of the same vendor's model whose figures stand in for an unknown model; empty for defaults."""
 
     @property
     def name(self) -> str:
@@ -114,11 +116,13 @@ class ModelSpec:
 
     @property
     def writes_freely(self) -> bool:
-        """True if it writes the one text of a tool with a grammar without JSON around it."""
+        """True if it can write the text of a tool with a grammar without JSON."""
         return bool(self.family.freeform and re.search(self.family.freeform, self.id, re.IGNORECASE))
 
     def cost(self, usage: Usage, day: str = "") -> float | None:
-        """USD at the prices of a day (an ISO date), by default of today; None if they are unknown. A service tier without a price costs what the standard one does."""
+        """Return USD at the prices of a day (an ISO date), by default today; None if unknown. A service tier without a
+        price costs the standard price.
+        """
         prices = self.on(day or date.today().isoformat()).prices if self.price_changes else self.prices
         return None if prices is None else prices.cost(usage) * self.tiers.get(usage.tier, 1.0)
 
@@ -140,17 +144,17 @@ class ToolSchema:
     description: str
     parameters: Mapping[str, Any]
     grammar: str = ""
-    """The Lark grammar of its one text, for models that write it without JSON; empty if it takes an object."""
+    """The Lark grammar of its one text, for models that can write it without JSON; empty if it takes an object."""
 
     @property
     def raw(self) -> Mapping[str, Any]:
-        """The schema as a session's records keep it."""
+        """The schema as a session's records store it."""
         form = {"grammar": self.grammar} if self.grammar else {}
         return {"name": self.name, "description": self.description, "parameters": dict(self.parameters), **form}
 
     @classmethod
     def recorded(cls, raw: Mapping[str, Any]) -> ToolSchema:
-        """Return a schema from a record; records of the first versions may lack everything but its name."""
+        """Return a schema from a record; records of the first versions may have only its name."""
         schema = raw.get("parameters", {"type": "object", "properties": {}})
         return cls(raw["name"], raw.get("description", ""), schema, str(raw.get("grammar") or ""))
 
@@ -159,7 +163,7 @@ class ToolSchema:
 class RequestMessage:
     """One message of a request: all parts of one side before the other side's next message.
 
-    In a user's message, tool results come first, then injections (synthetic texts, already wrapped), then the user's text.
+    A user's message has tool results first, then injections (synthetic texts, already wrapped), then the user's text.
     """
 
     role: Role
@@ -174,12 +178,14 @@ class RequestMessage:
 
 
 MOST_BREAKPOINTS = 4
-"""Breakpoints that a provider accepts in one request."""
+"""Maximum breakpoints of one request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """A breakpoint of the provider's cache: after the system blocks (`message` -1) or after part `part` of message `message`."""
+    """A breakpoint of the provider's cache: after the system blocks (`message` -1), or after part `part` of message
+    `message`.
+    """
 
     message: int
     part: int = -1
@@ -207,7 +213,8 @@ class ContextEdits:
 class Request:
     """Everything sent to a model. Equal requests give equal bytes on the wire.
 
-    `deferred` are the tools to which results of searches refer: they are not part of the beginning, so that each request may have more of them.
+    `deferred` are the tools that search results refer to. They are not part of the beginning, so each request may have
+    more of them.
     """
 
     model: ModelSpec
@@ -220,7 +227,7 @@ class Request:
     deferred: tuple[ToolSchema, ...] = ()
     context_edits: ContextEdits | None = None
     searches: int = 0
-    """Maximum web searches that the provider itself may make for this request; 0: none."""
+    """Maximum web searches by the provider for this request; 0: none."""
     compaction: str | None = None
     """Instructions for a summary of all messages by the provider, which is then the whole reply: one text of the compactor, with
     the provider's own data. The last part of the last message repeats the order in words. None for any other request."""
@@ -228,7 +235,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class PartDone:
-    """A part of the reply is complete; with its signature and opaque data it is the truth, the deltas were for show."""
+    """A part of the reply is complete. With its signature and opaque data it is authoritative; the deltas were for
+    display.
+    """
 
     part: Part
 
@@ -242,7 +251,9 @@ class UsageSeen:
 
 @dataclass(frozen=True, slots=True)
 class EditsApplied:
-    """The provider's report of content that it cleared from the request: the oldest tool uses, and the thoughts of the oldest turns."""
+    """Provider's report of content that it cleared from the request: the oldest tool uses, and the thoughts of the
+    oldest turns.
+    """
 
     tool_uses: int = 0
     tokens: int = 0
@@ -252,7 +263,7 @@ class EditsApplied:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A web page that a search found, with a passage of it if the provider shows one."""
+    """A web page that a search found, with a passage if the provider shows one."""
 
     url: str
     title: str = ""
@@ -261,7 +272,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The provider's report of the web searches that it made for a reply: `count` is billed, `trouble` is why one failed."""
+    """Provider's report of its web searches for a reply: `count` is billed, `trouble` is the reason of a failure."""
 
     queries: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
@@ -271,9 +282,9 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The reply ended as the provider intended. A stream without this was cut: none of its calls may run.
+    """The reply ended as the provider intended. Without this, the stream was cut, and none of its calls may run.
 
-    `tool` is the name of the tool whose call is malformed, `sent` the call itself, if the provider tells them.
+    `tool` is the tool of a malformed call, `sent` the call itself, if the provider reports them.
     """
 
     stop: Stop
@@ -299,7 +310,7 @@ StreamEvent = (
 
 
 class Model(Protocol):
-    """A language model. Retrying, recording, budgets and chaos are Models around a Model."""
+    """A language model. Retrying, recording, budgets and chaos are Models that wrap a Model."""
 
     @property
     def spec(self) -> ModelSpec:
@@ -307,15 +318,15 @@ class Model(Protocol):
         ...
 
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Ask. Yields deltas for show, each finished part once, usage, and `Stopped` last.
+        """Send a request. Yields deltas for display, each finished part once, usage, and `Stopped` last.
 
-        Raises ModelError. Closing or cancelling the iterator closes the connection. A reply that was cut raises
-        ModelError(cause="network") after the parts that did arrive; it never ends silently.
+        Raises ModelError. Closing or cancelling the iterator closes the connection. A truncated reply raises
+        ModelError(cause="network") after its parts; it never ends silently.
         """
         ...
 
     async def count(self, request: Request) -> int | None:
-        """Return the exact size of a prompt in tokens by the provider's own counting, or None if the provider does not report it.
+        """Return the exact size of a prompt in tokens as the provider counts it, or None if it does not count.
 
         Raises ModelError(cause="not_found") if the endpoint cannot count.
         """

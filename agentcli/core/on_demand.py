@@ -1,4 +1,4 @@
-"""Parts that most runs do without: made when one is first needed, with the import of their module."""
+"""Parts that most runs do not need: created, with the import of their module, on first use."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class OnDemand(Generic[T_co]):
-    """A part that is made once, at the first call, or as soon as `is_there` says that there is one."""
+    """A part that is created once, at the first call, or as soon as `is_there` reports one."""
 
     def __init__(self, make: Callable[[], T_co], is_there: Callable[[], object] = bool) -> None:
         self._make, self._is_there = make, is_there
         self._made: T_co | None = None
 
     def __call__(self) -> T_co:
-        """Return the part; make it if there is none yet."""
+        """Return the part; create it if there is none yet."""
         if self._made is None:
             self._made = self._make()
         return self._made

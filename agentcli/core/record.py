@@ -1,6 +1,7 @@
 """Records of a session: numbered, written once and never changed.
 
-`core/codec/encode.py` writes their fields and `decode.py` reads them; a new field needs a default, since stored records lack it.
+`core/codec/encode.py` writes their fields, and `decode.py` reads them. A new field needs a default, since stored
+records lack it.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ MODE_SUMMARIES: Mapping[Mode, str] = {
 
 
 USUAL_ACCOUNT = "default"
-"""The name of the account whose keys have no name of their own."""
+"""Name of the account whose keys have no name."""
 TIMED_RULES = "timed rules"
-"""The name of the records of rules that end by themselves."""
+"""Feature name of the records of expiring rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerbatimText:
-    """Text carried verbatim through a compaction: a pinned message, or the prompt of turn `turn`."""
+    """Text that a compaction carries verbatim: a pinned message, or the prompt of turn `turn`."""
 
     seq: int
     turn: int
@@ -58,7 +59,7 @@ class TodoItem:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The newest state that a feature has recorded, and the number of the record."""
+    """The newest recorded state of a feature, and the number of its record."""
 
     seq: int
     data: Mapping[str, Any]
@@ -92,7 +93,7 @@ class Carry:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSummary:
-    """A summary by the provider of a model, which only that model is sent as `meta` again; all others read its `text`."""
+    """A provider's own summary. Only its model gets `meta` again; all others get its `text`."""
 
     provider: str
     model: str
@@ -101,7 +102,7 @@ class ProviderSummary:
 
     @property
     def part(self) -> Text:
-        """The part of a message that holds it."""
+        """The message part that contains it."""
         return Text(self.text, synthetic=True, source="compactor", meta=self.meta)
 
 
@@ -141,9 +142,9 @@ class Compaction:
     stands_for: tuple[int, int] = (0, 0)
     cleared_inputs: tuple[str, ...] = ()
     skills: tuple[VerbatimText, ...] = ()
-    """The bodies of skills that were in use, in their tags."""
+    """Bodies of skills in use, in their tags."""
     by_provider: ProviderSummary | None = None
-    """The provider's own summary, to which the snapshot adds rules, words and facts."""
+    """The provider's own summary; the snapshot adds rules, prompts and facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +174,9 @@ class Prune:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """Takes back the compaction, prune or undo at `seq`; or, for `rewind`, everything after `seq`.
+    """Undoes the compaction, prune or undo at `seq`; or, for `rewind`, everything after `seq`.
 
-    `usage` and `cost` were spent on the removed records and stay spent.
+    `usage` and `cost` of the removed records stay spent.
     """
 
     seq: int
@@ -209,7 +210,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """Title of the session: `title` by us, `name` by the user. An empty field leaves the former value.
+    """Title of the session: `title` by agentcli, `name` by the user. An empty field keeps the previous value.
 
     `usage` and `cost` belong to the `model` that wrote the title, if a model did.
     """
@@ -257,7 +258,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class FeatureState:
-    """The state of a feature from now on, whole; only the feature reads its `data`. `model` spent `usage` and `cost` for it, if any did."""
+    """State of a feature from now on, complete; only the feature reads its `data`. If a model produced it, `model`
+    spent `usage` and `cost`.
+    """
 
     feature: str
     data: Mapping[str, Any]
@@ -268,7 +271,9 @@ class FeatureState:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something went wrong that the reader of the session should know of (kind `error`). A useless reply has its usage here."""
+    """Something went wrong that the reader of the session should know (kind `error`). Contains the usage of a useless
+    reply.
+    """
 
     message: str
     where: str = ""
@@ -278,7 +283,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A record of a kind that this version does not know; kept on disk and skipped."""
+    """A record of a kind that this version does not know; stays on disk and is skipped."""
 
     kind: str
     raw: Mapping[str, Any]
@@ -318,7 +323,7 @@ KINDS: dict[type, str] = {
     FeatureState: "feature",
     Failure: "error",
 }
-"""The name of each kind in files. `Unknown` carries its own."""
+"""Name of each kind in files. `Unknown` has its own."""
 
 
 @dataclass(frozen=True, slots=True)

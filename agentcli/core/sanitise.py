@@ -8,16 +8,16 @@ import unicodedata
 from pathlib import Path
 
 _HARMFUL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but tab and newline: ESC, CSI, OSC, BEL, carriage return
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 except tab and newline: ESC, CSI, OSC, BEL, carriage return
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, fillers, Mongolian selectors
     "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"  # zero width, bidi, line separators, fillers
     "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # annotations, shorthand and music controls
     "\ud800-\udfff"  # lone surrogates: no terminal can encode them
-    "\U000e0000-\U000e0fff]"  # tags and the rest of the plane's ignorable characters
+    "\U000e0000-\U000e0fff]"  # tags and other ignorable characters of that plane
 )
 _JOINERS = "\u200c\u200d" + "".join(map(chr, range(0xFE00, 0xFE10)))
 _JOINING = re.compile(f"[{_JOINERS}]+")
-# Texts, which `re` compiles when they are first used: that takes milliseconds.
+# Strings, which `re` compiles on first use: that takes milliseconds.
 _EMOJI = (
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299"
     "\U0001f000-\U0001faff]"
@@ -51,10 +51,12 @@ def safe(text: str) -> str:
 
 
 def is_safe(text: str) -> bool:
-    """Return True if `safe` leaves the text unchanged. Its lines then end only in newlines: `str.splitlines` knows no other harmless end."""
+    """Return True if `safe` does not change the text. Its lines then end only in newlines; `str.splitlines` knows no
+    other harmless end.
+    """
     if text.isascii() and text.isprintable():
         return True
-    # Few characters remain to be searched once plain ASCII is gone, and deleting bytes is much faster than matching them.
+    # Few characters remain after deleting plain ASCII, which is much faster than matching it.
     rest = text.encode("utf-8", "surrogatepass").translate(None, _HARMLESS)
     left = rest.decode("utf-8", "surrogatepass")
     if _HARMFUL.search(left):
@@ -63,7 +65,9 @@ def is_safe(text: str) -> bool:
 
 
 def safe_line(text: str) -> str:
-    """Return the text made safe for one line, such as a title, a status or a file name: like `safe`, with newlines and tabs escaped too."""
+    """Return the text made safe for one line, such as a title, status or file name: like `safe`, but newlines and tabs
+    are escaped, too.
+    """
     return safe(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -77,19 +81,19 @@ def display_path(path: Path) -> str:
 
 
 def harmful(text: str) -> str:
-    """Return the characters of a text that `safe_line` would escape, each once and escaped; empty if there are none."""
+    """Return the distinct characters of a text that `safe_line` would escape, escaped; empty if there are none."""
     return ", ".join(dict.fromkeys(safe_line(letter) for letter in text if safe_line(letter) != letter))
 
 
 def invisible(letter: str) -> bool:
-    """Return True if this character is invisible or changes the order of others."""
+    """Return True if a character is invisible or changes the order of others."""
     if "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef" or letter in _BLANK_LETTERS:
         return True
     return letter != " " and unicodedata.category(letter) in _INVISIBLE_KINDS
 
 
 def is_needed_joiner(text: str, place: int) -> bool:
-    """Return True if the character at `place` is a joiner that an emoji or a letter beside it needs."""
+    """Return True if the character at `place` is a joiner that a neighbouring emoji or letter needs."""
     start = len(text[:place].rstrip(_JOINERS))
     match = _JOINING.match(text, start)
     return match is not None and match.end() > place and _needed(match)
@@ -108,7 +112,9 @@ def _counted(text: str) -> str:
 
 
 def _needed(match: re.Match[str]) -> bool:
-    """Return True if an emoji or a letter beside these joiners and selectors needs them. At an end of the text, assume that it does."""
+    """Return True if a neighbouring emoji or letter needs these joiners and selectors. At an end of the text, assume
+    that it does.
+    """
     text, start, end, run = match.string, match.start(), match.end(), match.group()
     before, after = text[start - 1 : start], text[end : end + 1]
     emoji_before, emoji_after = _fits(_EMOJI, before), _fits(_EMOJI, after)

@@ -1,4 +1,4 @@
-"""JSON Schemas from type annotations; and the check of a call's input against one."""
+"""JSON Schemas from type annotations, and the check of a call's input against a schema."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError, UsageError
 
 KNOWN = "Use str, int, float, bool, list[…], dict, Literal[…], X | None, a dataclass, or Annotated[X, 'description']"
-"""Annotations that have a JSON Schema, for the author of a tool."""
+"""Annotations that have a JSON Schema, for authors of tools."""
 _TYPES: Mapping[Scalar, str] = {
     Scalar.TEXT: "string",
     Scalar.WHOLE: "integer",
@@ -37,14 +37,14 @@ _TYPES: Mapping[Scalar, str] = {
 
 @dataclass(frozen=True, slots=True)
 class WireName:
-    """The name of a parameter on the wire that Python cannot spell, as a note: `Annotated[bool, WireName("-i")]`."""
+    """Metadata for a parameter whose wire name Python cannot spell: `Annotated[bool, WireName("-i")]`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unlisted:
-    """A note on a parameter that no schema lists: it costs no token, and the results that it is of use for name it."""
+    """Metadata for a parameter that no schema lists. It costs no tokens; results for which it is useful mention it."""
 
 
 def parameters(function: Callable[..., Any], skip: int = 2) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def wire_name(slot: Slot) -> str:
 
 
 def object_schema(slots: Sequence[Slot], where: str) -> dict[str, Any]:
-    """Return the JSON Schema of an object with these fields. Raises UsageError, naming the field, for a type that has none."""
+    """Return the JSON Schema of an object with these fields. Raises UsageError, with the field, if a type has none."""
     return {
         "type": "object",
         "properties": {wire_name(slot): schema_of(slot.kind, f"{where}.{slot.name}") for slot in slots},
@@ -90,7 +90,7 @@ def object_schema(slots: Sequence[Slot], where: str) -> dict[str, Any]:
 
 
 def schema_of(kind: Kind, where: str) -> dict[str, Any]:
-    """Return the JSON Schema of a kind of values. Raises UsageError, which begins with `where`, if the kind has none."""
+    """Return the JSON Schema of a kind of values. Raises UsageError, beginning with `where`, if the kind has none."""
     match kind:
         case Noted(of, notes):
             description = next((note for note in notes if isinstance(note, str) and note), "")
@@ -128,7 +128,9 @@ def _indescribable(hint: Any, where: str) -> UsageError:
 
 
 def check(schema: Mapping[str, Any], value: Any, where: str = "") -> Any:
-    """Return the input with values of another type mended (`"5"` for 5, null for an absent option). Raises ToolError if that fails."""
+    """Return the input with values of a wrong type repaired (`"5"` for 5, null for an absent option). Raises ToolError
+    if that fails.
+    """
     match schema.get("type"):
         case "object":
             return _check_object(schema, value, where)

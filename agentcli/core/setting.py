@@ -1,4 +1,4 @@
-"""The declaration of a setting: its default, and the changes that the config.toml of a trusted project may make to it."""
+"""Declaration of a setting: its default, and the changes that a trusted project's config.toml may make."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass
 
 T = TypeVar("T")
 Project = Literal["free", "tighten", "never"]
-"""A project's permission for a setting: set it, make it stricter, or nothing."""
+"""A project's permission for a setting: set it, make it stricter, or neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Tighter:
 
 
 def towards(*steps: Any) -> Tighter:
-    """Return the direction of a setting with few values, the strictest last."""
+    """Return the direction of a setting with few values, listed with the strictest last."""
     last = str(steps[-1]).lower() if isinstance(steps[-1], bool) else f'"{steps[-1]}"'
     return Tighter(partial(max, key=steps.index), f"change it towards {last}")
 
@@ -66,7 +66,7 @@ NEVER = Access("never")
 
 
 def setting(default: T, *, project: Project, tighter: Tighter | None = None) -> T:
-    """Declare a field of a dataclass as a setting. A default that is a table is copied for each instance."""
+    """Declare a dataclass field as a setting. Each instance gets a copy of a default that is a table."""
     metadata = {Access: Access(project, tighter)}
     declared: Any = (
         field(default_factory=partial(dict, default), metadata=metadata)
@@ -77,9 +77,10 @@ def setting(default: T, *, project: Project, tighter: Tighter | None = None) -> 
 
 
 def access(declared: Field[Any]) -> Access | None:
-    """Return a project's permission for the setting that a field declares; None for a constant, a field that `setting` did not declare.
+    """Return a project's permission for the setting that a field declares; None for a constant, a field without
+    `setting`.
 
-    No file, variable or flag reaches a constant; code that builds the dataclass, as the context lab does, may vary it.
+    No file, variable or flag reaches a constant. Code that builds the dataclass, such as the context lab, may vary it.
     """
     found = declared.metadata.get(Access)
     return found if isinstance(found, Access) else None

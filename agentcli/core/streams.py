@@ -1,4 +1,4 @@
-"""Streams that end when their reader leaves them. Imports nothing of asyncio: adapters of providers load it at the start."""
+"""Streams that end when their reader leaves. Does not import asyncio: adapters of providers load this at the start."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ Value = TypeVar("Value")
 
 
 class closing(Generic[Value]):
-    """Close a stream when its reader leaves it, also by an error: `async with closing(stream) as values: async for value in values`.
+    """Close a stream when its reader leaves, also after an error: `async with closing(stream) as values: async for
+    value in values`.
 
-    Without this, an abandoned generator continues later in a task of its own, with everything that it has begun. A closed generator has
-    ended, and so have the streams that it reads with `closing`. A stream that cannot be closed is left alone.
+    Otherwise an abandoned generator continues later in its own task, with everything that it has started. A closed
+    generator has ended, and so have the streams that it reads with `closing`. Streams that cannot be closed are left
+    alone.
     """
 
     def __init__(self, stream: AsyncIterator[Value]) -> None:

@@ -1,4 +1,4 @@
-"""Spending of a call on a model of its own, such as a subagent's, in the metadata of its result."""
+"""Spending of a call with its own model, such as a subagent's, in the metadata of its result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from agentcli.core.message import COUNTS, ToolResult, Usage
 
 SPENT = "spent"
-"""The key of a result's metadata for `model`, `usage`, `cost` and the purpose."""
+"""Metadata key of a result for `model`, `usage`, `cost` and the purpose."""
 FILES = "files"
 """The key for the changed files."""
 CALLS = "calls"
@@ -40,7 +40,9 @@ def purpose(result: ToolResult) -> str:
 
 
 def changed_files(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Files changed by a subagent or a patch: for each its `path`, `additions`, `deletions` and if it was `created` or `deleted`."""
+    """Return the files changed by a subagent or a patch: for each its `path`, `additions`, `deletions`, and whether it
+    was `created` or `deleted`.
+    """
     files = metadata.get(FILES)
     for file in files if isinstance(files, list | tuple) else ():
         if isinstance(file, Mapping) and isinstance(file.get("path"), str):

@@ -1,4 +1,6 @@
-"""Tasks and streams of asyncio that end: with their reader, with an interrupt, or in the background with a report of their failure."""
+"""Tasks and streams of asyncio that end: with their reader, on an interrupt, or in the background with a report of
+their failure.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 _watched: set[asyncio.Task[Any]] = set()
-"""The event loop itself does not keep a task alive without another reference to it."""
+"""The event loop itself keeps no reference to a task, so this set does."""
 
 
 def start_task(work: Awaitable[T]) -> asyncio.Task[T]:
-    """Start a task for a caller that awaits it or reads its result on every path. Otherwise use `watch` too."""
+    """Start a task for a caller that awaits it or reads its result on every path. Otherwise also use `watch`."""
     return asyncio.ensure_future(work)
 
 
@@ -34,7 +36,9 @@ def watch_task(
     failed: Callable[[BaseException], object] = log_failure,
     ended: Callable[[T], object] | None = None,
 ) -> asyncio.Task[T]:
-    """Call `failed` with the exception that ends a task, or `ended` with its result; neither if it is cancelled. Keep the task alive until then."""
+    """Call `failed` with the exception that ends a task, or `ended` with its result; neither if it is cancelled. Keep a
+    reference to the task until then.
+    """
 
     def over(_: asyncio.Task[T]) -> None:
         _watched.discard(task)
@@ -56,7 +60,7 @@ def run_beside(work: Awaitable[Any], failed: Callable[[BaseException], object] =
 
 
 def end_within(seconds: float, code: int) -> None:
-    """End the process with an exit code after `seconds` if it has not ended by then, whatever its loop and its threads wait for."""
+    """End the process with an exit code unless it has ended within `seconds`, whatever its loop and threads wait for."""
     ending = Timer(seconds, os._exit, [code])
     ending.daemon = True
     ending.start()
@@ -69,7 +73,7 @@ class Future(Protocol):
 
 
 def when_done(future: Future, call: Callable[[], object]) -> Callable[[], None]:
-    """Call a function once when a future has ended, for any reason. Return a function that cancels this."""
+    """Call a function once when a future ends, for any reason. Return a function that cancels this."""
     wanted = [call]
 
     def done(_: object) -> None:
@@ -88,13 +92,15 @@ def when_done(future: Future, call: Callable[[], object]) -> Callable[[], None]:
 Result = TypeVar("Result")
 
 LONGEST_RUN = 0.01
-"""Seconds for which a stream whose values are all there may keep other tasks waiting, such as the one that reads keys."""
+"""Seconds that a stream with ready values may keep other tasks waiting, such as the key reader."""
 
 
 async def until_interrupted(
     interrupt: asyncio.Event, work: Awaitable[Result], seconds: float | None = None
 ) -> Result | None:
-    """Await `work`; None if `interrupt` is set or `seconds` pass first. The work is then cancelled and has ended."""
+    """Await `work`. Return None if `interrupt` is set or `seconds` pass first; the work has then been cancelled and has
+    ended.
+    """
     async with _Watch(interrupt, seconds) as watch:
         try:
             return await watch.over(work)
@@ -103,10 +109,10 @@ async def until_interrupted(
 
 
 async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Result]) -> AsyncGenerator[Result, None]:
-    """Yield the values of a stream as they come, until it ends or `interrupt` is set, which also ends the wait for a value.
+    """Yield the values of a stream as they come, until it ends or `interrupt` is set, which also interrupts a wait.
 
-    However this generator ends, the stream has been closed first: an abandoned async generator would otherwise continue until it is
-    collected. The stream runs in the reader's own task: it cannot run ahead.
+    However this generator ends, it closes the stream first: an abandoned async generator would otherwise continue until
+    it is collected. The stream runs in the reader's own task, so it cannot run ahead.
     """
     loop, interrupt = asyncio.get_running_loop(), interrupt or asyncio.Event()
     rested = loop.time()
@@ -122,9 +128,10 @@ async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Resul
 
 
 async def emitted(work: Callable[[Callable[[T], Awaitable[None]]], Awaitable[object]]) -> AsyncGenerator[T, None]:
-    """Yield the values that `work` emits, one at a time: the work continues only once the reader wants the next value.
+    """Yield the values that `work` emits, one at a time. The work continues only when the reader wants the next value.
 
-    It runs in a task of its own. However this generator ends, the task has ended first: it is cancelled if the reader leaves.
+    It runs in its own task. However this generator ends, the task has ended first; it is cancelled if the reader
+    leaves.
     """
     values: list[T] = []
     changed, wanted = asyncio.Event(), asyncio.Event()
@@ -153,11 +160,11 @@ async def emitted(work: Callable[[Callable[[T], Awaitable[None]]], Awaitable[obj
 
 
 class _EndedEarly(Exception):
-    """The event was set, or the time has passed, during a wait."""
+    """During a wait, the event was set or the time ran out."""
 
 
 class _Watch:
-    """Ends a wait once an event is set or so many seconds have passed. A context manager, which leaves no watcher behind."""
+    """Ends a wait when an event is set or the time runs out. A context manager that leaves no watcher behind."""
 
     def __init__(self, event: asyncio.Event, seconds: float | None = None) -> None:
         self._event, self._seconds = event, seconds
@@ -170,7 +177,8 @@ class _Watch:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        # The error that ends a task refers to its frame, and that to us: we would stay until a collection of garbage.
+        # The task's exception refers to its frame, and the frame to this object, which would then live until a garbage
+        # collection.
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
             watcher.cancel()
@@ -178,7 +186,7 @@ class _Watch:
 
     async def over(self, work: Awaitable[Result]) -> Result:
         """Return the result of `work`. Raises _EndedEarly if it was cancelled without a result."""
-        # Each value of a stream may be read in a separate task.
+        # Each value of a stream may be read in a different task.
         task = asyncio.current_task()
         assert task is not None
         cancelling, self._waiting = task.cancelling(), task

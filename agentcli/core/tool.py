@@ -1,4 +1,4 @@
-"""The port to a tool: a plain async function, described by its signature and a page of prompts/tools."""
+"""Port to a tool: a plain async function, described by its signature and a page of prompts/tools."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from agentcli.core.setting import LOWER, setting
 from agentcli.core.text.ranges import Bytes, Range, Seconds
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
-"""Effect of a call on the world: nothing (a list, former results), read files, write files, run programs, use the network, ask the user."""
+"""Effect of a call: nothing (a list, earlier results), read files, write files, run programs, use the network, ask the
+user.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Boxed:
-    """A command to start inside a sandbox: the argv to start, and the contents of further descriptors: `files` by their numbers, of at most 60 KB each."""
+    """A command to start inside a sandbox: its argv, and `files`, the contents of further descriptors by number, at
+    most 60 KB each.
+    """
 
     argv: Sequence[str]
     files: Mapping[int, bytes] = field(default_factory=dict)
@@ -40,15 +44,15 @@ class Subject:
     """The input field."""
     kind: SubjectKind = ""
     pattern: str = ""
-    """The input field with the path pattern that a search follows, out of its folder if the pattern leads elsewhere."""
+    """The input field with the path pattern of a search; the pattern may lead out of its folder."""
     name_filter: str = ""
     """The input field with the pattern that the names of searched files must match, at any depth."""
     content: str = ""
-    """The input field with the whole new content, if it replaces a file."""
+    """The input field with the complete new content, if it replaces a file."""
     background: str = ""
-    """The input field that makes a command run in the background."""
+    """The input field that runs a command in the background."""
     allowed_as: str = ""
-    """Another tool, whose allow rules apply to this tool too."""
+    """Another tool, whose allow rules also apply to this tool."""
 
     def of(self, given: Mapping[str, Any]) -> Any:
         """Return its value in the input of a call; None if it is not given."""
@@ -64,9 +68,9 @@ class Behaviour:
     """What the agent and front ends do differently for a tool."""
 
     recalls: bool = False
-    """It shows results of former calls again."""
+    """It shows results of earlier calls again."""
     polls: bool = False
-    """It asks for the state of something that changes by itself: repeating the same call is not a mistake."""
+    """It polls something that changes by itself, so repeating the same call is not a mistake."""
     needs_person: bool = False
     """It waits for a person's answer."""
     presents_plan: bool = False
@@ -74,11 +78,11 @@ class Behaviour:
     delegates: bool = False
     """It runs a subagent."""
     for_people: bool = False
-    """Its result is of interest to the user, who reads it again."""
+    """Its result interests the user, who reads it again."""
     gate: bool = False
-    """It reaches the tools of servers; sessions without servers have no use for it."""
+    """It reaches the tools of servers; sessions without servers do not need it."""
     dispensable: bool = False
-    """Sessions whose model has a small window do not get it."""
+    """Sessions with a small window do not get it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +93,9 @@ class ToolServer:
     reads_only: bool = False
     """The tool changes nothing, and the user trusts the server."""
     interacts: bool = False
-    """A person is asked about each call, in every mode."""
+    """A person must approve each call, in every mode."""
     shadows: bool = False
-    """A project's server replaces the user's own server of that name: allow rules of the user's config do not apply to it."""
+    """A project's server replaces the user's own server of that name: allow rules of the user's config do not apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +149,16 @@ class Traits:
 
 
 UNKNOWN = Traits()
-"""The traits of an unknown tool, which is assumed to run programs."""
+"""Traits of an unknown tool, which is assumed to run programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """Result of a tool. `output` is already cut for the model; the whole went to `ToolContext.keep_output`.
+    """Result of a tool. `output` is already truncated for the model; the whole went to `ToolContext.keep_output`.
 
-    `metadata` may hold `diff` (unified), `additions`, `deletions`, `exit_code`, `path`, `lines`, `created`, `matches`:
-    the ledger and the front ends read them; and `seen`, the SHA-256 of each file that the result shows, by path: a resume
-    restores the files seen from it.
+    `metadata` may contain `diff` (unified), `additions`, `deletions`, `exit_code`, `path`, `lines`, `created`,
+    `matches`, which the ledger and the front ends read. `seen` maps each path that the result shows to the file's
+    SHA-256; a resume restores the files seen from it.
     """
 
     output: str
@@ -176,7 +180,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of `ask_user`; free text is always allowed as well."""
+    """A question of `ask_user`; free text is always allowed, too."""
 
     question: str
     header: Annotated[str, "A word or two"] = ""
@@ -214,7 +218,7 @@ class ToolLimits:
     pattern_seconds: Seconds = setting(5.0, project="tighten", tighter=LOWER)
     """Maximum for a regular expression in a search of the session."""
     recall_seconds: float = 1.0
-    """Seconds after which a search of the session stops and says where to continue."""
+    """Seconds after which a search of the session stops and reports where to continue."""
     entries: int = 1_000
     """Maximum entries listed of a folder."""
     file_bytes: Bytes = setting(10_000_000, project="tighten", tighter=LOWER)
@@ -232,19 +236,19 @@ class ToolLimits:
 
 
 Wrap = Callable[[Sequence[str]], Boxed]
-"""Puts a sandbox around an argv."""
+"""Wraps an argv in a sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinePart:
-    """A part of a command line that has a box of its own; `joint` is the operator before it: `&&`, `||` or `;`."""
+    """A part of a command line with its own sandbox; `joint` is the operator before it: `&&`, `||` or `;`."""
 
     text: str
     joint: str = ""
     records: bool = False
-    """True if git records something in it: its box is open to git alone."""
+    """True if git commits something in it: its sandbox lets only git write to the repository."""
     after_others: bool = False
-    """True if git records after a part that runs other programs, which may have made a repository."""
+    """True if git commits after a part that runs other programs, which may have created a repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +257,12 @@ class CommandSandbox:
 
     wrap: Wrap | None = None
     escalate: Callable[[str, str], Awaitable[bool | None]] | None = None
-    """Asks whether a command may run again outside the sandbox: (command, reason). None if nobody is there to answer."""
+    """Asks whether a command may run again outside the sandbox: (command, reason). None if nobody can answer."""
     watch: Callable[[bool], Callable[[], Sequence[str]]] | None = None
-    """Called before a command, with true for one in the background; call its result afterwards for the protected files that it made."""
+    """Called before a command, with true for one in the background.
+
+    Afterwards, call its result for the protected files that the command created.
+    """
     hardened: bool = False
     """True if the command gets the environment of commands without approval."""
     note: str = ""
@@ -265,23 +272,23 @@ class CommandSandbox:
     outside: Wrap | None = None
     """The remaining wrapper of a command that runs again outside the sandbox."""
     unseen: Callable[[str], bool] = lambda _: False
-    """Tells if a path leads to something in the home folder that the sandbox does not show."""
+    """Returns True if a path leads to something in the home folder that the sandbox hides."""
     same_port: Callable[[int], bool] = lambda _: True
-    """Tells if a command meets at a port of this machine what it would meet outside the sandbox."""
+    """Returns True if a command reaches the same thing at a local port as outside the sandbox."""
     parts: tuple[LinePart, ...] = ()
-    """The parts of a line that run in boxes of their own: by `recorder` if git records in it, else by `wrap`."""
+    """Parts of a line that run in separate sandboxes: by `recorder` if git commits in the part, else by `wrap`."""
     recorder: Wrap | None = None
 
 
 NO_SANDBOX = CommandSandbox()
 DECLINED = "The user said no"
-"""Beginning of the result of a call that the person declined, in words for the model."""
+"""Beginning of the result of a declined call, for the model."""
 NO_OUTPUT = "(no output)"
-"""The output of a call that printed nothing, as the model sees it."""
+"""Output of a call that printed nothing, as the model sees it."""
 
 
 def not_judged(_: str) -> str:
-    """Return the reason why a call that was not judged follows no redirect."""
+    """Return why a call that was not judged may not follow a redirect."""
     return "it was not judged"
 
 
@@ -290,7 +297,7 @@ class CallScope:
     """Scope of one call: what it may touch and use, as decided before it runs."""
 
     allowed_paths: tuple[Path, ...] = ()
-    """The resolved paths for which the call was allowed, the only ones that it may use; empty for everything below the roots."""
+    """The resolved paths for which the call was allowed; it may use no others. Empty for everything below the roots."""
     hidden: tuple[Path, ...] = ()
     """Files and folders below a searched folder that rules protect from reading."""
     sandbox: CommandSandbox = NO_SANDBOX
@@ -299,27 +306,29 @@ class CallScope:
     variables: Mapping[str, str] = field(default_factory=dict)
     """Variables that hooks have set for commands."""
     buffers: Mapping[Path, bytes] = field(default_factory=dict)
-    """The unsaved content in an editor of files that the call concerns: it replaces the content on disk."""
+    """Unsaved editor content of the files that the call concerns: it replaces the content on disk."""
     objection: Callable[[str], str] = not_judged
-    """The reason why the call may not follow a redirect to another address; empty if the rules judge it like the call's own address."""
+    """The reason why the call may not follow a redirect to another address; empty if the rules treat it like the call's
+    own address.
+    """
 
 
 Service = TypeVar("Service")
 
 
 class ToolContext(Protocol):
-    """Services for a running call; made by the agent for each session, so that tools own no global state."""
+    """Services for a running call. The agent makes them for each session, so tools need no global state."""
 
     cwd: Path
     roots: tuple[Path, ...]
     """The folders of the workspace, resolved."""
     env: Mapping[str, str]
-    """The environment of commands, before secrets are left out."""
+    """The environment of commands, before secrets are removed."""
     limits: ToolLimits
     scope: CallScope
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
-        """Save a whole output, or a file, and return the path that the model is told; empty for a file if nothing is stored."""
+        """Save a whole output, or a file, and return the path for the model; empty for a file if nothing is stored."""
         ...
 
     def progress(self, call_id: str, text: str) -> None:
@@ -343,11 +352,11 @@ def as_json(_: ToolContext, given: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the model can call: `run(ctx, call_id, **input)`; everything else about it is derived from this.
+    """A tool that the model can call: `run(ctx, call_id, **input)`; everything else is derived from it.
 
-    `title` describes a call in one line; `preview` is shown to a person before allowing it, for an edit
-    the unified diff, and raises ToolError if the edit is impossible. The input of a `foreign` tool is not checked
-    here but by the server that offers it.
+    `title` describes a call in one line. `preview` is shown to a person before approval, for an edit as a unified diff;
+    it raises ToolError if the edit is impossible. The input of a `foreign` tool is checked by the server that offers
+    it, not here.
     """
 
     schema: ToolSchema
@@ -357,7 +366,7 @@ class Tool:
     preview: Preview = as_json
     foreign: bool = False
     unlisted: Mapping[str, Any] = field(default_factory=dict)
-    """The JSON Schemas of the parameters that it takes although its schema does not list them."""
+    """JSON Schemas of the parameters that it takes but its schema does not list."""
 
     @property
     def name(self) -> str:

@@ -145,7 +145,7 @@ class Session:
         return writer.keep_output(call_id, output, ending)
 
     def output(self, path: str) -> str:
-        """Return a whole output that was kept, or an empty text if it is gone."""
+        """Return a whole saved output, or an empty text if it is gone."""
         return self._outputs.text(path)
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:

@@ -269,7 +269,7 @@ changed: /[-+ ]/ TEXT? NL
 TEXT: /[^\r\n]+/
 NL: /\n/
 """
-"""The format as a Lark grammar, to which a provider can hold the model."""
+"""The format as a Lark grammar, with which a provider can constrain the model."""
 APPLY_PATCH = Entry(
     "apply_patch",
     apply_patch,

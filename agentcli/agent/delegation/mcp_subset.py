@@ -35,7 +35,7 @@ class ServerSubset:
         return [tool for tool in self._servers.tools() if self._allows(tool)]
 
     def obstacle(self, name: str) -> str:
-        """Return the reason why there is no tool of that name."""
+        """Return why there is no tool of that name."""
         known = any(tool.name == name for tool in self._servers.tools())
         return f"This agent may not use {name}." if known else self._servers.obstacle(name)
 

@@ -1,8 +1,9 @@
-"""Records from JSON: every schema ever written is read, unknown fields and kinds are skipped, never refused.
+"""Records from JSON. Every schema ever written can be read; unknown fields and kinds are skipped, never refused.
 
-The standard library parses the JSON because stored records may contain lone surrogates, NaN and Infinity. msgspec decodes 20,000 records
-in 0.3 to 0.4 of the processor time but refuses these; converting parsed JSON with it takes 1.5 times as much. Either way it refuses null for a field with
-a default, a part of an unknown type, and a status, stop reason or source that only a newer version writes.
+The standard library parses the JSON because stored records may contain lone surrogates, NaN and Infinity. msgspec
+decodes 20,000 records in 0.3 to 0.4 of the processor time but refuses these. Converting parsed JSON with msgspec takes
+1.5 times as long. Either way it refuses null for a field with a default, a part of an unknown type, and a status, stop
+reason or source that only a newer version writes.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ def _damaged(error: Exception) -> Damaged:
 
 
 def loads(data: bytes) -> Any:
-    """Parse the JSON in the bytes of a record file as `json.loads` does, but faster if this program wrote it. Raises ValueError."""
-    if data.startswith(b"{") and data.endswith(b"}\n"):  # no other encoding and no blanks: no need to look for them
+    """Parse the JSON of a record file like `json.loads`, but faster if this program wrote it. Raises ValueError."""
+    if data.startswith(b"{") and data.endswith(b"}\n"):  # no other encoding and no blanks, so nothing to search for
         text = data.decode("utf-8", "surrogatepass")
         value, end = _DECODER.raw_decode(text)
         if text[end:] == "\n":
@@ -147,12 +148,12 @@ def _body(raw: Mapping[str, Any]) -> Body:
         return body_from_json(raw)
     except UNREADABLE:
         if whole(raw, "schema") > SCHEMA:
-            return Unknown(text(raw, "kind", None), dict(raw))  # a newer program may say the same kind in other words
+            return Unknown(text(raw, "kind", None), dict(raw))  # a newer program may write the same kind differently
         raise
 
 
 def _time(raw: Mapping[str, Any]) -> str:
-    """Time at which a record was written; a tool result has it in its span."""
+    """Return the time at which a record was written; a tool result has it in its span."""
     span = raw["time"]
     return text(span, "recorded") if isinstance(span, dict) else text(raw, "time", None)
 

@@ -62,7 +62,9 @@ __all__ = [
 
 Json = dict[str, Any]
 DEEPEST = 400
-"""Maximum levels of a record: deeper ones are written as text, since reading them could exceed Python's limit on recursion."""
+"""Maximum nesting of a record. Deeper values are written as text, since reading them could exceed Python's recursion
+limit.
+"""
 
 
 _to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -70,7 +72,7 @@ _to_ascii = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON with a fixed order of keys as given; lone surrogates survive as escapes."""
+    """Return compact JSON with keys in the given order; lone surrogates survive as escapes."""
     text = _to_text(value)
     try:
         text.encode("utf-8")
@@ -80,7 +82,7 @@ def dumps(value: Any) -> str:
 
 
 def dump_line(value: Any) -> bytes:
-    """Return a value as one line of JSON in UTF-8, as the files contain it; in ASCII if it contains lone surrogates."""
+    """Return a value as one line of JSON in UTF-8, or in ASCII if it contains lone surrogates."""
     try:
         return (_to_text(value) + "\n").encode("utf-8")
     except UnicodeEncodeError:
@@ -99,13 +101,14 @@ def encode(record: Record) -> bytes:
     }
     body = body_to_json(readable(record.body))
     if isinstance(record.body, ToolResult):
-        # Both the record and the span of its call are called `time` in the file: there the span contains the record's.
+        # In the file both the record's time and the call's span are called `time`: there the span contains the record's
+        # time.
         body["time"] = {**body["time"], "recorded": record.time}
     return _written({**head, **body})
 
 
 def readable(body: Body) -> Body:
-    """Return the body as its reader would read it: a field that it would refuse is unknown, empty or its default."""
+    """Return the body as a reader would see it: a field that a reader would refuse is unknown, empty or its default."""
     if isinstance(body, Unknown) or is_declared(body):
         return body
     try:
@@ -115,7 +118,7 @@ def readable(body: Body) -> Body:
 
 
 def body_to_json(body: Body) -> Json:
-    """Return the fields of a body as its file contains them, without the head that all records share."""
+    """Return the fields of a body as in its file, without the head that all records share."""
     match body:
         case Message():
             return _message_to_json(body)
@@ -191,7 +194,7 @@ def usage_to_json(usage: Usage) -> Json:
 
 
 def _written(raw: Json) -> bytes:
-    """Return a record as a line; what extensions have put into it and JSON lacks is written as text."""
+    """Return a record as a line. Values of extensions that JSON cannot express are written as text."""
     try:
         line = dump_line(raw)
     except (TypeError, ValueError, RecursionError):
@@ -212,7 +215,7 @@ def _plain(value: Any, levels: int) -> Any:
 
 
 def _spent(usage: Usage, cost: float | None) -> Json:
-    """Tokens and their price, if there were any."""
+    """Return tokens and their price, if there were any."""
     return {"usage": usage_to_json(usage), "cost": cost} if usage.total else {}
 
 
@@ -226,7 +229,7 @@ def _lean(raw: Json) -> Json:
 
 
 _ALWAYS: dict[str, Json] = {"text": {"synthetic": False}, "thinking": {"signature": ""}, "file": {"path": ""}}
-"""Fields that a part in a record has even if they are empty, so that readers of the files need no defaults."""
+"""Fields of a part that are written even if empty, so that readers of the files need no defaults."""
 
 
 def _with_all_fields(part: Json) -> Json:

@@ -1,4 +1,4 @@
-"""Fields of JSON objects that other programs may have written: each has its type, or the whole object is refused."""
+"""Fields of JSON objects that other programs may have written. One field of a wrong type refuses the whole object."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def number(raw: Json, name: str) -> float | None:
 
 
 def amount(raw: Json, name: str) -> float | None:
-    """Return an amount in USD; None, unknown, for anything that is no amount: a price from elsewhere is no reason to lose a record."""
+    """Return an amount in USD, or None for an invalid one: a bad price is no reason to lose a record."""
     value = raw.get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) and value in COST else None
 
@@ -60,7 +60,7 @@ def table(raw: Json, name: str) -> dict[str, Any]:
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Return True if a value of JSON has more levels of objects and lists than that."""
+    """Return True if a JSON value is nested deeper than that."""
     level = [value]
     for _ in range(levels):
         level = [inner for each in level for inner in _inside(each)]

@@ -1,4 +1,4 @@
-"""Checks a value against the types that its class declares, much faster than writing and reading it."""
+"""Check of a value against the declared types of its class, much faster than writing and reading it."""
 
 from __future__ import annotations
 
@@ -31,16 +31,20 @@ from agentcli.core.text.ranges import Range
 T = TypeVar("T")
 _Check = Callable[[Any], bool]
 _Accepted = Mapping[type, _Check | None]
-"""The types that a field may have, each with a further condition on the value."""
+"""The types that a field may have, each with a further condition."""
 
 
 def is_declared(value: Any) -> bool:
-    """Return True if every field of a dataclass, and of the dataclasses in it, has its declared type. Opaque types (`Mapping`) are not checked inside."""
+    """Return True if every field of a dataclass, and of nested ones, has its declared type. Contents of opaque types
+    (`Mapping`) are not checked.
+    """
     return _of_class(value.__class__)(value)
 
 
 def as_declared(value: T) -> T:
-    """Return a dataclass with another value for each field that does not have its declared type: empty, or what can be kept of a list."""
+    """Return a dataclass in which each field of a wrong type is replaced: by an empty value, or by the valid part of a
+    list.
+    """
     slots = fields_of(value.__class__)
     return value.__class__(**{slot.name: _mended(getattr(value, slot.name), slot) for slot in slots})
 
@@ -89,7 +93,7 @@ def _accepted(kind: Kind) -> _Accepted:
 
 
 def _within(more: _Check | None, notes: Iterable[Any]) -> _Check | None:
-    """Return a condition that also holds the ranges among the notes."""
+    """Return a condition that also checks the ranges in the metadata."""
     ranges = [note for note in notes if isinstance(note, Range)]
     if not ranges:
         return more
@@ -113,7 +117,7 @@ def _mended(value: Any, slot: Slot) -> Any:
 
 
 def _near(value: Any, kind: Kind) -> Any:
-    """Return what can be kept of a value of another kind."""
+    """Return the usable part of a value of another kind."""
     match kind:
         case Items(of) if of is not None:
             inner, given = _accepted(of), value if isinstance(value, list | tuple) else ()

@@ -1,7 +1,8 @@
-"""Text of any origin: the bytes of a file or a program become text, and text becomes the same bytes again.
+"""Text of any origin: bytes of a file or program become text, and the text becomes the same bytes again.
 
-Everything that is read passes here: files, searches, outputs of commands, instructions, settings, piped input. UTF-8, UTF-16 and UTF-32 are
-known by their form or their mark, older encodings by the letters that they would give.
+Everything that is read passes through here: files, searches, command output, instructions, settings, piped input.
+UTF-8, UTF-16 and UTF-32 are recognised by their form or byte order mark, older encodings by the letters that they
+produce.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ _BOMS = (
 )
 _MARKS = tuple(bom for bom, _ in _BOMS)
 _SNIFFED = 8_000
-"""Number of bytes that decide if a file is binary; the one that git uses."""
+"""Number of bytes that decide whether a file is binary, as in git."""
 
 
 _FEW_ZEROS = 2
-"""Zero bytes that prove nothing: the beginning of a binary file may look like rare letters of UTF-16."""
+"""Zero bytes that prove nothing: a binary file may begin like rare letters of UTF-16."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The encoding of a file, restored when it is written again."""
+    """The encoding of a file, restored when it is written."""
 
     name: str = "utf-8"
     bom: bytes = b""
@@ -51,9 +52,10 @@ def decode(data: bytes) -> tuple[str, Encoding] | None:
 
 
 def readable(data: bytes) -> str:
-    """Return the text of a file or a program's output as it is shown: without its mark, U+FFFD in place of bytes that are no text.
+    """Return the text of a file or a program's output for display: without its mark, and with U+FFFD for bytes that are
+    not text.
 
-    An output may mix encodings: the lines that are UTF-8 stay, and the others are read in the encoding that they have together.
+    Output may mix encodings: lines in UTF-8 stay, and the others are read in their most likely common encoding.
     """
     if not data.startswith(_MARKS) and b"\0" not in data[:_SNIFFED]:
         try:
@@ -73,7 +75,7 @@ def readable(data: bytes) -> str:
 
 
 def decode_beginning(data: bytes) -> tuple[str, Encoding] | None:
-    """Decode the beginning of a file like `decode`, without a character that is cut off at its end."""
+    """Decode the beginning of a file like `decode`, without a character cut off at its end."""
     encoding = _encoding(data)
     if encoding is None:
         return None
@@ -106,12 +108,12 @@ def is_binary(head: bytes) -> bool:
 
 
 def is_wide(data: bytes) -> bool:
-    """Return True for text in UTF-16 or UTF-32, in which control sequences have other bytes."""
+    """Return True for text in UTF-16 or UTF-32, where control sequences have other bytes."""
     return (b"\0" in data[:_SNIFFED] and _encoding(data) is not None) or data.startswith(_MARKS[1:])
 
 
 def newline_style(text: str) -> str:
-    """Return the line ending that most lines have; `\\n` if there is none."""
+    """Return the most frequent line ending; ` ` if there is none."""
     found = Counter(re.findall(r"\r\n|\n|\r", text))
     return max(found, key=lambda ending: found[ending]) if found else "\n"
 
@@ -151,7 +153,7 @@ def _is_utf8(line: bytes) -> bool:
 
 
 def _wide(head: bytes) -> Encoding | None:
-    """Detect UTF-16 without a mark: text in which nearly every second byte is zero, or that has letters and blanks only in this reading."""
+    """Detect UTF-16 without a mark: nearly every second byte is zero, or only this reading gives letters and blanks."""
     half = len(head) // 2
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if len(head) % 2 == 0 and half >= 4:
@@ -172,7 +174,9 @@ def _is_text(letter: str) -> bool:
 
 
 def _older(data: bytes) -> Encoding | None:
-    """Detect UTF-8 with a few damaged bytes, or an encoding of one language; None if it is mostly control characters."""
+    """Detect UTF-8 with a few damaged bytes, or an encoding of one language; None if the result is mostly control
+    characters.
+    """
     if _mostly_controls(data):
         return None
     text = data.decode("utf-8", "surrogateescape")

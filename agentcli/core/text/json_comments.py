@@ -1,4 +1,4 @@
-"""JSON as editors and other programs write it: with comments, and commas before closing brackets."""
+"""JSON as editors and other programs write it: with comments and trailing commas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def without_comments(text: str) -> str:
-    """Return a text as plain JSON, each line in its place."""
+    """Return a text as plain JSON, with each line in its place."""
     kept = re.sub(
         r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', lambda match: match[1] or _blank(match[0]), text, flags=re.DOTALL
     )

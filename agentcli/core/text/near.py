@@ -9,21 +9,23 @@ NEAREST = 3
 
 
 def near_names(name: str, known: Iterable[str], likeness: float = 0.5) -> list[str]:
-    """Return the nearest known names, best first; `likeness`, from 0 to 1, is how much of a name must agree."""
+    """Return the nearest known names, best first; `likeness`, from 0 to 1, is the share of a name that must agree."""
     import difflib  # only a mistake needs it
 
     return difflib.get_close_matches(name, list(known), NEAREST, likeness)
 
 
 def did_you_mean(near: Sequence[str]) -> str:
-    """Return a question to follow a sentence; empty if no name is near."""
+    """Return a question to append to a sentence; empty if no name is near."""
     if not near:
         return ""
     return f" Did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
 
 
 def one_letter_off(name: str, other: str) -> bool:
-    """Return True if adding, removing or replacing one letter, or exchanging two neighbours, turns one name into the other."""
+    """Return True if one name becomes the other by adding, removing or replacing one letter, or by swapping two
+    neighbours.
+    """
     if name == other:
         return False
     short, long = sorted((name, other), key=len)

@@ -1,4 +1,4 @@
-"""Encodings of one language each, from before Unicode: the one whose letters fit a text best."""
+"""Encodings of single languages from before Unicode: choose the one whose letters fit a text best."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from collections.abc import Callable, Mapping
 from agentcli.core.dataclass import dataclass
 
 _SAMPLE = 64_000
-"""Bytes at most that are judged: a text has one encoding."""
+"""Maximum bytes to examine: a text has one encoding."""
 _HIGH = re.compile(rb"[\x80-\xff]+")
 _OWN_SCRIPT = 2.5
-"""Mean length of a run of bytes above ASCII from which a text is in a script of its own, not in Latin letters with accents."""
+"""Mean run length of bytes above ASCII from which a text is in its own script, not in accented Latin letters."""
 
 
 def older_encoding(data: bytes) -> str:
-    """Return Python's name of the encoding that a text most likely has; it decodes the text, and encodes it to the same bytes.
+    """Return Python's name of the most likely encoding of a text; it decodes the text and encodes it to the same bytes.
 
-    Latin-1, which any bytes can be, is the answer if nothing speaks for another one.
+    Returns Latin-1, which fits any bytes, if no other encoding is likely.
     """
     sample = data[:_SAMPLE]
     runs = _HIGH.findall(sample)
     own_script = sum(map(len, runs)) >= _OWN_SCRIPT * max(1, len(runs))
     scores = [(form.score(sample), form.name) for form in _FORMS if form.own_script in (own_script, None)]
-    # The sort is stable: of two that fit equally well, the first one wins.
+    # The sort is stable: of two equal fits, the first one wins.
     best = sorted((score for score in scores if score[0] > 0), key=lambda score: -score[0])
     return next((name for _, name in best if _is_faithful(data, name)), "latin-1")
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """An encoding; `usual` says if a character is one that its texts mostly consist of, of which it has at least a share of `least`."""
+    """An encoding. `usual` tells if a character is typical of its texts, which have at least a share of `least` of
+    them.
+    """
 
     name: str
     usual: Callable[[str], bool]
@@ -40,7 +42,7 @@ class _Form:
     own_script: bool | None = True
     """True if its letters form runs, False if single ones occur among ASCII letters, None for either."""
     shows: Callable[[str], bool] | None = None
-    """A character of which each longer text has some."""
+    """A character that every longer text contains."""
 
     def score(self, sample: bytes) -> float:
         """Return how well the encoding fits, from 0 (not at all) to 1."""
@@ -84,19 +86,19 @@ def _traditional(letter: str) -> bool:
 
 
 def _low_trail(letter: str) -> bool:
-    """Return True if the second byte of a character in Big5 is one of ASCII, as of 4 in 10 of its characters."""
+    """Return True if the second byte of a Big5 character is ASCII, as in 4 of 10 characters."""
     encoded = letter.encode("big5", "ignore")
     return len(encoded) == 2 and encoded[1] < 0x80
 
 
 def _lead(letter: str, name: str, first: int, last: int) -> bool:
-    """Return True if a character is among those in common use, which these encodings put into their first rows."""
+    """Return True for a character in common use; these encodings put them into their first rows."""
     encoded = letter.encode(name, "ignore")
     return len(encoded) == 2 and first <= encoded[0] <= last
 
 
 def _beyond_hangul(letter: str) -> bool:
-    """Return True for an ideograph whose bytes no Korean syllable has, as 4 in 10 of Chinese texts."""
+    """Return True for an ideograph whose bytes are no Korean syllable, as in 4 of 10 characters of Chinese texts."""
     return _lead(letter, "gb2312", 0xC9, 0xF7)
 
 
@@ -133,4 +135,4 @@ _FORMS = (
     _Form("cp1250", _latin, own_script=False),
     _Form("iso8859_2", _latin, own_script=False),
 )
-"""Of two that fit equally well, the first one is taken."""
+"""Of two equal fits, the first one wins."""

@@ -1,4 +1,4 @@
-"""Options at the beginning of a slash command's argument, followed by text."""
+"""Options at the beginning of a slash command's argument, before its text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def parse(argument: str, values: Mapping[str, str], switches: tuple[str, ...] = 
 
 
 def count(options: Mapping[str, str], name: str, default: int) -> int:
-    """Return a whole number above 0 among the options. Raises UsageError for another value."""
+    """Return a whole number above 0 from the options. Raises UsageError for another value."""
     given = options.get(name)
     if given is None:
         return default
@@ -52,7 +52,7 @@ def count(options: Mapping[str, str], name: str, default: int) -> int:
 
 
 def dollars(options: Mapping[str, str], name: str, default: float | None) -> float | None:
-    """Return an amount in USD among the options. Raises UsageError for another value."""
+    """Return an amount in USD from the options. Raises UsageError for another value."""
     given = options.get(name)
     if given is None:
         return default
@@ -62,7 +62,9 @@ def dollars(options: Mapping[str, str], name: str, default: float | None) -> flo
 
 
 def duration(given: str, what: str) -> float:
-    """Return the seconds of a time such as `90s`, `5m`, `2h`; a bare number is minutes. Raises UsageError, naming `what`."""
+    """Return the seconds of a time such as `90s`, `5m`, `2h`; a bare number is minutes. Raises UsageError, mentioning
+    `what`.
+    """
     parts = list(_TIME.finditer(given))
     if not parts or "".join(part[0] for part in parts) != given:
         raise UsageError(f"{what} takes a time such as 90s, 5m, 2h or 1h30m, not {given!r}.")

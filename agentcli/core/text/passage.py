@@ -1,4 +1,4 @@
-"""Passages: the texts of a session that can be recalled, with their place in it."""
+"""Passages: texts of a session that can be recalled, with their place in it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PassageRole = Literal["user", "assistant", "input", "output", "summary"]
 """The speaker, the input or output of a call, or the summary of a compaction."""
 
 STRUCK, LEFT, NOTES = "struck ", "left out ", "; "
-"""Beginnings of the notes of a compaction about sentences that its summary lacks, and what is between two notes."""
+"""How the notes of a compaction about sentences missing from its summary begin, and the separator of two notes."""
 
 Needles = Sequence[Sequence[str]]
 """Alternatives, each a list of pieces of text that must all occur; none at all: anything may match."""
 
 
 class OutOfTime(Exception):
-    """A search was given up; `seq` is the newest record that it has not looked at."""
+    """A search was given up; `seq` is the newest record that it has not examined."""
 
     def __init__(self, seq: int) -> None:
         super().__init__(f"record {seq} and those before it were not searched")
@@ -32,7 +32,7 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record with the turn that it belongs to."""
+    """A record with its turn."""
 
     record: Record
     turn: int
@@ -40,9 +40,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A record that has texts, by the index: which of the asked terms it may hold, as bits, and the size of its texts.
+    """A record with texts, from the index: the search terms that it may contain, as bits, and the size of its texts.
 
-    `size` is in pieces of text that occur in no other place of the record, so a text that repeats itself counts once.
+    `size` counts pieces of text that occur once in the record, so repeated text counts once.
     """
 
     seq: int
@@ -53,7 +53,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text of a session, whole. `call_id`, `name`, `title` and `status` describe its call, if it is part of a call."""
+    """A whole text of a session. `call_id`, `name`, `title` and `status` describe its call, if it belongs to one."""
 
     seq: int
     turn: int
@@ -64,11 +64,11 @@ class Passage:
     title: str = ""
     status: str = ""
     has_numbers: bool = False
-    """True if its lines begin with the numbers that they have in a file."""
+    """True if its lines begin with their line numbers in a file."""
 
 
 def passages(entry: Entry, whole: Callable[[str], str]) -> Iterator[Passage]:
-    """Yield the passages of a record in order. `whole` returns a kept output by its path, or an empty text.
+    """Yield the passages of a record in order. `whole` returns a saved output by its path, or an empty text.
 
     Thoughts and images are left out.
     """
@@ -107,12 +107,12 @@ def call_ids(body: Body) -> tuple[str, ...]:
 
 
 def folded(text: str) -> str:
-    """Return the text for comparison without case; letters that regular expressions treat as equal become equal too."""
+    """Return the text for comparison ignoring case; letters that regular expressions treat as equal become equal."""
     return text.replace("İ", "i").replace("ı", "i").casefold()
 
 
 def input_text(given: Mapping[str, Any]) -> str:
-    """Return the input of a call as text: a line for each short field, longer texts unchanged below their name."""
+    """Return the input of a call as text: a line for each short field; longer texts unchanged, below their name."""
     lines = []
     for name, value in given.items():
         text = value if isinstance(value, str) else dumps(value)
@@ -132,7 +132,7 @@ def _texts(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _large_inputs(parts: Sequence[Part]) -> tuple[str, ...]:
-    """Return the ids of user input that was too large for the window and is kept beside the records."""
+    """Return the ids of user input that was too large for the window and is stored beside the records."""
     texts = (part.text for part in parts if isinstance(part, Text | File))
     return tuple(dict.fromkeys(found for text in texts for found in _LARGE_INPUT.findall(text[:_NOTICE])))
 

@@ -1,4 +1,4 @@
-"""The patch format of OpenAI's models (`*** Begin Patch`): a text is parsed into changes to files, and nothing is read or written."""
+"""Patch format of OpenAI's models (`*** Begin Patch`): parses a text into file changes; reads and writes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOVE = re.compile(r"\*\*\* Move to: *(.*\S)")
 _PATH = re.compile(r"(?m)^(\*\*\* (?:(?:Add|Update|Delete) File|Move to): *)(.*\S)")
 _HEREDOC = re.compile(r"(?s)<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(.*)\n\s*\2\s*")
 _PLACE = re.compile(r"-\d+(?:,\d+)? \+\d+(?:,\d+)? ?@@ ?")
-"""Line numbers of a usual diff, which say nothing here: this format finds places by their text."""
+"""Line numbers of a usual diff, which mean nothing here: this format finds places by their text."""
 
 
 class PatchError(ValueError):
@@ -27,7 +27,7 @@ class PatchError(ValueError):
 class Hunk:
     """One change of a file: the lines `old` become the lines `new`.
 
-    It is searched after the lines in `anchors`, one after the other; `at_end` if the old lines end the file.
+    It is searched after the lines in `anchors`, in their order; `at_end` if the old lines end the file.
     """
 
     old: tuple[str, ...]
@@ -38,7 +38,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """The change of one file: `content` of an added one, `hunks` of an updated one, which may move."""
+    """The change of one file: `content` of an added file, `hunks` of an updated file, which may move."""
 
     kind: Literal["add", "update", "delete"]
     path: str
@@ -58,12 +58,12 @@ def parse(text: str) -> tuple[FileChange, ...]:
 
 
 def touched(text: str) -> tuple[str, ...]:
-    """Return the paths that a patch touches, each once. Raises PatchError."""
+    """Return the distinct paths that a patch touches. Raises PatchError."""
     return tuple(dict.fromkeys(path for change in parse(text) for path in change.paths))
 
 
 def moved_to(text: str, folder: str) -> str:
-    """Return a patch whose relative paths count from a folder."""
+    """Return a patch with its relative paths resolved against a folder."""
     return _PATH.sub(lambda found: found[1] + posixpath.join(folder, found[2]), text) if folder else text
 
 
@@ -80,7 +80,9 @@ def _lines(text: str) -> list[str]:
 
 
 class _Parser:
-    """Parser of the lines of one patch, the last of which ends it; `_at` is the index of the next line, whose number in messages is one more."""
+    """Parser of the lines of one patch, ending with its last line; `_at` is the index of the next line, and messages
+    count from one.
+    """
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines, self._at = lines, 1
@@ -94,7 +96,7 @@ class _Parser:
                 self._at += 1
                 found.append(self._change(head[1], head[2]))
             elif not found and line.startswith("*** ") and ":" in line:
-                self._at += 1  # a line about the environment, which some versions of the format have
+                self._at += 1  # a line about the environment in some versions of the format
             elif line.strip():
                 raise self._error("a line such as '*** Update File: path' is expected")
             else:
@@ -122,7 +124,7 @@ class _Parser:
                 raise self._error("each line of an added file begins with '+'")
             self._at += 1
         if len(lines) > 1 and not lines[-1]:
-            lines.pop()  # models write the end of the last line so
+            lines.pop()  # models write the end of the last line this way
         return "".join(f"{line}\n" for line in lines)
 
     def _update(self, path: str) -> FileChange:
@@ -140,7 +142,7 @@ class _Parser:
         return FileChange("update", path, hunks=tuple(hunks), move_to=move_to)
 
     def _hunk(self, later: bool) -> Hunk | None:
-        """Return the next hunk; None for blank lines alone, as they stand between files."""
+        """Return the next hunk; None for blank lines only, as between files."""
         began = self._at
         anchors: list[str] = []
         while self._lines[self._at].startswith("@@"):

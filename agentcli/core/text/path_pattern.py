@@ -1,6 +1,8 @@
-"""Path patterns of rules, `glob` and `grep`: `*`, `?`, `[…]` and `{a,b}` in a name, `**` across folders; `\\` makes the next sign text.
+"""Path patterns of rules, `glob` and `grep`: `*`, `?`, `[…]` and `{a,b}` within a name, `**` across folders, `\\` as
+escape.
 
-Names may contain brackets and braces themselves (`app/[slug]/page.tsx`), so a pattern has several readings: see `READINGS`.
+Names may contain brackets and braces themselves (`app/[slug]/page.tsx`), so a pattern has several readings: see
+`READINGS`.
 """
 
 from __future__ import annotations
@@ -17,27 +19,28 @@ _DEEP = (_FOLDERS, _ALL)
 _TOKEN = re.compile(r"\\.|\*\*/|\*\*|\*|\?|\[[^/][^\]/]*\]|\{|.", re.DOTALL)
 _SIGNS = frozenset("\\*?[{")
 _MOST = 64
-"""Largest number of patterns to write out for the braces of one; of a pattern with more, each group is `*`."""
+"""Maximum patterns to write out for the braces of one pattern; beyond that, each group becomes `*`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a pattern is read: with brackets as sets of letters, or as text; with braces as alternatives, or as text."""
+    """How to read a pattern: brackets as character sets or text, braces as alternatives or text."""
 
     sets: bool
     alternatives: bool
 
 
 READINGS = (Reading(False, False), Reading(False, True), Reading(True, False), Reading(True, True))
-"""All readings, the literal one first: it counts if a file has such a name."""
+"""All readings, the literal one first: it applies if a file has such a name."""
 GLOB = READINGS[-1]
 
 
 @lru_cache(maxsize=4096)
 def path_regex(pattern: str, reading: Reading = GLOB) -> re.Pattern[str]:
-    """Compile a pattern as in .gitignore: one without a slash before its end matches at any depth, a trailing slash means all below.
+    """Compile a pattern as in .gitignore: without a slash before its end it matches at any depth; a trailing slash
+    matches everything below.
 
-    A set that no expression can have, such as `[z-a]`, is text.
+    A set that a regular expression can't express, such as `[z-a]`, is text.
     """
     text = pattern.removeprefix("./")
     if "/" not in pattern.rstrip("/"):
@@ -47,14 +50,14 @@ def path_regex(pattern: str, reading: Reading = GLOB) -> re.Pattern[str]:
     pieces, grouped = list[str](), False
     for piece in _pieces(text, reading):
         grouped |= piece == "(?:"
-        if piece in _DEEP and pieces and pieces[-1] in _DEEP:  # together they mean the one that reaches further
+        if piece in _DEEP and pieces and pieces[-1] in _DEEP:  # next to each other they mean the wider one
             piece = _ALL if _ALL in (piece, pieces.pop()) else piece
         pieces.append(piece)
     return re.compile("".join(pieces if grouped else _atomic(pieces)), re.DOTALL)
 
 
 def matching(pattern: str, paths: Iterable[str]) -> list[str]:
-    """Return the paths that a pattern matches in its first reading that matches any."""
+    """Return the paths that a pattern matches, using its first reading with a match."""
     given = list(paths)
     found = ([path for path in given if regex.fullmatch(path)] for regex in _regexes(pattern))
     return next(filter(None, found), [])
@@ -68,7 +71,7 @@ def matches_in_some_reading(pattern: str, path: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def written_out(pattern: str) -> tuple[str, ...]:
-    """Return the patterns without braces that mean what a pattern means in some reading: `{a,b}` as `a`, as `b` and as text."""
+    """Return the patterns without braces that a pattern stands for in any reading: `{a,b}` as `a`, as `b` and as text."""
     if "{" not in pattern:
         return (pattern,)
     choices = [_choices(part) for part in _split_groups(pattern)]
@@ -81,12 +84,12 @@ def written_out(pattern: str) -> tuple[str, ...]:
 
 
 def names_wildcard(component: str) -> bool:
-    """Return True if one component of a pattern has a `*` or `?` that is not escaped."""
+    """Return True if a component of a pattern has an unescaped `*` or `?`."""
     return any(token[0] in "*?" for token in _TOKEN.findall(component))
 
 
 def covers_below(pattern: str) -> bool:
-    """Return True if a pattern covers everything below the folder that it names: its last component is `**`, or has no wildcard."""
+    """Return True if a pattern covers everything below its folder: its last component is `**`, or has no wildcard."""
     last = pattern.rstrip("/").rpartition("/")[2]
     return last == "**" or not names_wildcard(last)
 
@@ -159,7 +162,7 @@ def _set(token: str) -> str:
 
 
 def _atomic(pieces: Sequence[str]) -> Iterator[str]:
-    """Yield the same expression without useless retries: with many wildcards they would take forever.
+    """Yield the same expression without useless backtracking, which would take forever with many wildcards.
 
     The first fit is as good as any later one if the next wildcard reaches as far.
     """
@@ -175,13 +178,13 @@ def _atomic(pieces: Sequence[str]) -> Iterator[str]:
 
 
 def _divided(pieces: Sequence[str], wild: Sequence[str]) -> Sequence[Sequence[str]]:
-    """Divide the pieces into groups; all but the first begin with one of these wildcards."""
+    """Divide the pieces into groups; all but the first begin with a wildcard."""
     starts = [0, *(n for n, piece in enumerate(pieces) if n and piece in wild), len(pieces)]
     return [pieces[start:end] for start, end in pairwise(starts)]
 
 
 def _lazy(group: Sequence[str]) -> str:
-    """Join a group, making its wildcard match as little as possible."""
+    """Join a group so that its wildcard matches as little as possible."""
     return "".join([piece + "?" * (n == 0 and piece in (_STAR, *_DEEP)) for n, piece in enumerate(group)])
 
 
@@ -201,7 +204,7 @@ def _split_groups(pattern: str) -> Iterator[str]:
 
 
 def _choices(part: str) -> tuple[str, ...]:
-    """Return the readings of a part: a group's alternatives and the group as text, or the part alone."""
+    """Return the readings of a part: a group's alternatives and the group as text, or only the part."""
     if not (part.startswith("{") and part.endswith("}")):
         return (part.replace("{", "\\{") if part.startswith("{") else part,)
     options, depth, option = list[str](), 0, ""

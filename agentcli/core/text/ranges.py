@@ -1,4 +1,4 @@
-"""The numbers that a setting may take, with their unit, stated beside its field as part of its type."""
+"""Range of numbers that a setting allows, with their unit, declared in the type of its field."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Range:
 NOT_NEGATIVE = Range()
 """The range of every number whose field states none."""
 COST = Range(0, 1e9, unit="USD")
-"""What one record may have cost. A provider's list of prices, or a server, may state anything else."""
+"""Cost that one record may have. A provider's price list or a server may state any number."""
 PRICE = Range(0, 100_000, unit="USD per million tokens")
-"""What tokens may cost; a larger number is a mistake in the list."""
+"""Prices that tokens may have; a larger number is a mistake in the list."""
 Cost = Annotated[float, COST]
 Share = Annotated[float, Range(0, 1)]
 Part = Annotated[float, Range(0, 1, between=True)]
@@ -49,6 +49,6 @@ Requests = Annotated[int, Range(unit="requests")]
 Turns = Annotated[int, Range(unit="turns")]
 Sessions = Annotated[int, Range(unit="sessions")]
 Seconds = Annotated[float, Range(high=1e9, unit="seconds")]
-"""At most about 30 years: timers of the system take no more than some."""
+"""At most about 30 years: some timers of the system take no more."""
 Days = Annotated[float, Range(high=1e6, unit="days")]
 Dollars = Annotated[float, Range(unit="USD")]

@@ -1,4 +1,4 @@
-"""Secrets: the variables that hold them, and their removal from any text that is stored or sent."""
+"""Secrets: the variables that contain them, and their removal from any text that is stored or sent."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ SECRET = "[redacted secret]"
 EMAIL = "[redacted e-mail]"
 CARD = "[redacted card number]"
 _SHORTEST = 8
-"""Minimum characters of a variable's value: shorter values are too common as words."""
+"""Minimum characters of a variable's value: shorter values are often ordinary words."""
 
 
 def holds_secret(name: str, value: str) -> bool:
-    """Return True if a variable of the environment must be hidden from commands, by its name or by its value."""
+    """Return True if a variable must be hidden from commands, because of its name or value."""
     if re.search(_NAME, re.sub(_CAMEL, "_", name)):
         return True
     if _holds_any(value, _TOKEN_HINTS) and re.search(_TOKEN, value):
@@ -22,11 +22,13 @@ def holds_secret(name: str, value: str) -> bool:
 
 
 TEMPLATES = (".example", ".sample", ".template", ".dist")
-"""Endings of the templates of `.env` files, which hold no secrets and which a project keeps for all: `.env.example`."""
+"""Endings of templates of `.env` files, which contain no secrets and are shared: `.env.example`."""
 
 
 def is_secret_file(path: str) -> bool:
-    """Return True if a path names a file that is protected from reading, in any case: `.env` and names that begin with it, but no template."""
+    """Return True if a path is a file that is protected from reading, in any case: `.env` and names that begin with it,
+    except templates.
+    """
     folded = path.casefold()
     return ".env" in folded and any(
         part.startswith(".env") and not part.endswith(TEMPLATES) for part in folded.split("/")
@@ -34,7 +36,7 @@ def is_secret_file(path: str) -> bool:
 
 
 def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of the variables that hold secrets."""
+    """Return the values of variables that contain secrets."""
     return tuple(value for name, value in environment.items() if len(value) >= _SHORTEST and holds_secret(name, value))
 
 
@@ -43,7 +45,7 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
     for secret in sorted(set(known), key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, SECRET)
-    # Most texts contain no secret: try each pattern only if the text contains the common part of all its matches.
+    # Most texts contain no secret: try a pattern only if the text contains the common part of all its matches.
     if _PRIVATE_KEY_HINT in text:
         text = re.sub(_PRIVATE_KEY, SECRET, text)
     if "://" in text and "@" in text:
@@ -57,9 +59,10 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
 
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
-    """Return the text as `mask` does, without e-mail addresses and card numbers too: for text that leaves the machine or is kept for good.
+    """Return the text like `mask`, also without e-mail addresses and card numbers: for text that leaves the machine or
+    is archived.
 
-    Redacting twice changes nothing more. Names of variables stay, so that the reader knows what was there.
+    Redacting twice changes nothing more. Names of variables stay, so that readers know what was there.
     """
     text = mask(text, known)
     if "@" in text and _holds_address(text):
@@ -68,9 +71,10 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
 
 
 def _without_assigned(text: str) -> str:
-    """Return the text without values that are assigned to names of secrets.
+    """Return the text without values assigned to names of secrets.
 
-    Equal to substituting `_ASSIGNED` everywhere, but tries it only at keywords before `=` or `:`; no match begins elsewhere.
+    Equal to substituting `_ASSIGNED` everywhere, but tries it only at keywords before `=` or `:`; no match begins
+    elsewhere.
     """
     pieces: list[str] = []
     done = 0
@@ -103,7 +107,7 @@ def _holds_sent(folded: str) -> bool:
 
 
 def _holds_address(text: str) -> bool:
-    """Return True if an `@` in the text is between two characters that an e-mail address may have there."""
+    """Return True if an `@` in the text is between two characters that are valid there in an e-mail address."""
     place = text.find("@", 1)
     while 0 < place < len(text) - 1:
         if text[place + 1].isalnum() and not text[place - 1].isspace():
@@ -113,7 +117,7 @@ def _holds_address(text: str) -> bool:
 
 
 def is_plain(text: str) -> bool:
-    """Return True if every engine finds `POSSIBLE` in a text in which this module finds it."""
+    """Return True if every regex engine finds `POSSIBLE` in a text in which this module finds it."""
     if text.isascii():
         return True
     if "\u0130" in text or "\u0131" in text or re.search(_DIGITS_HINT, text):
@@ -126,7 +130,7 @@ def is_plain(text: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case, so that it contains a word wherever a pattern that ignores case finds it."""
+    """Return the text in lower case, so that a word is in it wherever a pattern that ignores case matches."""
     if text.isascii():
         return text.lower()
     return text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s").lower()
@@ -180,12 +184,12 @@ _ASSIGNED_HINT = r"(?:pass|secret|key|token|pwd|credential)[\w-]*[\"']?\s*[=:]"
 _SENT = r"""(?ix)(\b(?:Bearer|Basic)\s+|\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:Bearer\s+|Basic\s+|token\s+)?
         |\b(?:set-)?cookie["']?\s*:\s*["']?|[?&](?:key|sig|signature|code|token)=|\btoken["']?\s*[:=]\s*["']?)
         (?=[^\s]*[0-9=])[A-Za-z0-9._~+/=-]{12,}"""
-"""Secrets in headers and addresses, with the text before them; a word without a digit is not a secret."""
+"""Secrets in headers and addresses, with the text before them. A word without a digit is not a secret."""
 _SENT_WORDS = ("bearer", "basic", "authorization", "cookie", "token", "key=", "sig=", "signature=", "code=")
 _SENT_HINT = (
     r"(?:bearer|basic)\s|(?:authorization|cookie|token)[\"']?\s*[:=]|(?<=[?&])(?:key|sig|signature|code|token)="
 )
-"""Place of one of the words at which a secret may follow."""
+"""A word that a secret may follow."""
 _MAIL = r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
 _DIGITS = r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)"
 _DIGITS_HINT = r"\d(?:[ -]?\d){12}"
@@ -205,12 +209,12 @@ POSSIBLE = "|".join(
         r"[0-9](?:[ -]?[0-9]){12}",
     )
 )
-"""A pattern that occurs in everything that `redact` removes, except known secrets, and in other text.
+"""A pattern that occurs in everything that `redact` removes, except known secrets, and also in other text.
 
-It looks neither ahead nor back, so that engines can search for it in linear time. Beyond ASCII, engines may differ in
-digits and in upper and lower case.
+It has no lookaround, so engines can search for it in linear time. Beyond ASCII, engines may differ in digits and in
+upper and lower case.
 """
-# A type or a call after the name is code about secrets, not a secret.
+# A type or call after the name is code about secrets, not a secret.
 _HARMLESS = (
     r"(?i)(?:str|string|int|bool|bytes|none|null|undefined|true|false|self|this|os|process|config|settings|env)\b"
 )
@@ -224,5 +228,5 @@ def _hide_value(found: re.Match[str]) -> str:
 
 def _hide_card(found: re.Match[str]) -> str:
     digits = re.sub(r"\D", "", found[0])
-    # Longer rows of one digit pass the check too, and are never cards.
+    # Longer runs of one digit also pass the check, and are never cards.
     return CARD if luhn(digits) and len(set(digits)) > 1 else found[0]

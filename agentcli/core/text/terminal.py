@@ -1,4 +1,4 @@
-"""What a terminal shows at the end of an output: the last frame of a progress bar, no colours, no other control sequences."""
+"""Output as a terminal shows it at the end: the last frame of a progress bar, no colours, no other control sequences."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from agentcli.core.text.encodings import is_wide, readable
 
 _REACHED = 100
-"""Rows above the cursor that a later sequence may still change: more than a screen has."""
+"""Rows above the cursor that a later sequence may still change: more than any screen has."""
 _LONGEST = 200_000
 """Characters of a row after which its beginning counts as final."""
 _FARTHEST = 5_000
-"""Columns and rows that a sequence may move the cursor at most."""
+"""Maximum columns and rows by which a sequence may move the cursor."""
 _CONTROL = re.compile(
     r"\x1b\[(?P<given>[0-?]*)[ -/]*(?P<final>[@-~])"  # CSI
     r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # OSC, DCS and their kind
@@ -24,7 +24,7 @@ _PLAIN = re.compile(r"[^\x01-\x08\x0b-\x1f\x7f]*\Z")
 
 
 def console_text(data: bytes) -> str:
-    """Return the text of a program's whole output, of any encoding, as a terminal shows it at the end."""
+    """Return the whole output of a program, in any encoding, as a terminal shows it at the end."""
     if is_wide(data):
         return readable(data)
     screen = Screen()
@@ -33,7 +33,7 @@ def console_text(data: bytes) -> str:
 
 
 def shown(text: str) -> str:
-    """Return the text of an output as a terminal shows it at the end."""
+    """Return an output as a terminal shows it at the end."""
     if _PLAIN.match(text):
         return text
     screen = Screen()
@@ -41,7 +41,9 @@ def shown(text: str) -> str:
 
 
 class Screen:
-    """A screen of any width, whose rows leave it at the top once nothing can change them; text without control sequences stays as it is."""
+    """A screen of any width. Rows leave it at the top once nothing can change them; text without control sequences
+    stays unchanged.
+    """
 
     def __init__(self) -> None:
         self.overwritten = False
@@ -49,11 +51,11 @@ class Screen:
         self._rows = [""]
         self._row = self._column = 0
         self._top: int | None = None
-        """The first row of a program that uses the whole screen; None while no program does."""
+        """First row of a full-screen program; None while there is none."""
         self._saved = 0, 0
         self._held = ""
         self._behind: tuple[list[str], int, int] | None = None
-        """The rows and the cursor before a program took the alternate screen."""
+        """Rows and cursor before a program switched to the alternate screen."""
 
     def feed(self, piece: str) -> str:
         """Take the next piece of an output, and return the rows that are final now."""
@@ -72,7 +74,7 @@ class Screen:
         return self._final()
 
     def end(self) -> str:
-        """Return the rest, and begin again with an empty screen."""
+        """Return the rest, and restart with an empty screen."""
         if self._behind is not None:
             self._leave_alternate()
         text = self.rest
@@ -90,7 +92,7 @@ class Screen:
         if not at_end or self._behind is not None or piece.count("\n") < _REACHED:
             self._write(piece)
             return self._final()
-        # Most of a large output passes here: only its last rows are looked at.
+        # Most of a large output takes this path: only its last rows are examined.
         gone, *self._rows = (self.rest + piece).rsplit("\n", _REACHED)
         self._top = None
         self._row, self._column = len(self._rows) - 1, len(self._rows[-1])
@@ -193,7 +195,7 @@ class Screen:
             case "h" | "l" if given in ("?1049", "?47", "?1047"):
                 self._alternate(final == "h")
             case _:
-                pass  # colours, modes, questions to the terminal
+                pass  # colours, modes, queries to the terminal
 
     def _move(self, rows: int, columns: int) -> None:
         self._row, self._column = max(0, self._row + rows), max(0, self._column + columns)
@@ -204,7 +206,7 @@ class Screen:
         self._reach()
 
     def _first(self) -> int:
-        """Return the first row of the screen; a program that first asks for it begins below what was printed."""
+        """Return the first row of the screen; when first requested, that is the row after everything printed so far."""
         if self._top is None:
             self._top = self._row + bool(self._rows[self._row])
         return self._top

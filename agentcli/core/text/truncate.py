@@ -1,4 +1,4 @@
-"""Truncation: a text too long for its place keeps its beginning and its end; no character is split."""
+"""Truncation: a text that is too long keeps its beginning and end; no character is split."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from agentcli.core.text.encodings import readable
 
 
 def truncate_middle(text: str, longest: int, why: str = "") -> str:
-    """Return the text, or `longest` characters of it, half from each end, with a notice between them: how many are left out, and why."""
+    """Return the text, or `longest` characters of it, half from each end, with a notice between them: how many are
+    omitted, and why.
+    """
     if len(text) <= longest:
         return text
     half = longest // 2
@@ -15,7 +17,7 @@ def truncate_middle(text: str, longest: int, why: str = "") -> str:
 
 
 def clip(line: str, characters: int) -> str:
-    """Cut a line to `characters`, adding the number of those left out."""
+    """Cut a line to `characters`, and append the number of omitted ones."""
     if len(line) <= characters:
         return line
     return f"{line[:characters]} [… {len(line) - characters} more characters]"
@@ -30,7 +32,9 @@ def truncate_bytes(text: str, size: int, notice: str) -> str:
 
 
 def at_line_ends(head: bytes, tail: bytes) -> tuple[bytes, bytes]:
-    """Return a beginning and an end without the lines that were cut in two, unless these take more than an eighth of it."""
+    """Return a beginning and an end without the lines that were cut in two, unless these make up more than an eighth of
+    it.
+    """
     end, start = head.rfind(b"\n") + 1, tail.find(b"\n") + 1
     return (
         head[:end] if end >= len(head) - len(head) // 8 else head,
@@ -39,12 +43,12 @@ def at_line_ends(head: bytes, tail: bytes) -> tuple[bytes, bytes]:
 
 
 def around(head: bytes, tail: bytes, notice: str) -> str:
-    """Return the text of a beginning and of an end with the notice between them. A character that is cut in two is left out."""
+    """Return a beginning and an end with the notice between them. A character that is cut in two is omitted."""
     return f"{readable(head[: len(head) - _begun(head)])}\n\n[{notice}]\n\n{readable(tail[_split(tail) :])}"
 
 
 def head_of(data: bytes, size: int) -> bytes:
-    """Return the first `size` bytes, or up to three fewer so that no UTF-8 character is split."""
+    """Return the first `size` bytes, or up to three fewer to keep UTF-8 characters whole."""
     if len(data) <= size:
         return data
     end = size

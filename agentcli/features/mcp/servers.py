@@ -213,7 +213,7 @@ class McpServers(Servers):
         return search.search(query, self.tools(), limit)
 
     def obstacle(self, name: str) -> str:
-        """Return the reason why there is no tool of that name."""
+        """Return why there is no tool of that name."""
         state = next((state for state in self.states() if name.startswith(server_prefix(state.name))), None)
         if state is None:
             known = ", ".join(state.name for state in self.states())
