@@ -159,7 +159,7 @@ def _check_together(asked: BatchFlags) -> None:
 
 def _worst(asked: BatchFlags, tasks: Sequence[Task]) -> str:
     """Describe the maximum cost of the tasks to people."""
-    from agentcli.extras.batch.money import limit_of
+    from agentcli.extras.batch.driver import limit_of
 
     limits = [limit_of(task, asked.cap) for task in tasks]
     most = sum((limit or 0.0) * task.attempts for limit, task in zip(limits, tasks, strict=True))
@@ -280,8 +280,7 @@ def report(
     """
     import json
 
-    from agentcli.extras.batch.results import load, write_pages, write_report
-    from agentcli.extras.batch.swebench import predictions
+    from agentcli.extras.batch.results import load, predictions, write_pages, write_report
     from agentcli.frontends.opening import project_of
     from agentcli.program.options import Options
 

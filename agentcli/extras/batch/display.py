@@ -26,6 +26,7 @@ from agentcli.extras.batch.results import load, result_lines, summary, write_rep
 from agentcli.extras.batch.tasks import Task
 from agentcli.program.command_line.output import aside, say
 from agentcli.program.command_line.printing import console, on_terminal
+from agentcli.sessions.info import stamp
 from agentcli.system.paths import app_dirs
 
 if TYPE_CHECKING:
@@ -124,8 +125,6 @@ def _as_json(row: Row) -> None:
 
 
 def _line(kind: str, **fields: Any) -> None:
-    from agentcli.sessions.info import stamp
-
     print(json.dumps({"type": kind, "timestamp": stamp(), **fields}), flush=True)
 
 

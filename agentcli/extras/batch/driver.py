@@ -17,7 +17,6 @@ from agentcli.core.tasks import start_task
 from agentcli.extras.batch import mirrors, trees
 from agentcli.extras.batch.attempt import run_attempt
 from agentcli.extras.batch.ledger import DIED, Ledger, Row, TaskState, accepted, fold, rows
-from agentcli.extras.batch.money import fits, limit_of
 from agentcli.extras.batch.plan import WAITS, Plan, Start, as_json, next_starts
 from agentcli.extras.batch.tasks import Task
 from agentcli.extras.batch.work import Work, session_cost
@@ -289,3 +288,19 @@ def _locked(out: Path, shard: tuple[int, int]) -> list[FileLock]:
             raise StoreError(f"Another process is already working on {out}: `agentcli batch status {out}`.") from None
         taken.pop_all()
     return locks
+
+
+SHARE = 20
+"""Divisor of the cap that gives the limit of a task without its own."""
+
+
+def limit_of(task: Task, cap: float | None) -> float | None:
+    """Return the cost limit of one attempt at a task in USD; None without one."""
+    if task.max_cost is not None or cap is None:
+        return task.max_cost
+    return cap / SHARE
+
+
+def fits(spent: float, reserved: float, wanted: float | None, cap: float | None) -> bool:
+    """Return True if a start fits the cap: the money spent, the money reserved by running starts, and its own, in USD."""
+    return cap is None or spent + reserved + (wanted or 0.0) <= cap + 1e-9

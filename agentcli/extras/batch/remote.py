@@ -16,12 +16,15 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.tasks import run_beside
+from agentcli.core.text.secrets import known_secrets
 from agentcli.extras.batch import trees
 from agentcli.extras.batch.attempt import RESULT, run_attempt
 from agentcli.extras.batch.ledger import Row, TaskState, parsed
 from agentcli.extras.batch.plan import Plan, Start
 from agentcli.extras.batch.tasks import LISTS, Task
 from agentcli.extras.batch.work import Work, folder_of
+from agentcli.sessions.exporting import collect, export
+from agentcli.sessions.store import Store
 from agentcli.system import probe
 from agentcli.system.paths import app_dirs
 
@@ -147,10 +150,6 @@ def _row_of(file: Path) -> Row | None:
 
 def _session(work: Work, row: Row) -> bytes:
     """Return the session of a start, with secrets redacted; empty if there is none."""
-    from agentcli.core.text.secrets import known_secrets
-    from agentcli.sessions.exporting import collect, export
-    from agentcli.sessions.store import Store
-
     try:
         store = Store(work.dirs.sessions)
         info = store.find(row.session)

@@ -1,4 +1,4 @@
-"""Results of a batch: lines for scripts, an HTML report, and the removal of its trees and refs."""
+"""Results of a batch: lines for scripts, an HTML report, predictions for SWE-bench, and the removal of its trees and refs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from agentcli.extras.batch import trees
 from agentcli.extras.batch.ledger import DIED, FINAL, Row, TaskState, fold, present_rows, rows
 from agentcli.extras.batch.plan import counted
 from agentcli.extras.batch.work import SESSION, folder_of, session_cost
+from agentcli.extras.importers.sessions.own import read_source
+from agentcli.sessions.exporting import collect, export
 from agentcli.system import probe
 from agentcli.system.git import git
 from agentcli.system.paths import app_dirs, replace_file
@@ -25,6 +27,7 @@ from agentcli.system.paths import app_dirs, replace_file
 if TYPE_CHECKING:
     from agentcli.program.project import Project
     from agentcli.sessions.exporting import Source
+
 
 Through = Callable[[Iterable[Any]], Iterable[Any]]
 """Function that passes items on unchanged; it may show their number."""
@@ -141,8 +144,6 @@ def write_pages(batch: Batch, context: Project, through: Through = iter) -> None
 
     The tasks pass `through` a callback that may show progress.
     """
-    from agentcli.sessions.exporting import export
-
     secrets = known_secrets(context.env)
     for id, state in through(batch.states.items()):
         page = _page(batch, id)
@@ -156,9 +157,6 @@ def write_pages(batch: Batch, context: Project, through: Through = iter) -> None
 
 def _source(context: Project, id: str, folder: Path) -> Source:
     """Return a session of a task, from the store, or from the export if it ran elsewhere. Raise AgentError if neither has it."""
-    from agentcli.extras.importers.sessions.own import read_source
-    from agentcli.sessions.exporting import collect
-
     try:
         info = context.store.find(id)
     except AgentError:
@@ -191,3 +189,28 @@ def clean(batch: Batch, cache: Path, through: Through = iter) -> int:
             git(repo, "update-ref", "-d", ref)
         git(repo, "worktree", "prune")
     return removed
+
+
+def predictions(batch: Batch) -> Iterator[Mapping[str, str]]:
+    """Yield a line for each task in a final state, with its id as instance id. The patch of a failed task counts, too."""
+    for id in batch.tasks:
+        state = batch.states.get(id)
+        if state is None or state.state not in FINAL:
+            continue
+        folder = folder_of(batch.out, id, state.newest.attempt, state.newest.token)
+        patch = folder / "patch.diff"
+        yield {
+            "instance_id": id,
+            "model_name_or_path": _model_of(folder / "events.jsonl"),
+            "model_patch": patch.read_text(encoding="utf-8", errors="replace") if probe.is_file(patch) else "",
+        }
+
+
+def _model_of(events: Path) -> str:
+    """Return the model of a run, from the first event of its stream."""
+    if probe.is_file(events):
+        with events.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if line.startswith("{") and (event := json.loads(line)).get("type") == "init":
+                    return str(event.get("model") or "agentcli")
+    return "agentcli"

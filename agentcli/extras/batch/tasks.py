@@ -16,6 +16,9 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.encodings import readable
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.extras.batch.mirrors import is_url
+from agentcli.frontends.features import FEATURES
+from agentcli.permissions.rules import in_own_names, parse_rules
+from agentcli.program.feature import traits_of
 from agentcli.system import probe
 
 LISTS = ("allow", "deny", "env", "settings")
@@ -159,10 +162,6 @@ def _check_rules(given: Mapping[str, Any]) -> None:
     """Raise UsageError for an invalid permission rule, or one about a tool that does not exist."""
     allow, deny = given.get("allow") or (), given.get("deny") or ()
     if allow or deny:
-        from agentcli.frontends.features import FEATURES
-        from agentcli.permissions.rules import in_own_names, parse_rules
-        from agentcli.program.feature import traits_of
-
         in_own_names(parse_rules(allow, (), deny, "flag"), traits_of(FEATURES))
 
 

@@ -1,4 +1,4 @@
-"""`agentcli sessions export -f claude-code` and `-f codex`: a session that another agent resumes."""
+"""`agentcli sessions export -f claude-code`, `codex` and `atif`: sessions in the formats of other programs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentcli.extras.exporters import claude_code, codex
+from agentcli.extras.exporters.atif.document import ImageFolder, subagents_in, to_atif
+from agentcli.extras.exporters.atif.steps import data_url
 from agentcli.extras.exporters.conversation import Conversation, conversation
+from agentcli.program.command_line.output import aside
 from agentcli.program.command_line.progress import Progress
 from agentcli.program.project import Project
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.session import Session
+from agentcli.system import probe
 
 
 class _Program(NamedTuple):
@@ -41,3 +45,15 @@ def exported(context: Project, session: Session, redactor: Redactor | None, form
         records = list(progress.of(session.info.records)(session.records()))
     whole = conversation(session.info, records, redactor or str)
     return Exported(program.lines(whole), program.place(whole, context.env, Path.home()), program.resume(whole))
+
+
+def trajectory(context: Project, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
+    """Yield the trajectory in pieces; its images become files next to the output file."""
+    subagents = subagents_in(context.store, session.info)
+    file = Path(output)
+    is_file = output and (probe.is_file(file) or not probe.exists(file))
+    place = ImageFolder(file.with_suffix(".images")) if is_file else data_url
+    with Progress("Exporting records") as progress:
+        yield from to_atif(session, subagents, redactor or str, place, progress.of(session.info.records))
+    for note in redactor.notes() if redactor else ():
+        aside(note)

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcli.extras.batch.driver import fits, limit_of
 from agentcli.extras.batch.ledger import DIED, FINAL, Ledger, Row, State, accepted, fold, parsed, present_rows, rows
-from agentcli.extras.batch.money import fits, limit_of
 from agentcli.extras.batch.plan import LOSSES, next_start
 from agentcli.extras.batch.tasks import Task
 from tests.tables import each_row

@@ -13,11 +13,10 @@ from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.extras.lab.compare import COLUMNS, TENTHS, Report, compare
 from agentcli.extras.lab.demand import Needs
-from agentcli.extras.lab.page import html
+from agentcli.extras.lab.page import html, svg_tenths
 from agentcli.extras.lab.plot import svg, text_plot
 from agentcli.extras.lab.points import points, svg_points, text_points
 from agentcli.extras.lab.replay import Played, Setup
-from agentcli.extras.lab.tenths import svg_tenths
 from agentcli.tools.registry import TRAITS
 from tests.extras.lab.traces import Shape, trace
 

@@ -6,6 +6,7 @@ import json
 import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,16 +17,19 @@ from agentcli.core.errors import AgentError, ConfigError, CredentialsError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, mask
 from agentcli.extras.importers import config as foreign
+from agentcli.extras.importers.config import PROGRAMS
 from agentcli.extras.importers.config.found import Found, Item
 from agentcli.features.hooks.loaded import USER_FILE
 from agentcli.features.mcp.config import parsed
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule
 from agentcli.program.config.edit import add_to_list, set_key
+from agentcli.program.program import Program
 from agentcli.system import probe
 from agentcli.system.locked_file import update
 
 if TYPE_CHECKING:
     from agentcli.program.program import Program
+
 
 SERVERS_FILE = "mcp.json"
 
@@ -245,3 +249,12 @@ def lines(plan: ImportPlan) -> Iterator[str]:
         yield from ("Left out:", *(f"  {line}" for line in plan.skipped))
     if not plan.steps and not plan.skipped:
         yield "Nothing was found."
+
+
+def doctor_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
+    """Yield a row for each program whose configuration can be imported, in whole or in part."""
+    for name in PROGRAMS:
+        with suppress(ConfigError):  # our own files have separate rows
+            if new := len(import_plan(program, [name]).new):
+                detail = f"can be taken over ({new}): `agentcli import-config {name}` lists it and asks"
+                yield f"configuration of {name}", True, detail

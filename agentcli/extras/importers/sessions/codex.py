@@ -13,8 +13,7 @@ from agentcli.core.message import Image, Message, Part, Status, Stop, Text, Thin
 from agentcli.core.record import Failure, Settings
 from agentcli.extras.importers.sessions.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.extras.importers.sessions.normalise import settle
-from agentcli.extras.importers.sessions.patch import as_edit
-from agentcli.extras.importers.sessions.tools import ours
+from agentcli.extras.importers.sessions.tools import as_edit, ours
 from agentcli.sessions.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
 
 _ENVELOPES = (

@@ -17,8 +17,7 @@ from agentcli.core.message import File, Image, Message, Part, Status, Stop, Text
 from agentcli.core.record import Failure, Trigger
 from agentcli.extras.importers.sessions.jsonl import Json, reading, skipping, utc
 from agentcli.extras.importers.sessions.normalise import settle
-from agentcli.extras.importers.sessions.patch import as_edit
-from agentcli.extras.importers.sessions.tools import changes_file, ours
+from agentcli.extras.importers.sessions.tools import as_edit, changes_file, ours
 from agentcli.sessions.imported import Foreign, Imported, Item, Summary, sound
 
 _STOPS: dict[str, Stop] = {

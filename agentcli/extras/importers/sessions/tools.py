@@ -1,4 +1,4 @@
-"""Other programs' calls under our names and parameters, so that the ledger, the diff and `recall` understand an imported session."""
+"""Calls and patches of other programs as calls of our tools, so that the ledger, the diff and `recall` understand an imported session."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from agentcli.core.aliases import Renaming, like_tool
 from agentcli.core.message import ToolCall
 from agentcli.core.record import TodoItem
+from agentcli.core.text.patch import PatchError, parse
 
 
 def ours(renaming: Renaming, name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -66,3 +67,21 @@ def change(call: ToolCall) -> Mapping[str, Any]:
 
 def _lines(text: Any) -> int:
     return len(text.splitlines()) if isinstance(text, str) else 0
+
+
+def as_edit(patch: str) -> tuple[str, dict[str, Any]] | None:
+    """Convert a patch to a call of `write` or `edit`; None if it changes several places or moves or deletes a file."""
+    try:
+        changes = parse(patch)
+    except PatchError:
+        return None
+    change = changes[0]
+    if len(changes) > 1 or change.move_to:
+        return None
+    if change.kind == "add":
+        return "write", {"file_path": change.path, "content": change.content}
+    if change.kind == "update" and len(change.hunks) == 1:
+        [hunk] = change.hunks
+        texts = {"old_string": "\n".join(hunk.old), "new_string": "\n".join(hunk.new)}
+        return "edit", {"file_path": change.path, **texts}
+    return None

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.extras.batch.ledger import Ledger, Row
-from agentcli.extras.batch.results import load
-from agentcli.extras.batch.swebench import predictions
+from agentcli.extras.batch.results import load, predictions
 
 PATCH = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
 
