@@ -202,8 +202,8 @@ class Conversation:
         """Return the objection of a feature to the end of the turn: if no step is left, only one that the limit shall stop."""
         found = objection(self._parts, reply)
         if found.undone and any(part.decides() for part in with_state(self._parts, self.journal.history.features)):
-            return Unfinished()
-        return found if found.undone or self.may_step() else Unfinished()
+            return Unfinished(verified=found.verified)
+        return found if found.undone or self.may_step() else Unfinished(verified=found.verified)
 
     def finish(self) -> Iterator[Event]:
         """Apply the pruning that the policy wants after a prompt is answered."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from agentcli.agent.calls.call import Call, Run, Stage
+from agentcli.agent.claims import NO_RECEIPT, Receipt, claims
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
 from agentcli.agent.intent import announces, orders_change
@@ -25,6 +26,7 @@ NOTHING_DONE = (
     f"If nothing has to change, run what shows it (a test, a build), then say so. {LAST_WORD}"
 )
 OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
+UNSHOWN = f"{{claim}}. Run it now, or say plainly that it was not run, or that it fails. {LAST_WORD}"
 CONFIRM = (
     "Before you end: read the task again and check each requirement by running something, as its tester would. "
     "If all holds, repeat your final answer."
@@ -50,6 +52,8 @@ class Reason:
     reminder: str
     undone: str = ""
     notice: str = ""
+    key: str = ""
+    """The name under which it counts, if its words differ each time."""
 
 
 _ANNOUNCED = Reason(ANNOUNCED, "the model announced a step and did not take it", STOPPED_SHORT)
@@ -87,6 +91,15 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True) -> Iterator
         yield _NOTHING_DONE
 
 
+def receipt_in(core: SessionCore, text: str) -> Receipt:
+    """Return the receipt of a message with which a turn of this session ends."""
+    if not core.setup.settings.agent.receipts or not claims(text):
+        return NO_RECEIPT
+    from agentcli.agent.receipts import receipt_of  # it compiles patterns, and few messages claim something
+
+    return receipt_of(text, core)
+
+
 class Ending(SessionPart):
     """Judges the end of a turn: an end that leaves the task undone is objected to, and fails in a run without a person.
 
@@ -118,22 +131,28 @@ class Ending(SessionPart):
     def before_end(self, reply: ReplyBuilder) -> Unfinished:
         """Return the objection to an end with this reply."""
         reasons = list(self._reasons(reply.text))
+        receipt = receipt_in(self._core, reply.text)
         if not self._alone:
-            return Unfinished(notice=next((reason.notice for reason in reasons if reason.notice), ""))
+            notice = next((reason.notice for reason in reasons if reason.notice), receipt.line)
+            return Unfinished(notice=notice, verified=receipt.verified)
+        if receipt.claim:
+            reasons.append(Reason(UNSHOWN.format(claim=receipt.claim), key="receipt"))
         if self.deeds.progress:
             self._pending.clear()
             self.deeds.progress = False
         for reason in reasons:
             if self._may_say(reason):
-                self._said[reason.reminder] += 1
-                self._pending.add(reason.reminder)
+                self._said[reason.key or reason.reminder] += 1
+                self._pending.add(reason.key or reason.reminder)
                 return Unfinished(reason.reminder, undone=reason.undone)
         undone = next((reason.undone for reason in reasons if reason.undone), "")
-        return Unfinished(undone=UNDONE.format(why=undone) if undone else "")
+        line = receipt.line if receipt.verified is False else ""
+        return Unfinished(undone=UNDONE.format(why=undone) if undone else "", notice=line, verified=receipt.verified)
 
     def _may_say(self, reason: Reason) -> bool:
         most = MOST_REMINDERS if reason.undone else 1
-        return reason.reminder not in self._pending and self._said[reason.reminder] < most
+        key = reason.key or reason.reminder
+        return key not in self._pending and self._said[key] < most
 
     def _reasons(self, text: str) -> Iterator[Reason]:
         idle = self._able() and not self._denied()

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 class Unfinished:
     """An objection to the end of a turn: a reminder for the model, which continues then, or a notice for the person.
 
-    `undone` says what is left undone if no reminder helped: the turn ends as incomplete.
+    `undone` says what is left undone if no reminder helped: the turn ends as incomplete. `verified` tells whether the session's calls
+    show what the message claims; None if it claims nothing.
     """
 
     reminder: str = ""
     notice: str = ""
     undone: str = ""
+    verified: bool | None = None
 
 
 class SessionPart:

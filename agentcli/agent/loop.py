@@ -145,8 +145,10 @@ async def _finish(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
     if objection.undone:
         error = IncompleteReply(objection.undone)
         await turn.emit(conversation.failed(error))
-        return TurnEnded("incomplete", text=reply.text, error=error, steps=conversation.steps)
-    return TurnEnded("done", text=reply.text, steps=conversation.steps)
+        return TurnEnded(
+            "incomplete", text=reply.text, error=error, steps=conversation.steps, verified=objection.verified
+        )
+    return TurnEnded("done", text=reply.text, steps=conversation.steps, verified=objection.verified)
 
 
 async def _ask(turn: Turn) -> ReplyBuilder:

@@ -12,6 +12,7 @@ from agentcli.agent.checkpointing import UndoStack
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.core import core_of
+from agentcli.agent.ending import receipt_in
 from agentcli.agent.feature import due, with_state
 from agentcli.agent.hooks import Source
 from agentcli.agent.large_input import LargeInput
@@ -100,6 +101,14 @@ class AgentSession:
     def model(self) -> ModelSpec:
         """The model in use."""
         return self.core.model
+
+    @property
+    def receipt(self) -> str:
+        """The line on what the last message claims; empty if it claims nothing, or another message came since."""
+        last = self.history.entries[-1].body if self.history.entries else None
+        if not isinstance(last, Message) or last.role != "assistant" or last.calls:
+            return ""
+        return receipt_in(self.core, last.text).line
 
     @property
     def mode(self) -> Mode:

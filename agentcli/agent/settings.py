@@ -26,6 +26,8 @@ class AgentSettings:
     """After this many identical calls with the same result, the call is refused; 0: no limit."""
     confirm_done: bool = setting(False, project="free")
     """In unattended runs, have the model re-check its work before it finishes."""
+    receipts: bool = setting(True, project="free")
+    """Hold claims of the last message, such as “tests pass”, against the commands that ran."""
     titles: bool = setting(True, project="free")
     """Give sessions a title."""
     thinking: bool = setting(True, project="free")

@@ -164,12 +164,16 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The turn is over and the history is valid. `text` is the final answer; `error` is set if it failed."""
+    """The turn is over and the history is valid. `text` is the final answer; `error` is set if it failed.
+
+    `verified` tells whether the session's calls show what the answer claims, such as that tests pass; None if it claims nothing.
+    """
 
     ending: Ending
     text: str = ""
     error: Exception | None = None
     steps: int = 0
+    verified: bool | None = None
 
 
 def seconds_left(seconds: float) -> str:

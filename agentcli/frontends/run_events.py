@@ -195,6 +195,8 @@ class Result(RunEvent):
     permission_denials: tuple[Denial, ...]
     error: str | None
     exit_code: int
+    verified: bool | None = None
+    """Whether calls of the session show what the text claims, such as that tests pass; None if it claims nothing."""
     findings: tuple[Finding, ...] | None = field(default=None, metadata={"optional": True})
     """Findings of a review, requested by `-p "/review"`; None of any other run."""
 

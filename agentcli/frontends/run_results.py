@@ -114,6 +114,7 @@ class ResultBuilder:
     _cost: float | None = None
     _turns: int = 0
     _text: str = ""
+    _verified: bool | None = None
     _denials: list[Denial] = field(default_factory=list)
     _is_review: bool = False
     _inputs: dict[str, Json] = field(default_factory=dict)
@@ -135,8 +136,8 @@ class ResultBuilder:
             case PermissionDecided(decision="deny") as denied:
                 given = self._inputs.get(denied.call_id, {})
                 self._denials.append(Denial(denied.call_id, denied.name, given, denied.rule, denied.why))
-            case TurnEnded(text=text):
-                self._text = text or self._text
+            case TurnEnded(text=text, verified=verified):
+                self._text, self._verified = text or self._text, verified
             case _:
                 pass
 
@@ -155,6 +156,7 @@ class ResultBuilder:
             permission_denials=tuple(self._denials),
             error=str(error) if error is not None else None,
             exit_code=code,
+            verified=self._verified,
             findings=findings(self._text) if self._is_review else None,
         )
 

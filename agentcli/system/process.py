@@ -85,6 +85,8 @@ class Command:
     leaves: bool = False
     files: Mapping[int, bytes] = field(default_factory=dict)
     """Contents of further descriptors, by their numbers."""
+    tells: int = 0
+    """Number of a descriptor into which the command tells something beside its output; 0 for none."""
     errors: Sink | None = None
     """The receiver of standard error, if separate; None makes it part of the output."""
 
@@ -93,13 +95,14 @@ class Command:
 class Ended:
     """The end of a command.
 
-    `exit_code` is None if unknown; `left` counts the processes it left behind, which were ended.
+    `exit_code` is None if unknown; `left` counts the processes it left behind, which were ended. `told` is what it told beside its output.
     """
 
     why: Why
     exit_code: int | None
     seconds: float
     left: int = 0
+    told: str = ""
 
 
 GoesOn = Callable[[Why], bool]
@@ -128,7 +131,7 @@ async def run(
     if why != "exit":
         running.stop()
     await running.finish()
-    return Ended(why, running.exit_code, time.monotonic() - running.started, running.left)
+    return Ended(why, running.exit_code, time.monotonic() - running.started, running.left, running.told)
 
 
 async def run_until(interrupt: asyncio.Event, command: Command, sink: Sink, timeout: float | None = None) -> Ended:
@@ -150,6 +153,7 @@ class _Running:
     def __init__(self, command: Command, sink: Sink) -> None:
         self.exit_code: int | None = None
         self.left = 0
+        self.told = ""
         self.started = self._heard = time.monotonic()
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
@@ -236,7 +240,7 @@ class _Running:
         for line in lines:
             news = json.loads(line)
             if "exit" in news:
-                self.exit_code, self.left = news["exit"], news["left"]
+                self.exit_code, self.left, self.told = news["exit"], news["left"], news.get("told", "")
                 self._ended.set()
         if not piece or any(b"done" in line for line in lines):
             self._loop.remove_reader(self._control)
@@ -340,7 +344,7 @@ class _Supervisor:
 def _request(command: Command) -> Mapping[str, Any]:
     request = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "input": command.input}
     files = {str(number): data.decode("latin-1") for number, data in command.files.items()}
-    return {**request, "files": files, "leaves": command.leaves, "grace": GRACE}
+    return {**request, "files": files, "tells": command.tells, "leaves": command.leaves, "grace": GRACE}
 
 
 def _supervisor() -> _Supervisor:

@@ -107,9 +107,10 @@ def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int) -> N
     os.setsid()
     wakeup = _prepare()
     channel = socket.socket(fileno=control)
+    told = _Told(request["tells"]) if request.get("tells") else None
     command = os.fork()
     if command == 0:
-        _become(request, *outputs)
+        _become(request, outputs[0], outputs[1], told)
     for output in {*outputs}:
         os.close(output)
     status = _until_ended(command, channel, wakeup)
@@ -118,7 +119,7 @@ def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int) -> N
         _report(channel, {"exit": _code(status), "left": 0})
     else:
         left = _left_running()
-        _report(channel, {"exit": _code(status), "left": len(left)})
+        _report(channel, {"exit": _code(status), "left": len(left), "told": told.read() if told else ""})
         if _has_children() and not request["leaves"]:
             _end_all(request["grace"] / 2)
     _report(channel, {"done": True})
@@ -149,7 +150,27 @@ def _starts_namespace(pid: int) -> bool:
     return len(numbers) > 1 and numbers[-1] == b"1"
 
 
-def _become(request: dict[str, Any], out: int, errors: int) -> None:
+class _Told:
+    """A pipe into which a command tells something beside its output, at a descriptor of this number; what comes late is not read."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._read, self._write = os.pipe()
+
+    def hand(self) -> None:
+        """Let this process, which becomes the command, write to it."""
+        os.dup2(self._write, self._number)
+
+    def read(self) -> str:
+        """Return what was told."""
+        os.set_blocking(self._read, False)
+        try:
+            return os.read(self._read, 1024).decode("ascii", "replace")
+        except BlockingIOError:
+            return ""
+
+
+def _become(request: dict[str, Any], out: int, errors: int, told: _Told | None = None) -> None:
     """Turn this process into the command; never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -159,7 +180,11 @@ def _become(request: dict[str, Any], out: int, errors: int) -> None:
         os.dup2(_source(request["input"]), 0)
         os.dup2(out, 1)
         os.dup2(errors, 2)
-        os.closerange(3, 256)
+        if told is not None:
+            told.hand()
+        kept = request["tells"] or 256
+        os.closerange(3, kept)
+        os.closerange(kept + 1, 256)
         for number, data in request["files"].items():
             _hand(int(number), data.encode("latin-1"))
         os.chdir(request["cwd"])

@@ -300,7 +300,16 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence
         return Command(boxed.argv, ctx.cwd, env, files=boxed.files)
     argv = _shell(ctx, shell, command)
     boxed = wrap(argv) if wrap else Boxed(argv)
-    return Command(boxed.argv, ctx.cwd, env, files=boxed.files)
+    if "|" not in command or "BASH_ENV" in env:
+        return Command(boxed.argv, ctx.cwd, env, files=boxed.files)
+    env["BASH_ENV"] = f"/dev/fd/{_READ_FIRST}"
+    return Command(boxed.argv, ctx.cwd, env, files={**boxed.files, _READ_FIRST: _TELL_PARTS.encode()}, tells=_TOLD)
+
+
+_READ_FIRST, _TOLD = 198, 199
+"""Descriptors of what bash reads before a command with pipes, and of what it tells at its end."""
+_TELL_PARTS = f"exec {_READ_FIRST}<&-; unset BASH_ENV; trap '{{ printf %s \"${{PIPESTATUS[*]}}\" >&{_TOLD}; }} 2>/dev/null' EXIT\n"
+"""Has bash tell the exit of each part of its last pipe: its own exit is that of the last part only."""
 
 
 def _shell(ctx: ToolContext, shell: str, command: str) -> Sequence[str]:
@@ -335,8 +344,19 @@ def _outcome(capture: OutputBuffer, ended: Ended, seconds: float, limits: ToolLi
         status=status,
         truncated=capture.cut,
         output_file=capture.file,
-        metadata={"exit_code": ended.exit_code, "seconds": round(ended.seconds, 3), "bytes": capture.size},
+        metadata={
+            "exit_code": ended.exit_code,
+            "seconds": round(ended.seconds, 3),
+            "bytes": capture.size,
+            **_parts(ended.told),
+        },
     )
+
+
+def _parts(told: str) -> dict[str, list[int]]:
+    """Return the exits of the parts of the pipe with which a command ended, if it did."""
+    exits = [int(word) for word in told.split() if word.isdigit()]
+    return {"parts": exits} if len(exits) > 1 else {}
 
 
 def _notes(text: str, ended: Ended, seconds: float, limits: ToolLimits) -> list[str]:

@@ -319,7 +319,10 @@ def test_no_descriptor_is_left_open(call: Call) -> None:
 
 
 def test_a_command_inherits_nothing_but_its_three_descriptors(call: Call) -> None:
-    assert call("bash", command="ls /dev/fd | wc -l").output.strip() == "4"  # the fourth is ls reading the folder
+    assert call("bash", command="echo $(ls /dev/fd)").output.split()[:3] == ["0", "1", "2"]
+    assert len(call("bash", command="echo $(ls /dev/fd)").output.split()) == 4  # the fourth is ls reading the folder
+    piped = call("bash", command="ls /dev/fd | cat").output.split()
+    assert len(piped) == 5  # and a pipe's exits are told through one
 
 
 def big_output(size: int) -> dict[str, float]:
@@ -427,3 +430,35 @@ def test_without_a_sandbox_nobody_is_asked_to_leave_it(call: Call, ctx: Bench) -
 
     ctx.scope = CallScope(sandbox=CommandSandbox(escalate=escalate))
     assert call("bash", command="echo Permission denied; exit 1").status == "error"
+
+
+@pytest.mark.parametrize(
+    ("command", "parts"),
+    [
+        ("false | true", [1, 0]),
+        ("no-such-program -q | tail -1", [127, 0]),
+        ("echo a; (exit 5) | cat | (exit 6)", [5, 0, 6]),
+        ("true | cat", [0, 0]),
+        ("false | true; echo hi", None),
+        ("trap 'echo mine' EXIT; false | true", None),
+        ("echo 'a | b'", None),
+        ("exec sh -c 'false | true'", None),
+    ],
+)
+@pytest.mark.parametrize("boxed", [False, True])
+def test_each_part_of_a_last_pipe_has_its_exit(
+    call: Call, ctx: Bench, command: str, parts: list[int] | None, boxed: bool
+) -> None:
+    if boxed:
+        if detect().kind != "bubblewrap":
+            pytest.skip("bubblewrap does not work here")
+        bubblewrap = [detect().program, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        ctx.scope = CallScope(sandbox=CommandSandbox(lambda argv: Boxed([*bubblewrap, *argv])))
+    outcome = call("bash", command=command)
+    assert outcome.metadata.get("parts") == parts
+    assert outcome.metadata["exit_code"] == (parts[-1] if parts else 0)
+
+
+def test_nothing_of_the_report_on_parts_is_seen_by_a_command(call: Call) -> None:
+    assert "BASH_ENV" not in call("bash", command="set +x; env | cat").output
+    assert "PIPESTATUS" not in call("bash", command="set -x; true | true").output

@@ -41,6 +41,8 @@ def cause_of(row: Row, folder: Path) -> str:
         return "promised"
     if result.get("subtype") == "incomplete":
         return "undone"
+    if result.get("verified") is False:
+        return "false claim"
     failed = [
         str(each.get("output"))
         for each in events

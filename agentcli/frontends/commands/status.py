@@ -67,6 +67,8 @@ def _facts(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
     yield "folder", f"{session.cwd}{_trust(program, session)}"
     yield from (("also", str(root)) for root in program.roots if root != session.cwd)
     yield "mode", session.mode
+    if receipt := session.receipt:
+        yield "last answer", receipt
     yield "sandbox", program.workspace_policy.sandbox.report
     yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.instructions.files])
     config = program.dirs.config_file

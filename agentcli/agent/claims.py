@@ -1,0 +1,236 @@
+"""Claims of a final message that a run can show: that tests pass, that it builds, that a linter finds nothing, that it was verified or fixed.
+
+A claim is a clause with a subject and a success, in the words of one language, and nothing that takes it back: a condition, a plan, a
+denial, a part that fails. Languages without an entry are covered only by figures, such as "14 passed" and "12/12".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Literal
+
+from agentcli.core.dataclass import dataclass
+
+Kind = Literal["tests", "build", "lint", "checks", "verified", "fixed"]
+"""What is claimed; `checks` are checks without a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words of one language: `hints`, of which a text has one if it claims something, and patterns for the subjects, a success of theirs, claims in one phrase, and what takes a claim back."""
+
+    hints: str
+    tests: str
+    build: str
+    lint: str
+    success: str
+    verified: str
+    fixed: str
+    open: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The verdict on a final message: None if it claims nothing that a run shows. `line` is for the person."""
+
+    verified: bool | None = None
+    line: str = ""
+    claim: str = ""
+    """The claim that nothing shows, for the model; empty for one that needs no command, as that something is fixed."""
+    edited: str = ""
+    """The file that changed last."""
+
+
+NO_RECEIPT = Receipt()
+
+
+_PATHS = r"`[^`\n]*[/.][^`\n]*`"
+LANGUAGES = {
+    "English": Words(
+        "test pass green clean success verif fixed resolved works error issue lint build compil check",
+        r"\b(?:tests?|specs?|suites?|e2e|pytest|vitest|jest)\b(?!-)",
+        r"\b(?:builds?|compil(?:es?|ed|ation)|bundles)\b",
+        r"\b(?:lint(?:er|ers|ing|s)?|eslint|ruff|mypy|pyright|clippy|vet|type[- ]?check(?:s|er|ing)?|types|typescript|tsc|format(?:ting)?|prettier)\b",
+        r"\b(?:pass|passes|passed|passing|green|clean|cleanly|succeeds?|succeeded|success(?:ful|fully)?|OK|no (?:new |lint(?:er)? |type |compile |build )*(?:errors|issues|warnings|problems|findings)|"
+        r"(?:without|zero|0) (?:any |lint )?(?:errors|issues|warnings|failures))\b",
+        r"\bI(?:['’]ve| have)? (?:\w+ly )?(?:verified|tested)\b|(?:^|\b(?:and|all|fully|now|been|is|are|was|were) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))",
+        r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b",
+        r"n['’]t\b|\b(?:not|never|cannot|except|fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|should|would|will|['’]ll|could|might|must|need(?:s|ed)?|to (?:make|get|see|check|confirm|verify)|ensure[sd]?|make sure|"
+        r"until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|skipped|waiting|running|pending|todo|unverified|untested|pre-existing|previously|baseline|remain(?:s|ing)?|"
+        r"(?<![:.\-])CI|pipelines?|workflows?|GitHub|PR|jobs?|agents?|criteri\w+|test plan|verify that|tests? that|expect\w*)\b",
+    ),
+    "German": Words(
+        "besteh bestanden grün erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",
+        r"\b(?:\w*tests?|testsuite)\b",
+        r"\b(?:build|kompiliert|übersetzt|baut)\b",
+        r"\b(?:lint\w*|typprüfung|formatierung)\b",
+        r"\b(?:bestehen|bestanden|grün|laufen durch|laufen fehlerfrei|erfolgreich|sauber|fehlerfrei|ohne fehler|durchgelaufen)\b",
+        r"\b(?:geprüft|überprüft|verifiziert|getestet)\b",
+        r"\b(?:behoben|repariert|funktioniert (?:jetzt|nun|wieder))\b",
+        r"\b(?:nicht|kein\w*|außer|fehlgeschlagen|schlägt|schlagen|sollte\w*|würde\w*|wird|werden|wenn|falls|sobald|bevor|bis|damit|müssen|muss)\b",
+    ),
+    "French": Words(
+        "passent passe réussi vert succès erreur propre vérifi testé corrigé réparé fonctionne",
+        r"\btests?\b",
+        r"\b(?:build|compil\w+|construction)\b",
+        r"\b(?:lint\w*|typage|formatage)\b",
+        r"\b(?:passent|passe|passés|réussi\w*|au vert|succès|sans erreurs?|propre)\b",
+        r"\b(?:vérifié\w*|testé\w*)\b",
+        r"\b(?:corrigé\w*|réparé\w*|fonctionne (?:maintenant|à nouveau))\b",
+        r"\b(?:ne|n['’]|pas|sauf|échou\w+|devrai\w+|seront|sera|si|quand|lorsque|avant|pour que|afin|doit|doivent)\b",
+    ),
+    "Spanish": Words(
+        "pasan pasa éxito correctamente errores verde limpio verificad comprobad probad corregid arreglad solucionad funciona",
+        r"\b(?:tests?|pruebas)\b",
+        r"\b(?:build|compila\w*|compilación)\b",
+        r"\b(?:lint\w*|linter|tipos|formato)\b",
+        r"\b(?:pasan|pasa|pasaron|pasado|en verde|éxito|correctamente|sin errores|limpio)\b",
+        r"\b(?:verificad\w+|comprobad\w+|probad\w+|he (?:verificado|comprobado|probado))\b",
+        r"\b(?:corregid\w+|arreglad\w+|solucionad\w+|ya funciona|funciona ahora)\b",
+        r"\b(?:no|excepto|salvo|fall\w+|debería\w*|si|cuando|antes|hasta|para que|debe\w*|pasarán)\b",
+    ),
+    "Portuguese": Words(
+        "passam passa sucesso erros verde limpo verificad testad corrigid consertad resolvid funciona",
+        r"\b(?:testes?)\b",
+        r"\b(?:build|compila\w*|compilação)\b",
+        r"\b(?:lint\w*|tipos|formatação)\b",
+        r"\b(?:passam|passa|passaram|passando|verde|sucesso|sem erros|limpo)\b",
+        r"\b(?:verificad\w+|testad\w+)\b",
+        r"\b(?:corrigid\w+|consertad\w+|resolvid\w+|agora funciona)\b",
+        r"\b(?:não|exceto|falh\w+|deve\w*|se|quando|antes|até|para que)\b",
+    ),
+    "Italian": Words(
+        "passano superati verd successo errori pulito verificat testat corrett risolt funziona",
+        r"\btest\b",
+        r"\b(?:build|compila\w*)\b",
+        r"\b(?:lint\w*|tipi|formattazione)\b",
+        r"\b(?:passano|passa|passati|superati|verdi?|successo|senza errori|pulito)\b",
+        r"\b(?:verificat[oaie]|testat[oaie])\b",
+        r"\b(?:corrett[oaie]|risolt\w+|ora funziona)\b",
+        r"\b(?:non|tranne|fallisc\w+|fallit\w+|dovrebbe\w*|se|quando|prima|finché|affinché|deve|devono)\b",
+    ),
+    "Dutch": Words(
+        "slagen geslaagd groen zonder succesvol geverifieerd getest gecontroleerd opgelost gerepareerd werkt",
+        r"\btests?\b",
+        r"\b(?:build|compileert)\b",
+        r"\b(?:lint\w*|typecontrole)\b",
+        r"\b(?:slagen|geslaagd|groen|zonder fouten|succesvol)\b",
+        r"\b(?:geverifieerd|getest|gecontroleerd)\b",
+        r"\b(?:opgelost|gerepareerd|werkt (?:nu|weer))\b",
+        r"\b(?:niet|geen|behalve|faalt|falen|zou|als|wanneer|voordat|totdat|moet|moeten)\b",
+    ),
+    "Polish": Words(
+        "przechodzą przeszły zaliczone zielone pomyślnie bez zweryfikowan przetestowan sprawdzon naprawion poprawion działa",
+        r"\btest(?:y|ów)?\b",
+        r"\b(?:build|kompiluje|kompilacja)\b",
+        r"\blint\w*\b",
+        r"\b(?:przechodzą|przeszły|zaliczone|zielone|pomyślnie|bez błędów)\b",
+        r"\b(?:zweryfikowan\w+|przetestowan\w+|sprawdzon\w+)\b",
+        r"\b(?:naprawion\w+|poprawion\w+|teraz działa)\b",
+        r"\b(?:nie|oprócz|powinn\w+|jeśli|gdy|zanim|aby|musi|muszą)\b",
+    ),
+    "Russian": Words(
+        "проход прош пройден успешно зелён ошибок чисто проверен проверил протестирован исправлен починен работает",
+        r"\bтест(?:ы|ов)?\b",
+        r"\b(?:сборка|собирается|компилируется|компиляция)\b",
+        r"\b(?:линт\w*|типы|проверка типов)\b",
+        r"\b(?:проходят|прошли|пройдены|успешно|зелёные|без ошибок|чисто|проходит|прошла)\b",
+        r"\b(?:проверено|проверил\w*|протестирован\w*)\b",
+        r"\b(?:исправлен\w*|починен\w*|теперь работает)\b",
+        r"\b(?:не|кроме|должн\w+|если|когда|прежде|чтобы|будут|будет)\b",
+    ),
+    "Turkish": Words(
+        "geçi geçti başar hatasız yeşil doğrula test düzelt çalışıyor",
+        r"\btestler\w*\b",
+        r"\b(?:derleme|derleniyor|build)\b",
+        r"\blint\w*\b",
+        r"\b(?:geçiyor|geçti|başarılı|başarıyla|hatasız|yeşil)\b",
+        r"\b(?:doğrulandı|doğruladım|test edildi|test ettim)\b",
+        r"\b(?:düzeltildi|düzelttim|artık çalışıyor)\b",
+        r"\b(?:değil|hariç|başarısız|geçmiyor|gerekir|eğer|önce|için)\b",
+    ),
+    "Chinese": Words(
+        "通过 成功 错误 全绿 验证 测试 修复 解决 修好",
+        r"测试|用例", r"构建|编译", r"检查|类型", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|验证通过|测试过", r"已修复|已解决|修复完成|修好", r"没有通过|未|不|失败|应该|如果|除了|之前|需要|将"
+    ),
+    "Japanese": Words(
+        "通 パス 成功 合格 エラー グリーン 検証 確認 修正 直し 解決",
+        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|パス|成功|合格|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|場合|除き|前に|必要"
+    ),
+    "Korean": Words(
+        "통과 성공 오류 검증 확인 수정 해결",
+        r"테스트", r"빌드|컴파일", r"린트|타입", r"통과|성공|오류 없이", r"검증(?:했|됨|완료)|확인(?:했|됨|완료)", r"수정(?:했|됨|완료)|해결(?:했|됨)", r"않|못|실패|해야|면 |제외|전에"
+    ),
+}  # fmt: skip
+"""Each language with its words."""
+
+_FIGURES = r"\b\d[\d,]* (?:\w+ )?(?:tests? )?(?:pass(?:ed|ing|es)?\b)|\b(\d+)\s*/\s*\1 (?:tests?|pass)\w*"
+_MARKED = r"(?i)^\W*(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type ?)?check)(?: pass(?:ed|ing)?)?\W{0,6}[✅✓✔]"
+"""A subject with a mark in a list or table."""
+_NO_FAILURES = r"(?i)\b(?:0|no|zero|without(?: any)?) (?:new |tests? )*fail(?:ed|ures?|ing)?\b"
+_CHECKS = r"(?i)\b(?:all|every) (?:\w+ ){0,3}checks?\b|\bchecks all\b"
+_CLAUSES = r"(?<=[.!?;])\s+|[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s—\s|\s–\s"
+_CODE = r"(?s)```.*?(?:```|\Z)|^\s*>.*$"
+_LIST_MARKS = r"^[\s>*#\-•|\d.)(\[\]x✅✓✔☑]*"
+
+
+def claims(text: str) -> frozenset[Kind]:
+    """Return what a final message claims to hold now."""
+    low = text.lower()
+    spoken = [name for name, words in LANGUAGES.items() if any(hint in low for hint in words.hints.split())]
+    if not spoken and not any(letter.isdigit() for letter in text):
+        return frozenset()
+    return frozenset(kind for clause in _clauses(text) for kind in _claimed(clause, spoken))
+
+
+def _clauses(text: str) -> Iterator[str]:
+    plain = re.sub(_CODE, "\n", text, flags=re.MULTILINE)
+    for clause in re.split(_CLAUSES, plain.replace("*", "").replace("__", "")):
+        if clause.strip() and not clause.rstrip().endswith("?"):
+            yield re.sub(_NO_FAILURES, "passed", re.sub(_PATHS, "_", clause)).strip()
+
+
+def _claimed(clause: str, spoken: Sequence[str]) -> Iterator[Kind]:
+    words = re.sub(_LIST_MARKS, "", clause)
+    listed = bool(re.match(r"[-*+•|]|\d+[.)]|\w+ed (?:\d|the|a|all|`|_|\w+ \w)", clause))
+    found = set[Kind]()
+    for name in spoken:
+        if not (parts := _patterns(name)).any.search(words) or parts.open.search(words):
+            continue
+        success = parts.success.search(words) or (name == "English" and re.search(_MARKED, clause))
+        found |= {kind for kind, subject in parts.subjects if success and subject.search(words)}
+        found |= {kind for kind, phrase in parts.phrases if phrase.search(words)} - ({"fixed"} if listed else set())
+    if not found and "English" in spoken and not _patterns("English").open.search(words):
+        if re.search(_FIGURES, words):
+            found.add("tests")
+        elif re.search(_CHECKS, words) and _patterns("English").success.search(clause):
+            found.add("checks")
+    yield from sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    any: re.Pattern[str]
+    open: re.Pattern[str]
+    success: re.Pattern[str]
+    subjects: tuple[tuple[Kind, re.Pattern[str]], ...]
+    phrases: tuple[tuple[Kind, re.Pattern[str]], ...]
+
+
+@cache
+def _patterns(name: str) -> _Patterns:
+    words = LANGUAGES[name]
+
+    def compiled(text: str) -> re.Pattern[str]:
+        return re.compile(text, re.IGNORECASE)
+
+    every = "|".join((words.tests, words.build, words.lint, words.verified, words.fixed))
+    return _Patterns(
+        compiled(every),
+        compiled(words.open),
+        compiled(words.success),
+        (("tests", compiled(words.tests)), ("build", compiled(words.build)), ("lint", compiled(words.lint))),
+        (("verified", compiled(words.verified)), ("fixed", compiled(words.fixed))),
+    )

@@ -1,0 +1,534 @@
+"""Proof of claims: which checks ran after the last edit, and whether they ended well, by their true exits or by what they printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import PurePath
+
+from agentcli.agent.claims import Kind
+from agentcli.core.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call that has ended: a command with its result, an edit of a file, or the words of somebody who ran something.
+
+    `exit` is None if unknown; `parts` are the exits of the parts of its last pipe, if known.
+    """
+
+    command: str = ""
+    exit: int | None = None
+    output: str = ""
+    parts: Sequence[int] = ()
+    edited: str = ""
+    told: bool = False
+    """A report of somebody else: a subagent, or the person."""
+    ran: bool = True
+    """False for a call that was refused or never ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The newest run of one kind of check: its verdict (None if nothing tells it), a figure such as `14 passed`, and the command."""
+
+    passed: bool | None
+    figure: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The runs after the last edit, by kind, and the file of that edit; `ran` is true if anything was run or looked at since."""
+
+    proofs: dict[Kind, Proof]
+    edited: str
+    ran: bool
+
+
+def ledger(steps: Iterable[Step]) -> Ledger:
+    """Return what the steps of a session show at its end."""
+    proofs: dict[Kind, Proof] = {}
+    edited, ran = "", False
+    for step in steps:
+        if step.edited and _matters(step.edited):
+            edited, ran, proofs = step.edited, False, {}
+            continue
+        if not step.ran:
+            continue
+        ran = ran or not step.edited
+        if step.told:
+            proofs |= _told(step.output)
+            continue
+        for part in _parts(step):
+            if part.edits:
+                edited, proofs = part.edits, {}
+            for kind in part.kinds:
+                proof = Proof(part.passed, _figure(step.output) if kind == "tests" else "", part.text)
+                # A run whose end nothing tells does not take back what an earlier one shows.
+                if proof.passed is not None or kind not in proofs:
+                    proofs[kind] = proof
+    return Ledger(proofs, edited, ran)
+
+
+_UNTESTED = re.compile(
+    r"(?i)\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$|(?:^|/)\.(?!/)[^/]+/|[\\/](?:Temp|tmp|scratchpad)[\\/]"
+)
+"""Files that no check reads: texts, pictures, hidden folders."""  # fmt: skip
+
+
+def _matters(path: str) -> bool:
+    return not _UNTESTED.search(path) and not path.startswith(("/tmp/", "/private/tmp/", "/var/folders/"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    text: str
+    kinds: frozenset[Kind]
+    passed: bool | None
+    edits: str = ""
+
+
+_HERE = re.compile(r"(?s)<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)")
+_SUBSTITUTED = re.compile(r"(?s)\$\((cat)? *(?:<<)")
+
+
+def _parts(step: Step) -> Iterator[_Part]:
+    """Yield the commands of a line with their verdicts."""
+    found = list(_commands(_HERE.sub(r" \3", step.command)))
+    summary = _summary(step.output)
+    strict = re.search(r"\bset -\w*e|pipefail", step.command) is not None
+    whole = step.exit is not None
+    last_pipe = len(found) - len(step.parts)
+    for at, (words, after) in enumerate(found):
+        edits = _edits(words, after)
+        kinds = _EVERY if _by_hook(words, step.output) else kinds_of(words)
+        if not kinds:
+            if edits:
+                yield _Part("", frozenset(), None, edits)
+            continue
+        exit = step.exit if whole and _is_true(found, at, strict) else None
+        if len(step.parts) > 1 and at >= last_pipe:
+            exit = step.parts[at - last_pipe] if step.parts[at - last_pipe] != _PIPE_CLOSED else exit
+        # All of a chain of && ran well if its end did; a failure may be another part's.
+        if exit and any(joint == "&&" for _, joint in found[at:]) and summary is not None:
+            exit = None
+        yield _Part(shlex.join(words), kinds, _verdict(exit, summary, step.output), edits)
+    if not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found) and summary is not None:
+        if words_of_run := [words for words, _ in found if not _only_shows(words)]:
+            yield _Part(shlex.join(words_of_run[0]), frozenset({"tests", "checks"}), summary)
+        elif _TEST_SUMMARY.search(step.output) and found:
+            yield _Part(shlex.join(found[0][0]), frozenset({"tests", "checks"}), summary)
+
+
+_PIPE_CLOSED = 141
+
+
+def _by_hook(words: Sequence[str], output: str) -> bool:
+    """Return True for a commit or push whose hook ran checks: a failure of it stops the command."""
+    acts = PurePath(words[0]).name == "git" and {"commit", "push"} & set(words) and "--no-verify" not in words
+    return bool(acts) and (_TEST_SUMMARY.search(output) is not None or _HOOK.search(output) is not None)
+
+
+_HOOK = re.compile(r"(?i)husky|lefthook|pre-?commit|lint-staged|\btsc\b|eslint|biome|\.{6,}Passed|ruff|clippy|prettier")
+
+
+def _is_true(found: Sequence[tuple[list[str], str]], at: int, strict: bool) -> bool:
+    """Return True if the exit of the line is zero only if this command's is."""
+    joints = [joint for _, joint in found[at:-1]]
+    last = found[at][1] if at < len(found) - 1 else ""
+    if last in ("|", "|&", "||", "&"):
+        return strict and last in ("|", "|&")
+    return strict or (all(joint == "&&" for joint in joints if joint not in ("|", "|&")) and not _ends(joints))
+
+
+def _ends(joints: Sequence[str]) -> bool:
+    return any(joint in (";", "||", "&") for joint in joints)
+
+
+def _verdict(exit: int | None, summary: bool | None, output: str) -> bool | None:
+    if _NOTHING_RAN.search(output) and summary is not True:
+        return None
+    if exit is not None:
+        return exit == 0
+    if summary is not None:
+        return summary
+    # Words of trouble in an output whose true exit is hidden may be of something else.
+    return False if _COULD_NOT.search(output) else None if _TROUBLE.search(output) else True
+
+
+def _commands(text: str) -> Iterator[tuple[list[str], str]]:
+    """Yield the words of each command, and the operator after it."""
+    lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars=";|&()<>\n")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    try:
+        tokens = list(lexer)
+    except ValueError:
+        tokens = re.split(r"\s+|([;|&\n]+)", text)
+    words: list[str] = []
+    for token in (*filter(None, tokens), ";"):
+        if set(token) <= set(";|&()\n") and not set(token) & set("<>"):
+            if kept := _started(words):
+                joint = token.strip("()\n") or ";"
+                yield kept, joint if joint in ("&&", "||", "|", "|&", "&") else ";"
+            words = []
+        elif token.startswith("#") and not words:
+            words.append(":")
+        else:
+            words.append(token)
+
+
+_BEFORE = frozenset(
+    [
+        "if",
+        "then",
+        "elif",
+        "else",
+        "while",
+        "until",
+        "do",
+        "time",
+        "sudo",
+        "env",
+        "nohup",
+        "command",
+        "exec",
+        "!",
+        "{",
+        "nice",
+        "stdbuf",
+        "caffeinate",
+        "xvfb-run",
+        "rtk",
+    ]
+)
+
+
+def _started(words: Sequence[str]) -> list[str]:
+    """Return the words from the program on: no keywords, assignments and programs that only start another."""
+    left = list(words)
+    while left:
+        if left[0] in _BEFORE or re.match(r"\w+=", left[0]):
+            left.pop(0)
+        elif left[0] == "timeout":
+            left.pop(0)
+            while left and (left[0].startswith("-") or re.match(r"\d", left[0])):
+                left.pop(0)
+        else:
+            break
+    return left
+
+
+_SHOWS = frozenset(
+    [
+        "cat",
+        "less",
+        "more",
+        "head",
+        "tail",
+        "grep",
+        "egrep",
+        "rg",
+        "ag",
+        "ls",
+        "find",
+        "fd",
+        "echo",
+        "printf",
+        "sed",
+        "awk",
+        "cut",
+        "sort",
+        "uniq",
+        "wc",
+        "cd",
+        "pwd",
+        "which",
+        "type",
+        "[",
+        "export",
+        "source",
+        ".",
+        "sleep",
+        "jq",
+        "diff",
+        "rm",
+        "cp",
+        "mv",
+        "mkdir",
+        "touch",
+        "chmod",
+        "kill",
+        "pkill",
+        "ps",
+        "curl",
+        "wget",
+        "open",
+        "gh",
+        "tee",
+        "tr",
+        "true",
+        "false",
+        ":",
+        "set",
+        "unset",
+        "xargs",
+        "stat",
+        "du",
+        "df",
+        "file",
+        "tree",
+        "date",
+        "read",
+        "git",
+        "kubectl",
+        "popd",
+        "pushd",
+        "test",
+        "return",
+        "exit",
+        "wait",
+        "lsof",
+        "ssh-add",
+        "az",
+        "aws",
+        "gcloud",
+        "heroku",
+        "vercel",
+        "brew",
+        "apt",
+        "apt-get",
+        "pip",
+        "pip3",
+        "fi",
+        "done",
+        "esac",
+        "for",
+        "case",
+    ]
+)
+_TEST = r"(?:unit-?)?tests?|specs?|pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|minitest|phpunit|pest|paratest|ctest|nextest|gotestsum|bats|behave|e2e|integration|junit|t"
+_BUILD = r"build(?:s|x)?|compile|bundle|dist|package|assemble|install(?:Debug|Dist)|webpack|vite|tsup|rollup|esbuild|archive|testCompile|compile\w+|assemble\w+"
+_LINT = r"lint(?:er|ing)?|fmt|format|types?-?check|types|tsc|vue-tsc|svelte-check|style|clippy|vet|eslint|prettier|biome|ruff|mypy|pyright|basedpyright|flake8|pylint|black|isort|stylelint|golangci-lint|staticcheck|shellcheck|ktlint\w*|detekt|swiftlint|rubocop|phpstan|psalm|checkstyle\w*|credo|dialyzer|analyze|gofmt|goimports|oxlint|hadolint|markdownlint\S*|actionlint|yamllint"
+_ALL = r"checks?|verify|ci|validate|pre-?commit|preflight|quality|qa|lefthook|turbo|nx"
+_KINDS: Sequence[tuple[Kind, str]] = (("tests", _TEST), ("build", _BUILD), ("lint", _LINT), ("checks", _ALL))
+_EVERY: frozenset[Kind] = frozenset(("tests", "build", "lint", "checks"))
+_COMPILES = frozenset(
+    [
+        "cargo",
+        "go",
+        "mvn",
+        "mvnw",
+        "gradle",
+        "gradlew",
+        "dotnet",
+        "swift",
+        "xcodebuild",
+        "sbt",
+        "stack",
+        "cabal",
+        "mix",
+        "zig",
+        "make",
+        "cmake",
+        "ctest",
+        "bazel",
+        "flutter",
+    ]
+)
+"""Programs whose tests compile what they test."""
+_INSTALLS = frozenset(
+    [
+        "install",
+        "add",
+        "i",
+        "ci",
+        "remove",
+        "uninstall",
+        "get",
+        "init",
+        "create",
+        "clean",
+        "login",
+        "publish",
+        "info",
+        "view",
+        "list",
+        "ls",
+        "outdated",
+        "update",
+        "upgrade",
+        "why",
+        "sync",
+        "lock",
+    ]
+)
+_MANAGERS = frozenset(
+    [
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "pip",
+        "pip3",
+        "uv",
+        "poetry",
+        "cargo",
+        "go",
+        "gem",
+        "bundle",
+        "composer",
+        "brew",
+        "pdm",
+        "conda",
+        "mix",
+    ]
+)
+_NO_RUN = re.compile(r"^(?:--help|-h|--version|-V|--collect-only|--co|--list|--listTests|--list-tests|--dry-run|--showConfig)$")  # fmt: skip
+
+
+def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
+    """Return the kinds of checks that a command runs; empty for any other command."""
+    if not words or any(map(_NO_RUN.match, words)):
+        return frozenset()
+    program = PurePath(words[0]).name
+    if program in _SHOWS:
+        return frozenset()
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    if program in _MANAGERS and operands and operands[0] in _INSTALLS and not (program == "go" and "test" in operands):
+        return frozenset()
+    own = _named(PurePath(program).stem if program.endswith((".sh", ".py", ".js", ".ts", ".mjs", ".rb")) else program)
+    if own and own != {"checks"}:
+        return _widened(own, program, words)
+    inner = {kind for word in operands for kind in _named(_script(word))}
+    found = frozenset(inner | own)
+    if found & {"lint", "build"} and "tests" in found:
+        # eslint tests/ lints: the first word that names a check is the check.
+        first = next((kinds for word in operands if (kinds := _named(_script(word)))), frozenset[Kind]())
+        separate = any(re.search(r"(?i)(?:^|[:_-])tests?(?:$|[:_-])", word) and "/" not in word for word in operands)
+        found = found if separate else first
+    return _widened(found, program, words)
+
+
+def _widened(kinds: frozenset[Kind], program: str, words: Sequence[str]) -> frozenset[Kind]:
+    if "checks" in kinds:
+        return _EVERY
+    more: set[Kind] = set(kinds)
+    if kinds:
+        more.add("checks")
+    if "tests" in kinds and (program in _COMPILES or any(word in _COMPILES for word in words)):
+        more.add("build")
+    if "build" in kinds or any(re.fullmatch(r"(?:vue-)?tsc|typecheck|type-check|check-types", word) for word in words):
+        more |= {"lint", "build"}
+    if "lint" in kinds and any(word in ("clippy", "vet") for word in words):
+        more.add("build")
+    return frozenset(more)
+
+
+def _script(word: str) -> str:
+    """Return the name by which a word may name a check: a script without its folder and ending."""
+    path = PurePath(word)
+    return path.stem if path.suffix in (".sh", ".py", ".js", ".ts", ".mjs", ".rb", ".bat") else word
+
+
+@cache
+def _named(word: str) -> frozenset[Kind]:
+    found = set[Kind]()
+    for kind, names in _KINDS:
+        if re.search(rf"(?i)(?:^|[:/_.\-@])(?:{names})(?:$|[:/_.\-@\d])", word) and word != ".":
+            found.add(kind)
+    if re.search(r"[a-z]Tests?$|^test[A-Z]|^check[A-Z]|^test_", word):
+        found.add("tests")
+    return frozenset(found)
+
+
+def _only_shows(words: Sequence[str]) -> bool:
+    return not words or PurePath(words[0]).name in _SHOWS
+
+
+_WRITES = re.compile(r"^(?:>|>>|>\|)$")
+
+
+def _edits(words: Sequence[str], after: str) -> str:
+    """Return the file of the workspace that a command changes, as far as its words tell."""
+    program = PurePath(words[0]).name
+    target = ""
+    for at, word in enumerate(words[:-1]):
+        if _WRITES.match(word) and not (at and words[at - 1] in ("2", "1") and words[at + 1].startswith("&")):
+            target = words[at + 1]
+    if program in ("sed", "perl") and any(re.match(r"-\w*i|--in-place", word) for word in words[1:]):
+        target = words[-1]
+    if program == "tee":
+        target = next((word for word in words[1:] if not word.startswith("-")), "")
+    if (
+        program == "git"
+        and len(words) > 1
+        and words[1] in ("apply", "checkout", "restore", "reset", "revert", "merge", "pull", "stash")
+    ):
+        if words[1] == "checkout" and ("-b" in words or "-B" in words):
+            return ""
+        return ""
+    if program in ("patch",):
+        return words[-1]
+    return (
+        target
+        if "." in PurePath(target).name and _matters(target) and not target.startswith(("/dev", "&", "$", "~"))
+        else ""
+    )
+
+
+_TEST_SUMMARY = re.compile(
+    r"(?im)^test result: (?:ok|FAILED)|^(?:ok|FAIL)\s+\S+\s+[\d.(]|\b(\d[\d,]*) (?:tests? )?(?:passed|passing)\b|^\s*(\d+) pass\b|^Ran (\d+) tests?|^# pass (\d+)|"
+    r"\b(\d+) (?:examples?|runs|tests), .*\b\d+ failures?|Tests run: (\d+)|^OK \((\d+) tests?|All tests passed|\bpass(?:ed)?:?\s+(\d+)\b|^PASS$|^PASS\s|\bBUILD SUCCESS|\b100% tests passed"
+)
+_FAILED = re.compile(
+    r"(?m)\b[1-9]\d* (?:tests? |examples? |suites? )?(?:failed|failing|failures?)\b|^\s*[1-9]\d* fail\b|^--- FAIL|^FAIL\b|^FAILED\b|test result: FAILED|^# fail [1-9]|"
+    r"Failures: [1-9]|Errors: [1-9]|BUILD FAILED|BUILD FAILURE|Test Suites: \d+ failed"
+)
+_MAYBE_FAILED = re.compile(r"\b[1-9]\d* errors?\b(?! (?:suppressed|ignored))|✗|✘|✖ [1-9]")
+"""Signs of a failure that tests print too, of what they test."""
+_CLEAN = re.compile(
+    r"(?im)All checks passed|no issues found|\b0 errors?\b|Success: no issues|✔ No|no (?:lint )?(?:errors|problems|warnings)|Finished `?\w+`? |Compiled successfully|built in [\d.]+|Build completed|exit(?:ed)?(?: ?code| status)?[ :=]+0\b|EXIT[:=_ ]*0\b|rc=0\b"
+)
+_TROUBLE = re.compile(
+    r"(?m)command not found|No such file or directory|^Traceback|^npm ERR!|ELIFECYCLE|error TS\d|^error(?:\[|:)|Error: |^panic:|cannot find module|No module named|exit(?:ed)?(?: ?code| status)?[ :=]+[1-9]|\bFAIL\b|\bfailed\b|Missing script|Permission denied|unrecognized (?:option|arguments)|exit code [1-9]",
+    re.IGNORECASE,
+)
+_COULD_NOT = re.compile(
+    r"(?i)command not found|No module named|Missing script|cannot find module|error TS\d|unrecognized (?:option|argument|subcommand)|no such file or directory"
+)
+_NOTHING_RAN = re.compile(r"(?im)no tests? ran|collected 0 items|No tests? (?:found|files? found|were executed)|\bRan 0 tests|Started in the background|running in (?:the )?background|still running")  # fmt: skip
+
+
+def _summary(output: str) -> bool | None:
+    """Return what an output says of the checks: passed, failed, or nothing."""
+    if _FAILED.search(output):
+        return False
+    if _TEST_SUMMARY.search(output) and not re.search(r"(?m)\b0 passed\b|Tests run: 0\b", output):
+        return True
+    if _MAYBE_FAILED.search(output):
+        return False
+    return True if _CLEAN.search(output) and not _TROUBLE.search(output.replace("0 failed", "")) else None
+
+
+def _figure(output: str) -> str:
+    """Return the number of tests that passed, from their summary: `14 passed`; empty if it has none."""
+    found = re.findall(r"(?i)\b(\d[\d,]*) (?:tests? )?pass(?:ed|ing)?\b", output)
+    if found:
+        return f"{found[-1]} passed"
+    ran = re.findall(
+        r"(?im)^Ran (\d+) tests?|Tests run: (\d+)|^OK \((\d+) tests?|(\d+) (?:examples?|runs), .*0 failures", output
+    )
+    number = next((part for part in ran[-1] if part), "") if ran else ""
+    return f"{number} ran" if number else ""
+
+
+def _told(text: str) -> dict[Kind, Proof]:
+    from agentcli.agent.claims import claims
+
+    said = claims(text)
+    return {kind: Proof(True, "", "reported") for kind in said if kind in _EVERY} | (
+        {"checks": Proof(True, "", "reported")} if said else {}
+    )

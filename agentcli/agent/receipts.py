@@ -1,0 +1,129 @@
+"""Receipts of a turn's last message: each of its claims held against the ledger of the session, without a model."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from agentcli.agent.claims import NO_RECEIPT, Kind, Receipt, claims
+from agentcli.agent.core import SessionCore
+from agentcli.agent.proof import Ledger, Proof, Step, ledger
+from agentcli.core.mcp_servers import effective
+from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.record import Record
+from agentcli.core.tool import Traits
+
+_NAMES = {"tests": "tests pass", "build": "it builds", "lint": "lint is clean", "checks": "checks pass"}
+
+
+_PATCHED = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$")
+
+
+def receipt_of(text: str, core: SessionCore) -> Receipt:
+    """Return the receipt of a message with which a turn of this session ends."""
+    if not claims(text):
+        return NO_RECEIPT
+    history = core.journal.history
+    found = receipt(text, list(steps(history.entries, core.traits, core.ctx.cwd)))
+    whole = bool(history.entries) and history.entries[0].seq <= _FIRST
+    # After a compaction the runs of the session's beginning are not known: only an edit that is known tells that none followed it.
+    return found if found.verified is not False or whole or found.edited else NO_RECEIPT
+
+
+_FIRST = 2
+"""Number of the first message in a session that was never compacted."""
+
+
+def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) -> Iterator[Step]:
+    """Yield the steps of a session from its records."""
+    calls: dict[str, ToolCall] = {}
+    jobs: dict[str, str] = {}
+    for entry in entries:
+        match entry.body:
+            case Message(role="assistant") as message:
+                calls |= {call.call_id: effective(call) for call in message.calls}
+            case Message() as message:
+                yield from (
+                    Step("person", None, part.text)
+                    for part in message.parts
+                    if isinstance(part, Text) and not part.synthetic
+                )
+            case ToolResult() as result if (call := calls.pop(result.call_id, None)) is not None:
+                yield from _steps(call, result, traits.get(call.name, Traits()), cwd, jobs)
+            case _:
+                pass
+
+
+def _steps(call: ToolCall, result: ToolResult, traits: Traits, cwd: Path, jobs: dict[str, str]) -> Iterator[Step]:
+    """Yield the steps of one call with its result."""
+    about, given = result.metadata, str(call.input.get(traits.subject, ""))
+    ran = result.status in ("success", "error")
+    if traits.edits_files:
+        paths = [one or two for one, two in _PATCHED.findall(given)] if traits.patches else [given]
+        yield from (Step(edited=_shown_path(path, cwd), ran=result.status == "success") for path in paths)
+    elif traits.delegates:
+        yield Step(output=result.output, told=True, ran=ran)
+    elif job := str(about.get("job") or ""):
+        command = jobs.setdefault(job, given)
+        state = str(about.get("state", "running"))
+        yield Step(command, about.get("exit_code"), result.output if state != "running" else "still running", ran=ran)
+    elif traits.effect == "run" and traits.subject and not traits.edits_files:
+        parts = about.get("parts", ())
+        yield Step(given, about.get("exit_code"), result.output, parts, ran=ran and "exit_code" in about)
+    else:
+        yield Step(ran=ran)
+
+
+def _shown_path(path: str, cwd: Path) -> str:
+    """Return a path as a person knows it: from the working folder, if it lies there."""
+    absolute = os.path.normpath(cwd / path)
+    return os.path.relpath(absolute, cwd) if Path(absolute).is_relative_to(cwd) else absolute
+
+
+def receipt(text: str, steps: Sequence[Step]) -> Receipt:
+    """Return the receipt of a final message after these steps of its session."""
+    claimed = claims(text)
+    if not claimed:
+        return NO_RECEIPT
+    found = ledger(steps)
+    if claimed <= {"verified", "fixed"}:
+        return _of_word(claimed, found)
+    shown, open_ = list[str](), dict[Kind, str]()
+    for kind in sorted(claimed - {"verified", "fixed"}):
+        proof = found.proofs.get(kind)
+        if proof is not None and proof.passed:
+            shown.append(_shown(kind, proof, found))
+        else:
+            open_[kind] = _missing(kind, proof, found)
+    if open_:
+        said = next(iter(open_.values()))
+        return Receipt(False, f"! {said}", f"Your message {said[0].lower()}{said[1:]}", edited=found.edited)
+    return Receipt(True, " · ".join(dict.fromkeys(shown)))
+
+
+def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
+    """Judge a message that only says that it is fixed, or was verified: anything that ran since the last edit shows it."""
+    if not found.edited:
+        return NO_RECEIPT
+    if found.ran:
+        return Receipt(True, "")
+    word = "it was verified" if "verified" in claimed else "it is fixed"
+    line = f"! Says that {word}; nothing ran since {found.edited} changed"
+    claim = f"Your message says that {word}; nothing ran since {found.edited} changed" if "verified" in claimed else ""
+    return Receipt(False, line, claim, edited=found.edited)
+
+
+def _shown(kind: Kind, proof: Proof, found: Ledger) -> str:
+    what = proof.figure or ("as reported" if proof.command == "reported" else "passed")
+    name = {"tests": "Tests", "build": "Build", "lint": "Lint", "checks": "Checks"}[kind]
+    return f"{name}: {what}{', after the last edit' if found.edited else ''}"
+
+
+def _missing(kind: Kind, proof: Proof | None, found: Ledger) -> str:
+    says = f"Says the {_NAMES[kind]}" if kind in ("tests", "checks") else f"Says {_NAMES[kind]}"
+    if proof is None:
+        since = f" since {found.edited} changed" if found.edited else " in this session"
+        return f"{says}; none ran{since}" if kind in ("tests", "checks") else f"{says}; nothing showed it{since}"
+    return f"{says}; the last run failed" if proof.passed is False else f"{says}; the last run did not show it"

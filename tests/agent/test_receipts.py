@@ -1,0 +1,165 @@
+"""Receipts: what a final message claims, what the calls of its session show, and what comes of a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.claims import claims
+from agentcli.agent.proof import Step, kinds_of
+from agentcli.agent.receipts import receipt
+from agentcli.core.event import Noticed, TurnEnded
+from agentcli.core.message import Text
+from agentcli.providers.scripted.model import Reply, call, say
+from tests.agent.open_session import ended, messages, open_session, say_to
+from tests.tables import each_row
+
+EDIT = Step(edited="src/cart.py")
+DOCS = Step(edited="README.md")
+GREEN = Step("pytest -q", 0, "14 passed in 0.1s")
+RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
+
+
+@each_row(
+    ("text", "kinds"),
+    [
+        ("All tests pass.", {"tests"}),
+        ("All 14 tests pass, lint is clean and the build succeeds.", {"tests", "lint", "build"}),
+        ("- **Tests:** 1274 pass, 0 fail. Lint: clean.", {"tests", "lint"}),
+        ("✅ Tests: ✓ | Lint ✓", {"tests", "lint"}),
+        ("Type checking passed.", {"lint"}),
+        ("It is fixed now.", {"fixed"}),
+        ("I verified it with the browser.", {"verified"}),
+        ("All checks pass.", {"checks"}),
+        ("Alle Tests bestehen, und der Build läuft ohne Fehler.", {"tests", "build"}),
+        ("Todas las pruebas pasan.", {"tests"}),
+        ("Tous les tests passent.", {"tests"}),
+        ("Все тесты проходят.", {"tests"}),
+        ("所有测试都通过了。", {"tests"}),
+        ("すべてのテストが通りました。", {"tests"}),
+        ("모든 테스트가 통과했습니다.", {"tests"}),
+        ("The tests do not pass yet.", set()),
+        ("2 tests fail, the others pass.", set()),
+        ("The tests should pass now.", set()),
+        ("Run `pytest` to see whether the tests pass.", set()),
+        ("I added tests for the cart.", set()),
+        ("Do all tests pass?", set()),
+        ("CI is green for the tests.", set()),
+        ("```\n14 tests passed\n```", set()),
+        ("Die Tests bestehen noch nicht.", set()),
+        ("测试没有通过。", set()),
+    ],
+)
+def test_a_claim_is_a_clause_that_says_that_something_holds(text: str, kinds: set[str]) -> None:
+    assert claims(text) == kinds
+
+
+@each_row(
+    ("command", "kinds"),
+    [
+        ("pytest -q", {"tests", "checks"}),
+        ("uv run python -m pytest tests/a.py", {"tests", "checks"}),
+        ("npm test", {"tests", "checks"}),
+        ("pnpm --filter api run test:unit", {"tests", "checks"}),
+        ("cargo test", {"tests", "build", "checks"}),
+        ("./scripts/run_tests.sh", {"tests", "checks"}),
+        ("make check", {"tests", "build", "lint", "checks"}),
+        ("npx tsc --noEmit", {"build", "lint", "checks"}),
+        ("npx eslint tests/", {"lint", "checks"}),
+        ("npm run build", {"build", "lint", "checks"}),
+        ("pip install pytest", set()),
+        ("npm ci", set()),
+        ("grep -rn pytest .", set()),
+        ("cat tests/test_a.py", set()),
+        ("pytest --collect-only", set()),
+        ("git add tests", set()),
+    ],
+)
+def test_a_command_runs_the_checks_that_its_program_is_for(command: str, kinds: set[str]) -> None:
+    assert kinds_of(command.split()) == kinds
+
+
+@each_row(
+    ("text", "steps", "verified", "line"),
+    [
+        ("All tests pass.", [EDIT, GREEN], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [GREEN, EDIT], False, "! Says the tests pass; none ran since src/cart.py changed"),
+        ("All tests pass.", [GREEN, EDIT, GREEN, DOCS], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [EDIT, RED], False, "! Says the tests pass; the last run failed"),
+        ("All tests pass.", [EDIT, RED, GREEN], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [], False, "! Says the tests pass; none ran in this session"),
+        ("All tests pass.", [EDIT, Step("pytest | tail -3", 0, "sh: pytest: command not found", (127, 0))], False, "! Says the tests pass; the last run failed"),
+        ("All tests pass.", [EDIT, Step("pytest | tail -1", 0, "14 passed", (0, 0))], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [EDIT, Step("pytest || true", 0, "1 failed, 2 passed")], False, "! Says the tests pass; the last run failed"),
+        ("All tests pass.", [EDIT, Step("pytest; echo done", 0, "sh: pytest: command not found\ndone")], False, "! Says the tests pass; the last run failed"),
+        ("All tests pass.", [EDIT, Step("pytest", 0, "collected 0 items")], False, "! Says the tests pass; the last run did not show it"),
+        ("All tests pass.", [EDIT, Step("cat > a.py <<'E'\npytest\nE", 0)], False, "! Says the tests pass; none ran since a.py changed"),
+        ("All tests pass.", [EDIT, Step("pytest && sed -i s/a/b/ src/x.py", 0, "3 passed")], False, "! Says the tests pass; none ran since src/x.py changed"),
+        ("All tests pass.", [EDIT, Step("git commit -m x", 0, "husky\n 3 pass\n 0 fail")], True, "Tests: 3 passed, after the last edit"),
+        ("All tests pass.", [EDIT, Step(output="All tests pass.", told=True)], True, "Tests: as reported, after the last edit"),
+        ("Lint is clean.", [EDIT, GREEN], False, "! Says lint is clean; nothing showed it since src/cart.py changed"),
+        ("Fixed.", [EDIT], False, "! Says that it is fixed; nothing ran since src/cart.py changed"),
+        ("Fixed.", [EDIT, Step("python cart.py", 0)], True, ""),
+        ("Fixed.", [DOCS], None, ""),
+        ("I changed the cart.", [EDIT], None, ""),
+    ],
+)  # fmt: skip
+def test_a_claim_is_held_against_what_ran_after_the_last_edit(
+    text: str, steps: Sequence[Step], verified: bool | None, line: str
+) -> None:
+    found = receipt(text, steps)
+    assert (found.verified, found.line) == (verified, line)
+
+
+WRITE = call("write", file_path="cart.py", content="x = 1\n")
+RUN = call("bash", command="sh tests.sh")
+
+
+WRONG = say("All tests pass.")
+
+
+def ending(
+    folder: Path, *replies: Reply, attended: bool = False, **settings: Any
+) -> tuple[TurnEnded, list[str], list[str]]:
+    """How a turn with these replies ended, what the person was told, and which reminders the model got at its end."""
+    (folder / "tests.sh").write_text("echo 14 passed\n")
+    session = open_session(folder, list(replies), mode="yolo", attended=attended, **settings)
+    events = say_to(session, "Fix the cart.")
+    told = [event.message for event in events if isinstance(event, Noticed)]
+    reminders = [
+        part.text
+        for message in messages(session)
+        if message.role == "user"
+        for part in message.parts
+        if isinstance(part, Text) and part.synthetic and "Your message says" in part.text
+    ]
+    return ended(events), told, reminders
+
+
+def test_a_run_without_a_person_is_reminded_once_and_told_as_unverified(tmp_path: Path) -> None:
+    end, told, reminders = ending(tmp_path, say("", WRITE), WRONG, WRONG)
+    assert (end.ending, end.verified) == ("done", False)
+    assert told == ["! Says the tests pass; none ran since cart.py changed"]
+    assert reminders == [
+        "Your message says the tests pass; none ran since cart.py changed. Run it now, or say plainly that it was not run, or that it "
+        "fails. Only your last message is read: repeat in it what is needed of this one."
+    ]
+
+
+def test_a_reminder_that_helps_makes_the_end_a_verified_one(tmp_path: Path) -> None:
+    end, told, reminders = ending(tmp_path, say("", WRITE), WRONG, say("", RUN), WRONG)
+    assert (end.ending, end.verified, told, len(reminders)) == ("done", True, [], 1)
+
+
+def test_a_person_sees_one_line_and_the_model_is_not_reminded(tmp_path: Path) -> None:
+    end, told, reminders = ending(tmp_path, say("", WRITE), WRONG, attended=True)
+    assert (end.verified, told, reminders) == (False, ["! Says the tests pass; none ran since cart.py changed"], [])
+    end, told, reminders = ending(tmp_path, say("", WRITE), say("", RUN), WRONG, attended=True)
+    assert (end.verified, told, reminders) == (True, ["Tests: 14 passed, after the last edit"], [])
+
+
+def test_receipts_can_be_switched_off_and_say_nothing_without_a_claim(tmp_path: Path) -> None:
+    assert ending(tmp_path, say("", WRITE), WRONG, receipts=False)[0].verified is None
+    end, told, reminders = ending(tmp_path, say("", WRITE), say("The cart is done."))
+    assert (end.verified, told, reminders) == (None, [], [])
