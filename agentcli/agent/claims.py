@@ -57,9 +57,9 @@ LANGUAGES = {
         r"(?:without|zero|0) (?:any |lint )?(?:errors|issues|warnings|failures))\b",
         r"\bI(?:['’]ve| have)? (?:\w+ly )?(?:verified|tested)\b|(?:^|\b(?:and|all|fully|now|been|is|are|was|were) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))",
         r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b",
-        r"n['’]t\b|\b(?:not|never|cannot|except|fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|should|would|will|['’]ll|could|might|must|need(?:s|ed)?|to (?:make|get|see|check|confirm|verify)|ensure[sd]?|make sure|"
+        r"n['’]t\b|\b(?:not|never|cannot|except|fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensure[sd]?|make sure|"
         r"until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|skipped|waiting|running|pending|todo|unverified|untested|pre-existing|previously|baseline|remain(?:s|ing)?|"
-        r"(?<![:.\-])CI|pipelines?|workflows?|GitHub|PR|jobs?|agents?|criteri\w+|test plan|verify that|tests? that|expect\w*)\b",
+        r"(?<![:.\-])CI|pipelines?|workflows?|GitHub|PR|jobs?|agents?|criteri\w+|one|some|most|half|given|test plan|verify that|tests? that|expect\w*)\b",
     ),
     "German": Words(
         "besteh bestanden grün erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",

@@ -27,7 +27,7 @@ class AgentSettings:
     confirm_done: bool = setting(False, project="free")
     """In unattended runs, have the model re-check its work before it finishes."""
     receipts: bool = setting(True, project="free")
-    """Hold claims of the last message, such as “tests pass”, against the commands that ran."""
+    """Compare claims of the last message (“tests pass”, “it builds”) with the commands that ran."""
     titles: bool = setting(True, project="free")
     """Give sessions a title."""
     thinking: bool = setting(True, project="free")
