@@ -119,7 +119,7 @@ class GeminiSettings:
 class OpencodeSettings:
     """`context.opencode.*`: opencode's compaction. Sizes in tokens."""
 
-    estimator: OwnEstimator = setting("", project="free")
+    estimator: OwnEstimator = ""
     """Token estimator of `opencode`; empty: `context.estimator`."""
     summary_tokens: int = 2_000
     """Assumed size of a summary in estimates."""

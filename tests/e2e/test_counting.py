@@ -59,7 +59,3 @@ def test_a_policy_may_have_an_estimator_of_its_own(program: Program) -> None:
     assert counted_by(program) == "calibrated"
     assert counted_by(program, "--set", "context.policy=gemini") == "gemini"
     assert counted_by(program, "--set", "context.policy=sliding") == "shannon"
-    assert (
-        counted_by(program, "--set", "context.policy=opencode", "--set", "context.opencode.estimator=chars4")
-        == "chars4"
-    )

@@ -25,7 +25,7 @@ _BY_SECTION: Mapping[str, str] = {
         prompt_tokens token_rate names_tokens call_tokens recalled_tokens phase_share phases questions
     """,
     "context.native": "trigger_share thinking_turns",
-    "context.opencode": "summary_tokens output_reserve",
+    "context.opencode": "estimator summary_tokens output_reserve",
     "context.prune": """
         estimator auto_turns patience smallest input_least least protect_share minimum_share
     """,
