@@ -58,18 +58,18 @@ def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) ->
 
 def _steps(call: ToolCall, result: ToolResult, traits: Traits, cwd: Path, jobs: dict[str, str]) -> Iterator[Step]:
     """Yield the steps of one call with its result."""
-    about, given = result.metadata, str(call.input.get(traits.subject, ""))
+    about, given = result.metadata, traits.subject.text(call.input)
     ran = result.status in ("success", "error")
     if traits.edits_files:
         paths = [one or two for one, two in _PATCHED.findall(given)] if traits.patches else [given]
         yield from (Step(edited=_shown_path(path, cwd), ran=result.status == "success") for path in paths)
-    elif traits.delegates:
+    elif traits.behaviour.delegates:
         yield Step(output=result.output, told=True, ran=ran)
     elif job := str(about.get("job") or ""):
         command = jobs.setdefault(job, given)
         state = str(about.get("state", "running"))
         yield Step(command, about.get("exit_code"), result.output if state != "running" else "still running", ran=ran)
-    elif traits.effect == "run" and traits.subject and not traits.edits_files:
+    elif traits.runs_commands:
         parts = about.get("parts", ())
         yield Step(given, about.get("exit_code"), result.output, parts, ran=ran and "exit_code" in about)
     else:
