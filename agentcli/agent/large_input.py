@@ -10,7 +10,6 @@ from agentcli.agent.ports import Prompt
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import Person
 from agentcli.context.window import Size, oversize, reference, size_of
-from agentcli.core.costs import dollars
 from agentcli.core.event import Event, Noticed
 from agentcli.core.message import File, Part, Text, Usage
 from agentcli.core.tasks import until_interrupted
@@ -47,6 +46,8 @@ class LargeInput:
         return {place: size_of(texts[place], self._builder.counter) for place in large}
 
     async def _is_wanted_whole(self, tokens: int, interrupt: asyncio.Event) -> bool:
+        from agentcli.core.costs import dollars
+
         window, spec = self._builder.window(), self._builder.spec
         free = window.usable - window.tokens
         if not self._person.attended or tokens > free:

@@ -7,7 +7,7 @@ from agentcli.features.hooks.settings import HookSettings
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.program.config.schema import Schema
 from agentcli.program.mcp_settings import McpSettings
-from agentcli.providers.retry_policy import RetryPolicy
+from agentcli.providers.settings import RetryPolicy
 from agentcli.sessions.settings import CheckpointLimits, Retention
 
 SCHEMA = Schema(

@@ -18,8 +18,7 @@ from agentcli.providers.connect import connect
 from agentcli.providers.context_windows import listed_models
 from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.registry import PROVIDERS, SERVERS
-from agentcli.providers.retry_policy import RetryPolicy
-from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, RetryPolicy, base_url, credentials, needs_key
 
 MOST_COST = 0.01
 """USD for one request at most; a model that would cost more is not asked, the vendor's cheap one is."""

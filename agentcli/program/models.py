@@ -25,10 +25,10 @@ from agentcli.providers.endpoint_facts import FILE, EndpointMemory
 from agentcli.providers.model_figures import Figures
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
-from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.settings import (
     BUILT_IN,
     ProviderSettings,
+    RetryPolicy,
     address,
     base_url,
     credentials,
@@ -153,8 +153,6 @@ class Models:
         return found.model
 
     def _connect(self, name: str, brief: bool) -> Connected:
-        from agentcli.program.demo.script import model as demo_model
-
         spec = self.spec(name)
         settings = self.providers.get(spec.provider)
         accounts = self.accounts
@@ -166,7 +164,7 @@ class Models:
             settings,
             self.env,
             retry,
-            built_in={"demo": demo_model},
+            built_in={"demo": _demo},
             memory=self.memory,
             stored=self.stored,
             gates=self.gates,
@@ -333,6 +331,12 @@ async def close_model(model: Model) -> None:
     close = getattr(model, "close", None)
     if close is not None:
         await close()
+
+
+def _demo(spec: ModelSpec) -> Model:
+    from agentcli.program.demo.script import model
+
+    return model(spec)
 
 
 def _passed_on(accounts: RunAccounts | None, provider: str, error: ModelError) -> bool:

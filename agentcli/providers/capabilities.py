@@ -11,7 +11,7 @@ from typing import Any
 from agentcli.core.message import Image, Part, Text, ToolCall, ToolResult
 from agentcli.core.model import Request, RequestMessage, ToolSchema
 from agentcli.providers.endpoint_facts import DAY, Learnt
-from agentcli.providers.refusals import Wording, mentioned, stated
+from agentcli.providers.provider import Wording
 from agentcli.providers.wire import short_id
 
 TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -72,12 +72,16 @@ def reduced(request: Request, lacking: Iterable[str]) -> Request:
 
 def stated_in(answer: str, request: Request, fields: Mapping[str, Wording]) -> set[str]:
     """Return the capabilities that this request uses and of which a refusal says that the server does not take them."""
+    from agentcli.providers.refusals import stated
+
     capabilities, keywords = stated(answer, fields, frozenset(_keywords(request)))
     return {each for each in capabilities if _uses(request, each)} | {SCHEMA + keyword for keyword in keywords}
 
 
 def mentioned_in(answer: str, request: Request, fields: Mapping[str, Wording]) -> set[str]:
     """Return the capabilities that this request uses and a refusal mentions; images are parts, which `parts` finds."""
+    from agentcli.providers.refusals import mentioned
+
     return {each for each in mentioned(answer, fields) if each != "images" and _uses(request, each)}
 
 

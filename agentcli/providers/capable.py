@@ -24,7 +24,7 @@ from agentcli.providers.parts import (
     unanswered,
     without_parts,
 )
-from agentcli.providers.refusals import Wording, about_images
+from agentcli.providers.provider import Wording
 
 WINDOW_SECONDS = 2.0
 """Seconds for each question about a window."""
@@ -144,6 +144,8 @@ class Trial:
         return self._adds(named_parts(answer, sent, body))
 
     def _without_images(self, answer: str, proven: Set[NamedPart], fields: Mapping[str, Wording]) -> bool:
+        from agentcli.providers.refusals import about_images
+
         if about_images(answer) and self._next("images", guesses(self._request, proven)):
             return True
         if self._adds(mentioned_in(answer, self.sent(), fields)):

@@ -12,9 +12,9 @@ from typing import Any
 
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.model import ModelSpec, PriceChange, Prices
-from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.providers.platforms import PLATFORMS, vendor_id
-from agentcli.providers.registry import PROVIDERS, Provider
+from agentcli.providers.provider import Provider
+from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, is_vendor
 
 ALIASES: Mapping[str, str] = MappingProxyType(
@@ -308,5 +308,7 @@ def _check_kind(found: ModelSpec, key: str, value: Any) -> None:
 
 
 def _near(name: str, names: Iterable[str]) -> str:
+    from agentcli.core.text.near import did_you_mean, near_names
+
     close = near_names(name, names)
     return did_you_mean(close)

@@ -12,18 +12,18 @@ from urllib.parse import urlsplit
 
 from agentcli.core.errors import ConfigError, CredentialsError, InputError, ModelError
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.providers.capable import CapableModel, WireModel
 from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.errors import key_refused
 from agentcli.providers.platforms import PLATFORMS
-from agentcli.providers.registry import PROVIDERS, Provider
-from agentcli.providers.retry_policy import RetryPolicy
+from agentcli.providers.provider import Provider
+from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.retrying import RetryingModel, gate_for
 from agentcli.providers.sdk_import import embed, warm
 from agentcli.providers.settings import (
     BUILT_IN,
     ProviderSettings,
+    RetryPolicy,
     base_url,
     base_url_places,
     credentials,
@@ -101,6 +101,8 @@ def require_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
 
 def _unheard_of(provider: Provider, spec: ModelSpec) -> str:
     """Return the first words of a message about a model in no table: nobody should install anything for a name that does not exist."""
+    from agentcli.core.text.near import did_you_mean, near_names
+
     near = did_you_mean(near_names(spec.id, [model.id for model in provider.models]))
     return f"agentcli does not know the model {spec.id!r}.{near} `agentcli models` lists those that it knows. If it exists: "
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli import __version__
-from agentcli.system.deadline import within
 
 SMALLEST, LARGEST = 1_000, 100_000_000
 """Tokens between which a number counts as a window."""
@@ -98,6 +97,8 @@ def _first(values: Any) -> int:
 def _asked(url: str, key: str | None, seconds: float, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """Return the JSON object that a server answers; empty for any other answer."""
     import urllib.request
+
+    from agentcli.system.deadline import within
 
     class NoRedirect(urllib.request.HTTPRedirectHandler):
         """A handler that follows no redirect, which could take the key to another host."""

@@ -11,13 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 from agentcli import __version__
-from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange
 from agentcli.core.text.ranges import PRICE
 from agentcli.providers.context_windows import LARGEST as WIDEST
-from agentcli.system.deadline import within
 from agentcli.system.paths import replace_file
 
 FILE = "models.json"
@@ -49,6 +47,9 @@ class Figures:
 
 def read(source: str, seconds: float = SECONDS) -> bytes:
     """Read the list in a file, or at an address within so many seconds. Raises InputError if it cannot be read."""
+    from agentcli.core.causes import in_words
+    from agentcli.system.deadline import within
+
     try:
         if source.startswith(("https://", "http://")):
             found = within(seconds, lambda: _fetched(source, seconds))

@@ -11,7 +11,6 @@ from agentcli.core.images import LIMITS, damage_of, excess
 from agentcli.core.mcp_servers import PREFIX
 from agentcli.core.message import Image, Part, Text, ToolResult
 from agentcli.core.model import Request, RequestMessage
-from agentcli.providers.refusals import nodes, places, tools_named
 
 URL_SAFE = str.maketrans("+/", "-_")
 """Base64 as Google's wire has it."""
@@ -38,6 +37,8 @@ def images_of(request: Request) -> list[tuple[int, Image]]:
 
 def named_parts(answer: str, request: Request, body: Any) -> set[NamedPart]:
     """Return the parts that a refusal of this request names: by their place in its body, or a tool by its name."""
+    from agentcli.providers.refusals import places, tools_named
+
     names = [tool.name for tool in (*request.tools, *request.deferred)]
     found = {_tool(name) for name in tools_named(answer, names)}
     for steps in places(answer):
@@ -125,6 +126,8 @@ def _tool(name: str) -> NamedPart:
 
 def _at(steps: Sequence[str], request: Request, body: Any, names: Collection[str]) -> set[NamedPart]:
     """Return the parts at a place in the body: of the deepest value on the way that is one, or holds images."""
+    from agentcli.providers.refusals import nodes
+
     images = {image_part(image): image.data for _, image in images_of(request)}
     results = [part for message in request.messages for part in message.parts if isinstance(part, ToolResult)]
     for value in nodes(body, steps):

@@ -9,19 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentcli.core.dataclass import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """An optional field in refusals, as patterns in lower case.
-
-    `names` match the field's whole name, as in `thinking.budget_tokens`; `stated` match a whole sentence that says that the
-    server does not take it, where the common forms do not.
-    """
-
-    names: str
-    stated: str = ""
+from agentcli.providers.provider import Wording
 
 
 def stated(answer: str, fields: Mapping[str, Wording], keywords: frozenset[str]) -> tuple[set[str], set[str]]:

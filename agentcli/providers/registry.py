@@ -3,95 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from types import MappingProxyType
 
-from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec, Prices
-from agentcli.providers.anthropic import capabilities as anthropic_capabilities
 from agentcli.providers.anthropic import models as anthropic_models
-from agentcli.providers.google import capabilities as google_capabilities
 from agentcli.providers.google import models as google_models
-from agentcli.providers.openai import capabilities as openai_capabilities
 from agentcli.providers.openai import models as openai_models
 from agentcli.providers.openai.presets import PRESETS as OPENAI_PRESETS
-from agentcli.providers.preset import Preset
-from agentcli.providers.refusals import Wording
-
-_NO_ALIASES: Mapping[str, str] = MappingProxyType({})
-_NO_FIELDS: Mapping[str, Wording] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
-    """A wire format and its vendor."""
-
-    title: str = ""
-    """The vendor's name for people."""
-    adapter: str
-    """`module:name` of the factory: spec, settings, key and base URL to a Model."""
-    fields: Mapping[str, Wording] = field(default_factory=lambda: _NO_FIELDS)
-    """The wire format's names of the capabilities that an endpoint may lack, for `capabilities.stated_in`."""
-    sdk: tuple[str, ...] = ()
-    """Modules to import early: the SDK, and modules that it would import at its first request."""
-    sdk_unused: tuple[str, ...] = ()
-    """Packages of the SDK that are then left out: no used part needs them."""
-    extra: str = ""
-    """The extra of this package that installs the SDK, if it is not always installed."""
-    url: str = ""
-    """Default base URL."""
-    models_path: str = ""
-    """Path that answers without a key, if only to refuse."""
-    key_variables: tuple[str, ...] = ()
-    """Environment variables of the key; the first that is set wins, as in the SDK. Empty if it takes no key."""
-    key_prefix: str = ""
-    """Characters that every key of the vendor begins with."""
-    key_header: str = ""
-    """Header that carries the key."""
-    request_headers: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
-    """Further headers that every request needs."""
-    key_advice: tuple[str, str] = ("", "")
-    """The variable to name to a user without a key, and the benefit of setting it."""
-    base_url_variable: str = ""
-    base_url_advice: str = ""
-    """The benefit of setting that variable, for servers without a key."""
-    default_model: str = ""
-    """The model for a user who has a key and names none."""
-    models: tuple[ModelSpec, ...] = ()
-    """Models with known figures, strongest first."""
-    aliases: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
-    unknown: ModelSpec
-    """Spec assumed for a model that is not in `models`."""
-    also: tuple[str, ...] = ()
-    """Other names that people use for the vendor: its models' names."""
-    prefixes: tuple[str, ...] = ()
-    """Prefixes of the vendor's own model ids, for names without a provider."""
-    unsaid: str = ""
-    """The prefix of its model ids that people leave out, as do the displayed names."""
-    unknown_own: ModelSpec | None = None
-    """Spec assumed for the vendor's own models, if different."""
-    presets: tuple[Preset, ...] = ()
-    """Known servers of this wire format that need no configuration."""
-    summary_model: str = ""
-    """The vendor's cheap model that writes summaries; empty to use the model itself."""
-
-    @property
-    def takes_key(self) -> bool:
-        """True for a server, which a `[providers.<name>]` table may describe; false for a script."""
-        return bool(self.key_variables)
-
-    def key_headers(self, key: str) -> Mapping[str, str]:
-        """Return the headers that carry a key."""
-        return {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key, **self.request_headers}
-
-    def owns(self, model: str) -> bool:
-        """Return True for an id of one of the vendor's own models."""
-        return model.startswith(self.prefixes)
-
-    def assumed(self, model: str) -> ModelSpec:
-        """Return the spec assumed for an id that is not in `models`."""
-        return self.unknown_own if self.unknown_own and self.owns(model) else self.unknown
-
+from agentcli.providers.provider import Preset, Provider
 
 _CLAUDE_LIKE = ModelSpec("", "", anthropic_models.KIND, cache_minimum=4096, known=False)
 _CHAT_LIKE = ModelSpec(
@@ -102,7 +22,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
         "anthropic": Provider(
             title="Anthropic",
-            fields=anthropic_capabilities.FIELDS,
+            fields=anthropic_models.FIELDS,
             adapter="agentcli.providers.anthropic.model:AnthropicModel",
             url="https://api.anthropic.com",
             models_path="/v1/models",
@@ -122,7 +42,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             base_url_variable="ANTHROPIC_BASE_URL",
             base_url_advice="for a local server (Ollama, llama.cpp, vLLM)",
             default_model="sonnet",
-            models=anthropic_models.MODELS,
+            listed=anthropic_models.models,
             aliases=anthropic_models.ALIASES,
             unknown=_CLAUDE_LIKE,
             also=("claude",),
@@ -137,7 +57,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
         ),
         "google": Provider(
             title="Google",
-            fields=google_capabilities.FIELDS,
+            fields=google_models.FIELDS,
             adapter="agentcli.providers.google.model:GoogleModel",
             url="https://generativelanguage.googleapis.com",
             models_path="/v1beta/models",
@@ -148,7 +68,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             key_advice=("GEMINI_API_KEY", "for Gemini (aistudio.google.com)"),
             base_url_variable="GOOGLE_GEMINI_BASE_URL",
             default_model="flash",
-            models=google_models.MODELS,
+            listed=google_models.models,
             aliases=google_models.ALIASES,
             unknown=ModelSpec(
                 "",
@@ -166,7 +86,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
         ),
         "openai": Provider(
             title="OpenAI",
-            fields=openai_capabilities.FIELDS,
+            fields=openai_models.FIELDS,
             adapter="agentcli.providers.openai.model:OpenAIModel",
             url="https://api.openai.com/v1",
             models_path="/v1/models",
@@ -179,7 +99,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             key_advice=("OPENAI_API_KEY", "for GPT (platform.openai.com)"),
             base_url_variable="OPENAI_BASE_URL",
             default_model="gpt",
-            models=openai_models.MODELS,
+            listed=openai_models.models,
             aliases=openai_models.ALIASES,
             unknown=_CHAT_LIKE,
             prefixes=("gpt-", "o1", "o3", "o4", "codex-", "chatgpt-"),
@@ -195,7 +115,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
         ),
         "demo": Provider(
             adapter="agentcli.providers.scripted.builtin:scripted",
-            models=(_DEMO,),
+            listed=lambda: (_DEMO,),
             aliases=MappingProxyType({"demo": "demo/demo"}),
             unknown=replace(_DEMO, known=False),
         ),

@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agentcli.core import event
-from agentcli.core.costs import money
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.event import seconds_left
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, Request, StreamEvent, UsageSeen
 from agentcli.core.streams import closing
-from agentcli.providers.retry_policy import RetryPolicy
+from agentcli.providers.settings import RetryPolicy
 from agentcli.system.locked_file import FileLock
 
 HELD_AT_LEAST = 1.0
@@ -179,6 +178,8 @@ class RetryingModel:
 
     def _paid(self, cut: Sequence[Usage | None], error: ModelError) -> str:
         """Describe the cost and a likely cause of replies that broke off; empty for a single one."""
+        from agentcli.core.costs import money
+
         if len(cut) < 2:
             return ""
         known = [cost for usage in cut if usage is not None and (cost := self.spec.cost(usage)) is not None]

@@ -14,7 +14,7 @@ from agentcli.frontends.sections import SCHEMA
 from agentcli.program.config import Config
 from agentcli.program.config.general import General
 from agentcli.program.models import Models, no_key
-from agentcli.providers.retry_policy import RetryPolicy
+from agentcli.providers.settings import RetryPolicy
 from tests.tables import each_row
 
 CLAUDE = "anthropic/claude-sonnet-5"

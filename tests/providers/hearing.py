@@ -23,8 +23,7 @@ from agentcli.core.model import (
 )
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
-from agentcli.providers.retry_policy import RetryPolicy
-from agentcli.providers.settings import BUILT_IN
+from agentcli.providers.settings import BUILT_IN, RetryPolicy
 from tests.loopback import Loopback, Plan
 
 BOTH = ("haiku", "flash")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 from agentcli.providers.catalog import spec
-from agentcli.providers.registry import PROVIDERS, Provider
+from agentcli.providers.provider import Provider
+from agentcli.providers.registry import PROVIDERS
 from tests.tables import each_row
 
 

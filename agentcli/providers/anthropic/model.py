@@ -6,6 +6,8 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,11 +16,10 @@ from agentcli.core.model import ModelSpec, Request, StreamEvent
 from agentcli.core.streams import closing
 from agentcli.providers.anthropic.errors import from_event, from_status
 from agentcli.providers.anthropic.models import KIND
-from agentcli.providers.anthropic.platform import on_platform, platform_errors, refused_by_platform
 from agentcli.providers.anthropic.reply import Reply
 from agentcli.providers.anthropic.request import Former, to_body, to_wire
 from agentcli.providers.errors import vendor_name
-from agentcli.providers.http import connection_error, http_client, quiet_sdk
+from agentcli.providers.http import connection_error, http_client, quiet_sdk, scrubbed
 from agentcli.providers.http_body import event_data
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PROVIDERS
@@ -225,3 +226,50 @@ def _in_json(body: bytes, key: str | None, vendor: str) -> ModelError:
     if isinstance(answer, dict) and answer.get("error"):
         return from_event(answer, key, vendor)
     return ModelError("The provider sent JSON instead of a stream.", "bad_reply")
+
+
+_CLIENTS = MappingProxyType(
+    {
+        "bedrock": ("anthropic.lib.bedrock", "AsyncAnthropicBedrock"),
+        "vertex": ("anthropic.lib.vertex", "AsyncAnthropicVertex"),
+    }
+)
+
+
+def on_platform(sdk: Any, settings: ProviderSettings, base_url: str) -> Any:
+    """Make the SDK's client for the platform of these settings.
+
+    Raises ModelError if it lacks, for example, a region.
+    """
+    # Neither class is an attribute of the package, so that sessions without a platform need not import it.
+    module, name = _CLIENTS[settings.platform]
+    make = getattr(import_module(module), name)
+    headers: dict[str, str] = dict(settings.headers)
+    if settings.beta_headers:
+        headers["anthropic-beta"] = ",".join(settings.beta_headers)
+    address = {"base_url": base_url} if base_url else {}
+    try:
+        return make(max_retries=0, http_client=http_client(settings, base_url), default_headers=headers, **address)
+    except (sdk.AnthropicError, ValueError, ImportError) as error:
+        raise refused_by_platform(error, settings) from None
+
+
+def platform_errors(settings: ProviderSettings) -> tuple[type[Exception], ...]:
+    """Return the errors by which a platform's SDK says that it finds no credentials; none without a platform."""
+    if not settings.platform:
+        return ()
+    if settings.platform == "bedrock":
+        from botocore.exceptions import BotoCoreError
+
+        return BotoCoreError, RuntimeError
+    from google.auth.exceptions import GoogleAuthError
+
+    return GoogleAuthError, RuntimeError
+
+
+def refused_by_platform(error: Exception, settings: ProviderSettings) -> ModelError:
+    """Return the error for missing credentials or a missing region, with the variables that name them."""
+    cloud = PLATFORMS[settings.platform]
+    variables = ", ".join(" or ".join(group) for group in cloud.required)
+    text = scrubbed(str(error), None).rstrip(".")
+    return ModelError(f"Can't ask {cloud.title}: {text}. Log in there, and set {variables}.", "auth")

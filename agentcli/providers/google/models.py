@@ -1,13 +1,15 @@
-"""The Gemini models: windows, output limits, prices and cache rules, strongest first."""
+"""The Gemini models, strongest first, and names of optional fields in refusals of the Gemini API and of servers with its wire format."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 from agentcli.core.model import ModelSpec, PriceChange, Prices
+from agentcli.providers.provider import Wording
 
 KIND = "google"
 SEARCH_PRICE = 0.014
@@ -63,17 +65,35 @@ _PRO_25_OVER = {
     "over_cache_write": 2.5,
 }
 
-# Prices in USD per million tokens, limits and dates as on the vendor's pages, or in reports about them, in November
-# 2026. Not confirmed: the cache reads of models other than 3.8 Flash and 3.1 Pro (the family's usual tenth), also after
-# a change of prices, and of 4 Argon.
-MODELS: tuple[ModelSpec, ...] = (
-    _gemini("gemini-4-argon", 2, 10, 0.2, later=[("2026-12-01", 4, 20, 0.4)]),
-    _gemini("gemini-3.8-flash", 0.75, 3.75, 0.075, later=[("2027-01-01", 1.5, 7.5, 0.15)]),
-    _gemini("gemini-3.7-flash", 0.75, 3.75, 0.075, later=[("2027-01-01", 1.5, 7.5, 0.15)]),
-    _gemini("gemini-3.5-flash-lite", 0.3, 2.5, 0.03),
-    _gemini("gemini-3.1-pro-preview", 2, 12, 0.2, over=_PRO_31_OVER),
-    _gemini("gemini-2.5-pro", 1.25, 10, 0.125, cache_minimum=2048, thinking="budget", over=_PRO_25_OVER,
-            retires="2026-12-01", successor=f"{KIND}/gemini-3.8-flash"),
-    _gemini("gemini-2.5-flash", 0.3, 2.5, 0.03, cache_minimum=2048, thinking="budget",
-            retires="2026-12-01", successor=f"{KIND}/gemini-3.5-flash-lite"),
-)  # fmt: skip
+
+@cache
+def models() -> tuple[ModelSpec, ...]:
+    """Return the models, strongest first."""
+    # Prices in USD per million tokens, limits and dates as on the vendor's pages, or in reports about them, in November
+    # 2026. Not confirmed: the cache reads of models other than 3.8 Flash and 3.1 Pro (the family's usual tenth), also after
+    # a change of prices, and of 4 Argon.
+    return (
+        _gemini("gemini-4-argon", 2, 10, 0.2, later=[("2026-12-01", 4, 20, 0.4)]),
+        _gemini("gemini-3.8-flash", 0.75, 3.75, 0.075, later=[("2027-01-01", 1.5, 7.5, 0.15)]),
+        _gemini("gemini-3.7-flash", 0.75, 3.75, 0.075, later=[("2027-01-01", 1.5, 7.5, 0.15)]),
+        _gemini("gemini-3.5-flash-lite", 0.3, 2.5, 0.03),
+        _gemini("gemini-3.1-pro-preview", 2, 12, 0.2, over=_PRO_31_OVER),
+        _gemini("gemini-2.5-pro", 1.25, 10, 0.125, cache_minimum=2048, thinking="budget", over=_PRO_25_OVER,
+                retires="2026-12-01", successor=f"{KIND}/gemini-3.8-flash"),
+        _gemini("gemini-2.5-flash", 0.3, 2.5, 0.03, cache_minimum=2048, thinking="budget",
+                retires="2026-12-01", successor=f"{KIND}/gemini-3.5-flash-lite"),
+    )  # fmt: skip
+
+
+FIELDS: Mapping[str, Wording] = MappingProxyType(
+    {
+        "effort": Wording(r"thinking[_ ]?level|effort"),
+        "thinking": Wording(r"thinking(?:[_ ]?(?:config|budget))?|include[_ ]?thoughts"),
+        "result_images": Wording(
+            r"(?:multimodal|image)s? (?:in )?function[_ ]?responses?",
+            r"unknown name [\"']parts[\"'] at \S*function_?response",
+        ),
+        "images": Wording(r"(?:image|vision|multimodal)s?(?: (?:inputs?|contents?))?|inline_?data"),
+    }
+)
+"""The wordings of each capability; the specific ones first."""

@@ -1,12 +1,14 @@
-"""The GPT models: windows, output limits, prices and cache rules, strongest first."""
+"""The GPT models, strongest first, and names of optional fields in refusals of OpenAI's API and of servers with its wire format."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 from agentcli.core.model import ModelSpec, Prices
+from agentcli.providers.provider import Wording
 
 KIND = "openai"
 SEARCH_PRICE = 0.01
@@ -56,24 +58,55 @@ def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -
     )  # fmt: skip
 
 
-# Prices in USD per million tokens and limits as on the vendor's pages, or in reports about them, on 2026-11-18; the
-# prompt (at most 922,000) and the reply share the window. Not confirmed: the cache reads of 6.2 Sol (taken from 6.1
-# Sol), the long-prompt prices of the 6.1 and 6.2 models (the family's usual factors), and the lower price of 5.6 Sol
-# after 2026-11-21. Tiers: of 5.4 and 5.5 from the vendor's page on priority processing, of the 6 and 6.1 models from reports
-# about its prices, read on 2026-11-27; a model without them has none that was confirmed.
-MODELS: tuple[ModelSpec, ...] = (
-    _gpt("gpt-6.2-astra", 8, 40, 0.4),
-    _gpt("gpt-6.2-sol", 2, 10, 0.1),
-    _gpt("gpt-6.1-sol", 2, 10, 0.1, tiers=_DOUBLE_OR_HALF),
-    _gpt("gpt-6.1-terra", 1, 5, 0.05),
-    _gpt("gpt-6-astra", 10, 50, 1.0),
-    _gpt("gpt-6-sol", 2, 10, 0.2, tiers=_DOUBLE_OR_HALF),
-    _gpt("gpt-6-luna", 0.1, 0.5, 0.01, tiers=_DOUBLE_OR_HALF),
-    _gpt("gpt-5.6-sol", 4, 20, 0.4),
-    _gpt("gpt-5.6-terra", 2, 12, 0.2),
-    _gpt("gpt-5.6-luna", 0.2, 1.2, 0.02),
-    _gpt("gpt-5.5", 5, 30, 0.5, write=5, cache_lifetime=300.0, tiers={"priority": 2.5}),
-    _gpt("gpt-5.4", 2.5, 15, 0.25, write=2.5, cache_lifetime=300.0, tiers={"priority": 2.0}),
-    _gpt("gpt-5.4-mini", 0.75, 4.5, 0.075, write=0.75, cache_lifetime=300.0, window=400_000, long=False,
-         tiers={"priority": 2.0}),
+@cache
+def models() -> tuple[ModelSpec, ...]:
+    """Return the models, strongest first."""
+    # Prices in USD per million tokens and limits as on the vendor's pages, or in reports about them, on 2026-11-18; the
+    # prompt (at most 922,000) and the reply share the window. Not confirmed: the cache reads of 6.2 Sol (taken from 6.1
+    # Sol), the long-prompt prices of the 6.1 and 6.2 models (the family's usual factors), and the lower price of 5.6 Sol
+    # after 2026-11-21. Tiers: of 5.4 and 5.5 from the vendor's page on priority processing, of the 6 and 6.1 models from reports
+    # about its prices, read on 2026-11-27; a model without them has none that was confirmed.
+    return (
+        _gpt("gpt-6.2-astra", 8, 40, 0.4),
+        _gpt("gpt-6.2-sol", 2, 10, 0.1),
+        _gpt("gpt-6.1-sol", 2, 10, 0.1, tiers=_DOUBLE_OR_HALF),
+        _gpt("gpt-6.1-terra", 1, 5, 0.05),
+        _gpt("gpt-6-astra", 10, 50, 1.0),
+        _gpt("gpt-6-sol", 2, 10, 0.2, tiers=_DOUBLE_OR_HALF),
+        _gpt("gpt-6-luna", 0.1, 0.5, 0.01, tiers=_DOUBLE_OR_HALF),
+        _gpt("gpt-5.6-sol", 4, 20, 0.4),
+        _gpt("gpt-5.6-terra", 2, 12, 0.2),
+        _gpt("gpt-5.6-luna", 0.2, 1.2, 0.02),
+        _gpt("gpt-5.5", 5, 30, 0.5, write=5, cache_lifetime=300.0, tiers={"priority": 2.5}),
+        _gpt("gpt-5.4", 2.5, 15, 0.25, write=2.5, cache_lifetime=300.0, tiers={"priority": 2.0}),
+        _gpt("gpt-5.4-mini", 0.75, 4.5, 0.075, write=0.75, cache_lifetime=300.0, window=400_000, long=False,
+             tiers={"priority": 2.0}),
+    )  # fmt: skip
+
+
+FIELDS: Mapping[str, Wording] = MappingProxyType(
+    {
+        "stream_options": Wording(r"stream_options(?:\.include_usage)?|include_usage"),
+        "max_tokens": Wording(r"max_tokens", r"max_tokens\b.{0,80}\buse ['\"`]?max_completion_tokens"),
+        "call_ids": Wording(
+            r"tool[_ ]?call[_ ]?ids?|call_ids?", r"(?:tool[_ ]?call[_ ]?ids?|call_ids?)\b.{0,80}\b(?:length of 9|a-z, a-z, 0-9)"
+        ),
+        "compaction": Wording(r"compaction"),
+        "summaries": Wording(
+            r"reasoning[._]summary|reasoning summar(?:y|ies)", r"must be verified to generate reasoning summar"
+        ),
+        "thoughts": Wording(r"reasoning_content|reasoning_details"),
+        "effort": Wording(r"reasoning[_.]effort|(?:reasoning )?effort"),
+        "thinking": Wording(r"reasoning(?:\.encrypted_content)?|thinking|encrypted[ _]content"),
+        "cache": Wording(r"prompt_cache_\w+|cache_control"),
+        "result_images": Wording(
+            r"images? in tool (?:message|result|output)s?",
+            r"only allowed for messages with role ['\"`]user['\"`], but this message with role ['\"`]tool",
+        ),
+        "images": Wording(
+            r"(?:image|vision|multimodal)s?(?: (?:inputs?|contents?|urls?))?|image_url|input_image",
+            r"at most 0 images?\b|is not a multimodal model|no endpoints found that support image",
+        ),
+    }
 )  # fmt: skip
+"""The wordings of each capability; the specific ones first."""

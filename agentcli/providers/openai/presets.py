@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.providers.preset import Preset
+from agentcli.providers.provider import Preset
 
 PRESETS: tuple[Preset, ...] = (
     Preset("ollama", "Ollama", "http://127.0.0.1:11434/v1", start="ollama serve"),

@@ -18,8 +18,8 @@ from agentcli.core.message import Text, Thinking, Usage
 from agentcli.core.model import Breakpoint, RequestMessage, Stopped
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
-from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.scripted.model import Fault, Reply, ScriptedModel, Then, call, load, say
+from agentcli.providers.settings import RetryPolicy
 from tests.providers.hearing import ONCE, Heard, answers, hear, reply_turn, request
 from tests.tables import each_row
 

@@ -17,9 +17,9 @@ from agentcli.core.message import Text, Usage
 from agentcli.core.model import Model
 from agentcli.core.record import Retry
 from agentcli.providers.catalog import spec
-from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.retrying import RetryingModel
 from agentcli.providers.scripted.model import Fault, Reply, call, say
+from agentcli.providers.settings import RetryPolicy
 from tests.agent.open_session import ended, messages, open_session, results, say_to
 from tests.tables import each_row
 

@@ -19,9 +19,9 @@ from agentcli.core.message import Text, ToolCall
 from agentcli.core.model import PartDone, Stopped
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
-from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.retrying import RetryingModel
 from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.providers.settings import RetryPolicy
 from tests.loopback import Bytes, Cut, Fail, Idle, Loopback, Raw, Refuse
 from tests.loopback.server import KEY
 from tests.providers.hearing import ALL, BOTH, ONCE, Heard, answers, ask, connected, hear, reply_turn, request

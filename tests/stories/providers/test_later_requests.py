@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agentcli.core.model import ContextEdits
-from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.scripted.model import say
+from agentcli.providers.settings import RetryPolicy
 from tests.loopback import Bytes, Loopback, Plan, Raw, Refuse
 from tests.providers.hearing import BOTH, Heard, connected, hear, request
 from tests.tables import each_row

@@ -9,7 +9,7 @@ from agentcli.core.message import Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import RequestMessage
 from agentcli.providers.capabilities import stated_in
 from agentcli.providers.catalog import spec
-from agentcli.providers.openai.capabilities import FIELDS
+from agentcli.providers.openai.models import FIELDS
 from agentcli.providers.scripted.model import Reply, say
 from tests.loopback import Asked, Loopback, Refuse
 from tests.providers.hearing import connected, hear, reply_turn, request

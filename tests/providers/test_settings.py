@@ -13,9 +13,9 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import ReplyRestarted, Retrying
 from agentcli.core.model import Request, Stopped, StreamEvent
 from agentcli.providers.catalog import spec
-from agentcli.providers.retry_policy import RetryPolicy
 from agentcli.providers.retrying import RetryingModel
 from agentcli.providers.scripted.model import say
+from agentcli.providers.settings import RetryPolicy
 from tests.clock import seconds_of
 from tests.loopback import Cut, Idle, Loopback
 from tests.loopback.server import black_hole
