@@ -22,11 +22,11 @@ from agentcli.agent.tool_context import SessionPassages, SessionTodo, offer
 from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.event import Emit, Event
 from agentcli.core.tasks import start_task
+from agentcli.core.text.passage import SessionText
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.exit_plan import Planning
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
-from agentcli.tools.recall import SessionText
 from agentcli.tools.todo import TodoList
 from agentcli.tools.web_fetch import Reader
 

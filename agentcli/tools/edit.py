@@ -1,33 +1,16 @@
-"""The edit and multi_edit tools: replace text in a file, exactly at the place that the model names.
-
-An exact match that occurs once proves that the model knows the place; for any other match, the model must have read the
-present content.
-"""
+"""The edit and multi_edit tools: replace text in a file, exactly at the place that the model names."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace as replace_value
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.text.encodings import Encoding, decode, encode
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import Behaviour, Subject, ToolContext, ToolOutput, Traits
-from agentcli.system import probe
 from agentcli.tools.entry import Entry
-
-if TYPE_CHECKING:
-    from agentcli.tools.lib.diff import Diff
-    from agentcli.tools.lib.matching import Match
-    from agentcli.tools.lib.paths import FileHandle
-    from agentcli.tools.lib.seen_files import Knowledge
-
-_EXCERPT, _WIDTH = 30, 200
-"""Maximum lines shown after an edit whose outcome the model cannot know, and characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +22,6 @@ class Replacement:
     replace_all: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A file before an edit: its text and encoding, its name for people, and the model's knowledge of it."""
-
-    text: str
-    name: str
-    encoding: Encoding
-    known: Knowledge = "current"
-
-
-@dataclass(frozen=True, slots=True)
-class _Applied:
-    """A text after a change, with the number of replacements and the allowance that found them."""
-
-    text: str
-    places: int
-    found_by: str
-    unescaped: bool = False
-
-
 async def edit(
     ctx: ToolContext,
     call_id: str,
@@ -67,15 +30,21 @@ async def edit(
     new_string: Annotated[str, "Empty to delete"],
     replace_all: bool = False,
 ) -> ToolOutput:
-    change = Replacement(old_string, new_string, replace_all)
-    return await asyncio.to_thread(_edit, ctx, file_path, [change])
+    from agentcli.tools.lib.edits import Change, edit_file
+
+    return await asyncio.to_thread(edit_file, ctx, file_path, [Change(old_string, new_string, replace_all)])
 
 
 async def multi_edit(ctx: ToolContext, call_id: str, file_path: str, edits: list[Replacement]) -> ToolOutput:
-    changes = [Replacement(**item) if isinstance(item, Mapping) else item for item in edits]
-    if not changes:
+    from agentcli.tools.lib.edits import Change, edit_file
+
+    if not edits:
         raise ToolError("edits is empty: there is nothing to change.")
-    return await asyncio.to_thread(_edit, ctx, file_path, changes)
+    changes = [
+        Change(**item) if isinstance(item, Mapping) else Change(item.old_string, item.new_string, item.replace_all)
+        for item in edits
+    ]
+    return await asyncio.to_thread(edit_file, ctx, file_path, changes)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -91,216 +60,17 @@ def multi_title(given: Mapping[str, Any]) -> str:
 
 def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
     """Return the unified diff of an edit, for its approval. Raises ToolError if the edit is impossible."""
-    change = Replacement(given["old_string"], given["new_string"], bool(given.get("replace_all")))
-    return _preview(ctx, given["file_path"], [change])
+    from agentcli.tools.lib.edits import Change, edit_preview
+
+    change = Change(given["old_string"], given["new_string"], bool(given.get("replace_all")))
+    return edit_preview(ctx, given["file_path"], [change])
 
 
 def multi_preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
     """Return the unified diff of all changes of a `multi_edit` together, for their approval."""
-    return _preview(ctx, given["file_path"], [Replacement(**item) for item in given["edits"]])
+    from agentcli.tools.lib.edits import Change, edit_preview
 
-
-def _preview(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> str:
-    from agentcli.tools.lib.diff import unified
-    from agentcli.tools.lib.files import changing
-    from agentcli.tools.lib.paths import locate
-
-    target = locate(ctx, path)
-    if not probe.exists(target.path) and changes and changes[0].old_string == "":
-        return unified(
-            "", _in_order(_Source("", target.display, Encoding()), changes)[0], target.display, created=True
-        ).text
-    with changing(ctx, path) as handle:
-        source, after, _ = _changed(ctx, handle, changes)
-    return unified(replace_surrogates(source.text), replace_surrogates(after), handle.display).text
-
-
-def _edit(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> ToolOutput:
-    from agentcli.tools.lib.diff import unified
-    from agentcli.tools.lib.files import changing, load_if_there, replace
-
-    with changing(ctx, path, make=changes[0].old_string == "") as handle:
-        source, after, notes = _changed(ctx, handle, changes)
-        data = encode(after, source.encoding, handle.display)
-        created = load_if_there(ctx, handle) is None
-        replace(handle, data)
-        seen = _remembered(ctx, handle, source.known, data)
-    diff = unified(replace_surrogates(source.text), replace_surrogates(after), handle.display, created)
-    return ToolOutput(
-        f"{'Created' if created else 'Edited'} {handle.display}: {_report(source, notes, replace_surrogates(after), diff)}",
-        metadata={
-            "path": str(handle.path),
-            "diff": diff.text,
-            "additions": diff.additions,
-            "deletions": diff.deletions,
-            "created": created,
-            **({"seen": seen} if seen else {}),
-        },
-    )
-
-
-def _remembered(ctx: ToolContext, handle: FileHandle, known: Knowledge, data: bytes) -> dict[str, str]:
-    """Count the new content as seen if the former one was; otherwise only the edit's own part."""
-    from agentcli.tools.lib.files import remember, remember_part
-
-    if known == "current":
-        return remember(ctx, handle.path, data)
-    if known != "unread":
-        remember_part(ctx, handle.path, data)
-    return {}
-
-
-def _changed(
-    ctx: ToolContext, handle: FileHandle, changes: Sequence[Replacement]
-) -> tuple[_Source, str, list[_Applied]]:
-    if handle.name.lower().endswith(".ipynb"):
-        raise ToolError(
-            f"{handle.display} is a notebook; text edits break its JSON. Change it with bash and a script (python with nbformat or json)."
-        )
-    source = _source(ctx, handle, may_be_new=changes[0].old_string == "")
-    after, notes = _in_order(source, changes)
-    if after == source.text:
-        raise ToolError(f"The edits do not change {handle.display}.")
-    return source, after, notes
-
-
-def _source(ctx: ToolContext, handle: FileHandle, may_be_new: bool) -> _Source:
-    from agentcli.tools.lib.files import knowledge, load_if_there
-    from agentcli.tools.lib.paths import missing
-
-    data = load_if_there(ctx, handle)
-    if data is None and may_be_new:
-        return _Source("", handle.display, Encoding())
-    if data is None:
-        raise missing(handle)
-    decoded = decode(data)
-    if decoded is None:
-        raise ToolError(f"Can't edit {handle.display}: it is a binary file.")
-    return _Source(decoded[0], handle.display, decoded[1], knowledge(ctx, handle.path, data))
-
-
-def _in_order(source: _Source, changes: Sequence[Replacement]) -> tuple[str, list[_Applied]]:
-    from agentcli.tools.lib.omission import refuse_omissions
-
-    text, notes = source.text, []
-    for n, change in enumerate(changes, 1):
-        where = f"Edit {n} of {len(changes)}: " if len(changes) > 1 else ""
-        refuse_omissions(source.name, text, change.new_string, f"{where}new_string" if where else "new_string")
-        applied = _apply(text, change, source, where)
-        text = applied.text
-        notes.append(applied)
-    return text, notes
-
-
-def _apply(text: str, change: Replacement, source: _Source, where: str) -> _Applied:
-    from agentcli.tools.lib.matching import find, overlaps_itself
-
-    if change.old_string == change.new_string:
-        raise ToolError(f"{where}old_string and new_string are the same. Nothing was changed.")
-    if not change.old_string:
-        if text:
-            raise ToolError(
-                f"{where}old_string is empty, but {source.name} is not. Give the text to replace, or use write. Nothing was changed."
-            )
-        return _Applied(change.new_string, 1, "exact")
-    matches, found_by = find(text, change.old_string)
-    if not matches and (plain := _unescaped(text, change)):
-        return replace_value(_apply(text, plain, source, where), unescaped=True)
-    if not matches:
-        raise ToolError(_not_found(text, change, source, where))
-    if source.known != "current" and (found_by != "exact" or (change.replace_all and len(matches) > 1)):
-        raise ToolError(_not_proven(text, change, source, where, found_by))
-    if len(matches) > 1 and not change.replace_all:
-        lines = ", ".join(str(text.count("\n", 0, match.start) + 1) for match in matches[:20])
-        raise ToolError(
-            f"{where}old_string occurs {len(matches)} times in {source.name} (lines {lines}). "
-            "Add surrounding lines to make it unique, or set replace_all. Nothing was changed."
-        )
-    if not change.replace_all and overlaps_itself(text, matches[0], change.old_string):
-        raise ToolError(
-            f"{where}old_string occurs more than once in {source.name}, one place overlapping the next. "
-            "Add surrounding lines to make it unique. Nothing was changed."
-        )
-    return _Applied(_put(text, matches, change), len(matches), found_by)
-
-
-def _unescaped(text: str, change: Replacement) -> Replacement | None:
-    """Return the change with escapes such as `\\n` replaced by their characters, if its old text then occurs once."""
-    from agentcli.tools.lib.matching import unescaped
-
-    old = unescaped(change.old_string)
-    if old == change.old_string or text.count(old) != 1:
-        return None
-    return replace_value(change, old_string=old, new_string=unescaped(change.new_string))
-
-
-def _put(text: str, matches: Sequence[Match], change: Replacement) -> str:
-    from agentcli.tools.lib.replacement import replacement
-
-    pieces, position = [], 0
-    for match in matches:
-        pieces += [text[position : match.start], replacement(text, match, change.old_string, change.new_string)]
-        position = match.end
-    return "".join([*pieces, text[position:]])
-
-
-def _not_found(text: str, change: Replacement, source: _Source, where: str) -> str:
-    """Return the refusal, with the nearest place unless the model has never seen the file."""
-    from agentcli.tools.lib.nearest import already_there, nearest
-    from agentcli.tools.lib.seen_files import UNSEEN
-
-    if source.known == "unread":
-        return (
-            f"{where}old_string is not in {source.name}, which {UNSEEN['unread']}. Nothing was changed. Read it first."
-        )
-    since = "" if source.known == "current" else f", which {UNSEEN[source.known]}"
-    there = already_there(text, change.new_string)
-    head = f"{where}old_string is not in {source.name}{since}. Nothing was changed.{f' {there}' if there else ''}"
-    hint = nearest(text, change.old_string)
-    return f"{head}\n{hint}" if hint else f"{head} Read the file again."
-
-
-def _not_proven(text: str, change: Replacement, source: _Source, where: str, found_by: str) -> str:
-    """Return the refusal of a match that is not exact and unique, in a file whose present content the model has not seen."""
-    from agentcli.tools.lib.nearest import nearest
-    from agentcli.tools.lib.seen_files import READ_IT, UNSEEN
-
-    only = f", and old_string is there only if {found_by} may differ" if found_by != "exact" else ""
-    head = f"{where}{source.name} {UNSEEN[source.known]}{only}. Nothing was changed."
-    hint = nearest(text, change.old_string) if only and source.known != "unread" else ""
-    return f"{head}\n{hint}" if hint else f"{head} {READ_IT[source.known]}, then change it."
-
-
-def _report(source: _Source, notes: Sequence[_Applied], after: str, diff: Diff) -> str:
-    """Return a report such as `1 replacement.`; with the present lines if the model cannot know them."""
-    places = plural(sum(note.places for note in notes), "replacement")
-    allowances = sorted({note.found_by for note in notes} - {"exact"})
-    why = [f"matched ignoring {' and '.join(allowances)}"] if allowances else []
-    if any(note.unescaped for note in notes):
-        why.append(r"with \n and the like in old_string and new_string read as line breaks")
-    if source.known == "changed":
-        why.append("the file had changed since you read it")
-    if not why:
-        return f"{places}."
-    ranges, lines = _lines_now(after, diff)
-    return f"{places} ({'; '.join(why)}; lines {ranges} now:)\n{lines}" if lines else f"{places} ({'; '.join(why)})."
-
-
-def _lines_now(after: str, diff: Diff) -> tuple[str, str]:
-    """Return the ranges of lines that the edits changed, with a few around them, and these lines."""
-    from agentcli.core.text.truncate import clip
-    from agentcli.tools.lib.diff import changed_ranges
-
-    lines = after.splitlines()
-    excerpt: list[str] = []
-    ranges = []
-    for first, last in changed_ranges(diff):
-        last = min(last, first + _EXCERPT - len(excerpt) - 1)
-        if last < first:
-            break
-        ranges.append(f"{first}-{last}" if last > first else str(first))
-        excerpt += [clip(line, _WIDTH) for line in lines[first - 1 : last]]
-    return ", ".join(ranges), "\n".join(excerpt)
+    return edit_preview(ctx, given["file_path"], [Change(**item) for item in given["edits"]])
 
 
 EDIT = Entry("edit", edit, title, Traits("write", Subject("file_path", "file")), preview)

@@ -22,10 +22,10 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request
 from agentcli.core.record import Body, Todo, TodoItem
+from agentcli.core.text.passage import SessionText
 from agentcli.core.tool import ToolLimits
 from agentcli.permissions.paths import Workspace
 from agentcli.sessions.in_memory import MemorySession
-from agentcli.tools.recall import SessionText
 from agentcli.tools.registry import TRAITS, run, tools
 from tests.agent.compaction.compacting import CHEAP, Answers, compaction, snapshot
 

@@ -14,7 +14,8 @@ import pytest
 
 from agentcli.core.images import pixels_of
 from agentcli.core.tool import CallScope, ToolLimits, ToolOutput
-from agentcli.tools.read import AT_ONCE, read
+from agentcli.tools.lib.reading import AT_ONCE
+from agentcli.tools.read import read
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.core.text.passage import Needles, OutOfTime, Passage, PassageRole
 from agentcli.core.tool import ToolLimits
-from agentcli.tools.recall import OTHER_WORDS
+from agentcli.tools.lib.session_search import OTHER_WORDS
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import cast
 
 from agentcli.core.record import TodoItem
-from agentcli.core.text.passage import Mark, Needles, Passage
+from agentcli.core.text.passage import Mark, Needles, Passage, SessionText
 from agentcli.core.tool import CallScope, Question, Service, ToolLimits
 from agentcli.system.programs import search_path
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.lib.seen_files import SeenFiles
-from agentcli.tools.recall import SessionText
 from agentcli.tools.todo import TodoList
 
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.tools.lib.html_markup import plain_markup
-from agentcli.tools.web_fetch import markdown_of
+from agentcli.tools.lib.pages import markdown_of, plain_markup
 from tests.growth import growth
 from tests.sampling import sampled
 
