@@ -76,7 +76,7 @@ async def bash(
     description: str = "",
     run_in_background: bool = False,
 ) -> ToolOutput:
-    from agentcli.tools.lib.files_seen import with_files_seen
+    from agentcli.tools.lib.files import with_files_seen
 
     sandbox = ctx.scope.sandbox
     prepared = _prepared(ctx, command, sandbox.wrap, sandbox.parts)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace as replace_value
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.tool import ToolContext
+from agentcli.core.text.encodings import decode
+from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system.disk import temporary_name
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
 from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge, SeenFiles
@@ -88,6 +91,33 @@ def require_seen(ctx: ToolContext, handle: FileHandle, data: bytes) -> None:
     known = knowledge(ctx, handle.path, data)
     if known != "current":
         raise ToolError(f"{handle.display} {UNSEEN[known]}. {READ_IT[known]}, then change it.")
+
+
+def with_files_seen(ctx: ToolContext, command: str, result: ToolOutput) -> ToolOutput:
+    """Return a command's result; files that it shows whole count as seen, as if the read tool had shown them."""
+    from agentcli.context.ledger.shell_effects import effects  # 3 ms that only a command needs
+
+    texts = (command, result.output, re.sub(r"(?m)^ *\d+\t", "", result.output))
+    seen: dict[str, str] = {}
+    for path in dict.fromkeys(effect.path for effect in effects(command) if effect.kind != "deleted"):
+        seen |= _seen_by_command(ctx, path, texts)
+    return replace_value(result, metadata={**result.metadata, "seen": seen}) if seen else result
+
+
+def _seen_by_command(ctx: ToolContext, path: str, texts: tuple[str, ...]) -> dict[str, str]:
+    try:
+        with open_parent(ctx, path) as handle:
+            size = os.stat(handle.name, dir_fd=handle.folder, follow_symlinks=False).st_size
+            if size > 4 * max(len(text) for text in texts):
+                return {}
+            data = load(ctx, handle)
+            decoded = decode(data)
+            content = decoded[0].replace("\r\n", "\n").rstrip("\n") if decoded else None
+            if content is None or not any(content in text for text in texts):
+                return {}
+            return remember(ctx, handle.path, data)
+    except (ToolError, OSError):
+        return {}
 
 
 def replace(handle: FileHandle, data: bytes) -> None:
