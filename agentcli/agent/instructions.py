@@ -139,7 +139,7 @@ def nested_of(core: SessionCore) -> NestedInstructions | None:
 
 def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) -> Iterator[Instructions]:
     """Yield the rules of a folder that apply to this path; with `always`, also the rules for all paths."""
-    from agentcli.agent.project.path_rules import rules_of
+    from agentcli.agent.project.instructions import rules_of
 
     top = folder.resolve()
     if not path.is_relative_to(top):

@@ -13,8 +13,7 @@ from agentcli.agent.checkpointing import MakeChanges
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.project.extensions import AgentKind
-from agentcli.agent.project.instructions import Instructions, InstructionSet, instruction_set
-from agentcli.agent.project.path_rules import standing_rules
+from agentcli.agent.project.instructions import Instructions, InstructionSet, instruction_set, standing_rules
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
     ModelAccess,

@@ -39,8 +39,7 @@ from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
 from agentcli.features.hooks.files import Hook
-from agentcli.features.hooks.opening import hooks_of
-from agentcli.features.hooks.settings import HookSettings
+from agentcli.features.hooks.session_hooks import hooks_of
 from agentcli.features.mcp.session import McpSession
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
@@ -138,7 +137,7 @@ def open_session(
         workspace=Workspace(folder, (folder,), home=folder / "home", readable=readable),
         subagents=SubagentSetup(child, reopen, children, worktree, former_worktree),
         run=RunSetup(limits=lambda: run_limits or RunLimits(), strict=True),
-        hooks=partial(hooks_of, HookSettings(), hooks),
+        hooks=partial(hooks_of, hooks) if hooks else None,
         extensions=extensions,
         servers=servers,
         changes=changes,

@@ -1,23 +1,30 @@
-"""Instructions in files: AGENTS.md and similar, from the user's config folder and down from the repository root."""
+"""Instructions in files: AGENTS.md and similar, from the user's config folder and down from the repository root; and rules for paths."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agentcli.agent.project.frontmatter import read
 from agentcli.agent.project.instruction_imports import Imports
-from agentcli.agent.project.places import folders
+from agentcli.agent.project.places import Place, files, folders, read_text
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import replace_surrogates, safe_line
 from agentcli.core.text.encodings import decode_beginning
 from agentcli.system import probe
+from agentcli.system.regular_file import Missing, Unusable
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md")
 """Names of instruction files; in each folder the first one that exists counts."""
 LOCAL_NAMES = ("AGENTS.local.md", "CLAUDE.local.md")
 """Files of one person beside the project's; in trusted folders, all that exist count."""
 
+RULES = ".claude/rules"
+"""The folder of rules, which may be for some paths only."""
+DEPTH = 5
+"""Levels of folders in it to look at."""
 MAX_BYTES = 100_000
 
 
@@ -153,3 +160,37 @@ def _first(folder: Path, limit: int, names: Sequence[str], within: Path | None) 
         if text:
             return Instructions(path, text, cut=len(data) > limit)
     return None
+
+
+def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterator[tuple[Instructions, Sequence[str]]]:
+    """Yield the rules of a folder by name, each with the patterns of its paths; no patterns if it is for all paths.
+
+    At most `limit` bytes of each are used. Unusable files get a note.
+    """
+    for found in files(Place(folder / RULES, "project", ".claude", within), ".md", DEPTH, notes):
+        try:
+            head = read(read_text(found.path, within))
+        except (Missing, Unusable) as why:
+            notes.append(safe_line(f"{found.path}: {why}: left out."))
+            continue
+        data = head.body.strip().encode()
+        if data:
+            text = data[:limit].decode("utf-8", errors="ignore")
+            yield Instructions(found.path, text, cut=len(data) > limit), _patterns(head.fields.get("paths"))
+
+
+def standing_rules(cwd: Path, home: Path, limit: int) -> InstructionSet:
+    """Return the rules for all paths of the folders from the repository's root down to `cwd`, each followed by its imports."""
+    places, notes = [*folders(cwd)], list[str]()
+    root = places[0].resolve()
+    imports = Imports(home, lambda path: path.is_relative_to(root))
+    rules = (rule for folder in places for rule, patterns in rules_of(folder, root, limit, notes) if not patterns)
+    found = tuple(file for rule in rules for file in with_imports(rule, imports))
+    return InstructionSet(found, (*notes, *imports.notes, *cut_notes(found, limit)))
+
+
+def _patterns(given: object) -> Sequence[str]:
+    """Return the patterns of a list or a text; a comma within braces does not separate them."""
+    lines = given if isinstance(given, list) else [given] if isinstance(given, str) else []
+    parts = (part.strip(" -'\"") for line in lines for part in re.split(r"\n|,(?![^{}]*\})", str(line)))
+    return [part for part in parts if part]

@@ -27,6 +27,6 @@ class Accounts(Feature["Program"]):
         folders = program.config[General].accounts
         if not folders:
             return ()
-        from agentcli.features.accounts.report import rows
+        from agentcli.features.accounts.commands import rows
 
         return rows(program, folders)

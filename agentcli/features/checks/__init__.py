@@ -41,7 +41,7 @@ class Checks(Feature["Program"]):
         return COMMANDS
 
     def checks(self, program: Program) -> Iterable[Row]:
-        from agentcli.features.checks.report import rows
+        from agentcli.features.checks.commands import rows
 
         return rows(program)
 

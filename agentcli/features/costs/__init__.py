@@ -43,6 +43,6 @@ class CostsSession(SessionPart):
         self._turns.append(self._core.spending.spent()[1])
         if len(self._turns) <= USUAL_FROM:
             return ()
-        from agentcli.features.costs.session import line
+        from agentcli.features.costs.turns import line_on_cost
 
-        return line(self._core, self._turns)
+        return line_on_cost(self._core, self._turns)

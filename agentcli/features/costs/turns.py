@@ -1,12 +1,16 @@
-"""The causes of a turn's cost: parts that add up to it, the largest first."""
+"""The causes of a turn's cost: parts that add up to it, the largest first; and the line after a turn that cost much more than usual."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
+from agentcli.agent.core import SessionCore
 from agentcli.core.costs import money
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import Usage
+from agentcli.core.event import Event, Noticed
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Record
 from agentcli.core.sanitise import safe_line
@@ -19,6 +23,12 @@ NAMED = 3
 """Large outputs that are named each."""
 SHOWN = 60
 """Characters of a title that are shown."""
+LEAST = 0.25
+"""USD from which a turn is worth a line."""
+TIMES = 3
+"""Multiple of the usual cost from which a cost counts as high."""
+SHARE = 0.5
+"""The share that avoidable causes must have in the cost."""
 LOST, OUTPUT, LARGE_OUTPUT, NEW, READ = "lost", "output", "large output", "new", "read"
 AVOIDABLE = (LOST, LARGE_OUTPUT, RETRY, SUMMARY)
 """Causes that make a turn cost more than its own work."""
@@ -182,3 +192,29 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 def _times(cost: float | None, share: float) -> float | None:
     return None if cost is None else cost * share
+
+
+def line_on_cost(core: SessionCore, costs: Sequence[float]) -> Iterator[Event]:
+    """Yield the line if the newest of the turns with these costs in USD deserves one. A subagent's turns are its parent's."""
+    *earlier, cost = costs
+    usual = sorted(earlier)[len(earlier) // 2]
+    if core.setup.parent.depth or cost < LEAST or cost < TIMES * usual:
+        return
+    found = turn_costs(_newest_turn(core.journal), core.setup.models.spec)[-1:]
+    causes = [cause for turn in found for cause in turn.causes if cause.kind in AVOIDABLE]
+    if causes and sum(cause.cost or 0.0 for cause in causes) >= SHARE * cost:
+        yield Noticed(
+            f"This turn cost {money(cost)}, usual is {money(usual)}: {causes[0].text}. /cost has the details."
+        )
+
+
+def _newest_turn(journal: Journal) -> Sequence[Record]:
+    """Return the records of the newest turn, and of the request before it, which left the cache as it was."""
+    number, found = journal.history.turn, list[Record]()
+    records = journal.records(newest_first=True)
+    for record in records:
+        found.append(record)
+        if isinstance(record.body, Message) and record.body.turn < number and record.body.usage:
+            found += islice(records, 1)  # its time is when that request was sent
+            break
+    return found[::-1]

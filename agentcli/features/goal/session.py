@@ -7,19 +7,21 @@ import time
 from collections.abc import Sequence
 
 from agentcli.agent.core import SessionCore
+from agentcli.agent.own_checks import run_check
 from agentcli.agent.ports import Prompt
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached
-from agentcli.core.event import Emit, Event, Noticed, TurnEnded, Warned, emit_all
+from agentcli.core.event import Emit, Event, Noticed, TurnEnded, Warned, emit_all, seconds_left
 from agentcli.core.message import Text, reminder
 from agentcli.features.goal.results import Shown, has_news, results_since
-from agentcli.features.goal.state import Goal, goal_of, save
-from agentcli.features.goal.verdict import Verdict
+from agentcli.features.goal.state import Goal, Verdict, goal_of, save
 
 IDLE = 2
 """Turns in a row without a new result after which a goal is paused."""
 UNJUDGED = 2
 """Checks in a row without a verdict after which a goal is paused."""
+LARGE = 1_000_000
+"""Bytes of output from which on the person is told."""
 CONTINUES = "/goal resume continues, /goal clear ends it."
 RAISES = "/goal resume continues with more: --turns N, --time 4h, --cost USD."
 NO_CHECK = (
@@ -68,7 +70,7 @@ async def _verdict(
     core: SessionCore, goal: Goal, results: Sequence[Shown], said: str, interrupt: asyncio.Event
 ) -> tuple[Verdict, Sequence[Event]]:
     if goal.check:
-        from agentcli.features.goal.check import check
+        # MERGED
 
         left = goal.most_seconds - goal.accounted(core, time.time()).seconds
         return await check(core, goal.check, left, interrupt), ()
@@ -76,6 +78,24 @@ async def _verdict(
 
     verifier = Verifier(core)
     return await verifier.judge(goal.text, results, said, interrupt), verifier.events
+
+
+async def check(core: SessionCore, command: str, seconds: float, interrupt: asyncio.Event) -> Verdict:
+    """Return the verdict of a command that may take so many seconds."""
+    try:
+        ran = await run_check(core, command, seconds, interrupt)
+    except AgentError as error:
+        return Verdict("unknown", f"The check could not run: {error}", f"The check `{command}` could not run: {error}")
+    if ran.interrupted:
+        return Verdict("interrupted", "interrupted")
+    if ran.passed:
+        return Verdict("reached", f"`{command}` ended with exit code 0")
+    if ran.hung:
+        hung = f"The check `{command}` was stopped after {seconds_left(ran.limit)}"
+        return Verdict("unknown", f"{hung}.", f"{hung}. It counts as not passed.", ran.output)
+    large = f"The check `{command}` printed {ran.printed:,} bytes; only its beginning and end are read."
+    why = f"`{command}` ended with exit code {ran.exit_code}"
+    return Verdict("not yet", why, large if ran.printed > LARGE else "", ran.output)
 
 
 async def _after(

@@ -11,8 +11,8 @@ from agentcli.core.codec.fields import number, text, whole
 from agentcli.core.costs import money
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Recorded, seconds_left
+from agentcli.core.message import Usage
 from agentcli.core.record import FeatureState
-from agentcli.features.goal.verdict import Verdict
 
 NAME = "goal"
 """The name of the feature, and of its records."""
@@ -20,8 +20,26 @@ TURNS = 25
 """Turns that a goal may take if no other number is given."""
 SECONDS = 2 * 3600.0
 """Seconds that a goal may take if no other time is given."""
-_NOTHING = Verdict("unknown", "")
 Status = Literal["active", "paused", "reached", "cleared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of a check: `why` is a line; `warning` is for the person; `output` is more text for the model.
+
+    `unknown` if the check gave no verdict: it hung, or the judging model failed. `model` was paid `usage` and `cost` for it.
+    """
+
+    answer: Literal["reached", "not yet", "impossible", "unknown", "interrupted"]
+    why: str
+    warning: str = ""
+    output: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
+
+
+_NOTHING = Verdict("unknown", "")
 
 
 @dataclass(frozen=True, slots=True)

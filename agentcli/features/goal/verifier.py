@@ -15,7 +15,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, UsageReported
 from agentcli.core.text.truncate import truncate_middle
 from agentcli.features.goal.results import Shown, excerpt, objection
-from agentcli.features.goal.verdict import Verdict
+from agentcli.features.goal.state import Verdict
 from agentcli.resources import prompt
 
 SHOWN = 60_000

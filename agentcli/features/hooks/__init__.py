@@ -30,7 +30,7 @@ class Hooks(Feature["Program"]):
         return rows(program)
 
     def hooks(self, program: Program) -> FoundHooks:
-        from agentcli.features.hooks.opening import found_hooks
+        from agentcli.features.hooks.loaded import found_hooks
 
         return found_hooks(program)
 

@@ -1,16 +1,17 @@
-"""Hooks from files: the user's own, and a trusted project's once a person approved them."""
+"""The hooks in force: of the settings, of plugins, the user's own, and a trusted project's once a person approved them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
 from agentcli.features.hooks.settings import HookSettings
 from agentcli.permissions.started import Started
+from agentcli.program.feature import FoundHooks
 from agentcli.program.files import CLAUDE_FILES, label, project_files
 from agentcli.program.project import Project
 from agentcli.system.regular_file import version
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from agentcli.features.hooks.files import Hook, HookFile
     from agentcli.program.definition import Definition
     from agentcli.program.extensions.plugins import Plugin
+
 
 USER_FILE = "hooks.json"
 """The file of the user's own hooks, in the config folder."""
@@ -100,3 +102,14 @@ def started(project: Project) -> Sequence[Started]:
         for table in tables
     ]
     return [*hooks, *own]
+
+
+def found_hooks(project: Project) -> FoundHooks:
+    """Return the hooks in force, with notes about entries that were skipped. Without any, nothing is imported for them."""
+    found, settings = loaded(project), project.config[HookSettings]
+    if not (settings.pre_compress or settings.commands or found.hooks):
+        return FoundHooks(notes=found.notes)
+    from agentcli.features.hooks.configured import configured
+    from agentcli.features.hooks.session_hooks import hooks_of
+
+    return FoundHooks(partial(hooks_of, (*configured(settings), *found.hooks)), found.notes)

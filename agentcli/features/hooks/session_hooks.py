@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from weakref import WeakSet
 
 from agentcli.agent.hooks import NOTHING, Hooks, KnownHook, Outcome, Ran, Source, Subagent, Verdict
 from agentcli.agent.project.places import folders
+from agentcli.core.aliases import known_as
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Noticed, Warned
@@ -19,8 +21,8 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Mode
 from agentcli.core.tasks import run_beside
+from agentcli.core.text.path_pattern import literal
 from agentcli.core.tool import Traits
-from agentcli.features.hooks.conditions import fulfils
 from agentcli.features.hooks.configured import PRE_COMPRESS
 from agentcli.features.hooks.environment_file import VARIABLE, environment_file
 from agentcli.features.hooks.files import EVENTS, Hook
@@ -39,7 +41,10 @@ from agentcli.features.hooks.transcript import Transcript
 from agentcli.features.hooks.verdict import combined
 
 if TYPE_CHECKING:
+    from agentcli.agent.setup import SessionSetup
     from agentcli.permissions.paths import Workspace
+    from agentcli.permissions.rules import Rule
+
 
 TEXT = 10_000
 """Characters of a hook's text that the model sees at most; the rest stays in a file."""
@@ -58,6 +63,19 @@ class HookPlace:
     workspace: Workspace
     effort: str = ""
     subagent: Subagent | None = None
+
+
+def hooks_of(
+    hooks: Sequence[Hook],
+    journal: Journal,
+    setup: SessionSetup,
+    mode: Callable[[], Mode],
+    model: Callable[[], str],
+) -> SessionHooks:
+    """Return these hooks around a session with this journal."""
+    workspace, traits, effort = setup.workspace, setup.tools.traits, setup.settings.agent.effort
+    place = HookPlace(journal, workspace.cwd, mode, model, traits, workspace, effort, setup.parent.identity)
+    return SessionHooks(hooks, place)
 
 
 class SessionHooks(Hooks):
@@ -281,3 +299,37 @@ def _error_kind(error: AgentError) -> str:
     known = {"auth": "authentication_failed", "billing": "billing_error", "rate_limit": "rate_limit"}
     known |= {"overloaded": "server_error", "server": "server_error", "bad_request": "invalid_request"}
     return known.get(str(getattr(error, "cause", "")), "unknown")
+
+
+def fulfils(condition: str, call: ToolCall, root: Path, traits: Mapping[str, Traits], workspace: Workspace) -> bool:
+    """Return True if the call matches the rule of an `if`, or hides whether it does. Paths in it count from `root`."""
+    from agentcli.permissions.facts import by_file, facts_of
+    from agentcli.permissions.rules import Rules
+
+    rule = _rule(condition, str(root))
+    if rule is None or not rule.is_for(call.name):
+        return False
+    for each in by_file(call, traits):
+        facts = facts_of(each, traits, Rules(deny=(rule,)), workspace)
+        if facts.denied or facts.obscure or facts.refused:
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _rule(condition: str, root: str) -> Rule | None:
+    """Parse a condition as a rule with our name of its tool; return None if it makes no sense.
+
+    The pattern of a path is written as in `.gitignore`, with `/` for the project's folder and `//` for the root of the disk.
+    """
+    from agentcli.permissions.rules import parse_rule
+
+    name, _, rest = condition.strip().partition("(")
+    pattern = rest.removesuffix(")")
+    name = known_as(name) or name
+    if name != "bash" and pattern.startswith("/"):
+        pattern = pattern[1:] if pattern.startswith("//") else f"{literal(root)}{pattern}"
+    try:
+        return parse_rule(f"{name}({pattern.removeprefix('./')})" if pattern else name)
+    except AgentError:
+        return None

@@ -33,7 +33,7 @@ class Mcp(Feature["Program"]):
         return COMMANDS
 
     def checks(self, program: Program) -> Iterable[Row]:
-        from agentcli.features.mcp.checks import server_rows
+        from agentcli.features.mcp.commands import server_rows
 
         return server_rows(program)
 

@@ -1,22 +1,28 @@
-"""The slash command about servers of the Model Context Protocol."""
+"""The slash command of MCP servers, and `doctor`'s checks of the servers that files define."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import shutil
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.core.errors import UsageError
+from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.features.mcp.run_servers import servers_of
+from agentcli.features.mcp.config import ServerDefinition
+from agentcli.features.mcp.run_servers import RunServers, servers_of, unread
 from agentcli.features.mcp.schema import mends
 from agentcli.features.mcp.server_login import log_in
 from agentcli.features.mcp.session import MENTION
+from agentcli.features.mcp.variables import MissingVariable, expanded
 from agentcli.program.commands import Context, Item, Output, Said, Terminal, command
+from agentcli.program.feature import Row
+from agentcli.program.program import Program
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.core.mcp_servers import ServerState, ServerTool
+
 
 _ACTIONS = {
     "reconnect": "reconnect it",
@@ -99,6 +105,38 @@ def resources(session: AgentSession) -> Sequence[Item]:
         for label, one in found
         if MENTION.fullmatch(label) and safe_line(label) == label
     ]
+
+
+def server_rows(program: Program) -> Iterator[Row]:
+    """Return for each server of the run its name, whether it could be started, and its file or its problem."""
+    servers = servers_of(program)
+    try:
+        found = servers.configured()
+    except ConfigError as error:
+        yield "servers", False, str(error)
+        return
+    for server in found.servers.values():
+        why = _obstacle(servers, server)
+        yield f"server {server.name}", not why, f"{display_path(Path(server.source))}: {why or server.target}"
+    for problem in found.problems:
+        yield "servers", False, problem
+    if left := unread(program):
+        yield "servers and hooks", False, left
+
+
+def _obstacle(servers: RunServers, server: ServerDefinition) -> str:
+    """Return why a server cannot be started; empty if no reason is known."""
+    if server.disabled:
+        return "disabled"
+    if not servers.may_start(server):
+        return "not approved; a session asks about it"
+    try:
+        command = expanded(server, servers.environment).command
+    except MissingVariable as error:
+        return f"it {error}"
+    if command and shutil.which(command, path=server.env.get("PATH", servers.environment.get("PATH"))) is None:
+        return f"{command} was not found"
+    return ""
 
 
 COMMANDS = (mcp,)

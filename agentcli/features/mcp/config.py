@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.json_comments import without_comments
 from agentcli.core.text.near import did_you_mean, near_names
-from agentcli.features.mcp.gemini import read_gemini
 from agentcli.features.mcp.names import SERVER_NAME
 from agentcli.features.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport, reaching
 from agentcli.program.files import project_files
@@ -28,6 +28,7 @@ from agentcli.system.regular_file import Missing, Unusable, read_text, version
 
 if TYPE_CHECKING:
     from agentcli.program.plugin_parts import PluginServers
+
 
 CALL_TIMEOUT = 120.0
 """Time in seconds without news after which a call is cancelled."""
@@ -331,3 +332,24 @@ def _parsed(path: Path, source: str, scope: Scope, _: tuple[int, ...]) -> Defini
     except Unusable as why:
         return Definitions(problems=(f"{source}: {why} — its servers are left out.",))
     return parsed(text, source, scope, read_gemini if path.as_posix().endswith(f"/{GEMINI}") else json.loads)
+
+
+_VARIABLE = re.compile(r"\$\{[^}]*\}|\$([A-Za-z_][A-Za-z0-9_]*)")
+
+
+def read_gemini(text: str) -> Any:
+    """Return the value of a file of Gemini CLI, with variables as in other files. Raise ValueError if it is broken."""
+    return with_braces(json.loads(without_comments(text)))
+
+
+def with_braces(value: Any) -> Any:
+    """Return the value with `$VAR` written as `${VAR:-$VAR}`, which stays unchanged if the variable is not set."""
+    match value:
+        case str():
+            return _VARIABLE.sub(lambda found: f"${{{found[1]}:-{found[0]}}}" if found[1] else found[0], value)
+        case list():
+            return [with_braces(item) for item in value]
+        case dict():
+            return {key: with_braces(item) for key, item in value.items()}
+        case _:
+            return value

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from agentcli.core.errors import InputError
 from agentcli.core.tasks import start_task
 from agentcli.features.mcp.config import ServerDefinition
-from agentcli.features.mcp.login_keys import former_key, vault_key
 from agentcli.features.mcp.variables import MissingVariable, expanded
 from agentcli.system import probe
 from agentcli.system.browser import open_page
@@ -20,6 +21,7 @@ from agentcli.system.key_store import KeyStore
 
 if TYPE_CHECKING:
     from agentcli.program.project import Project
+
 
 FILE = "mcp-tokens.json"
 """The file in the state folder that stores logins if there is no keyring."""
@@ -179,3 +181,23 @@ def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, as
             writer.close()
 
     return connected
+
+
+def vault_key(server: ServerDefinition) -> str:
+    """Return the name under which a login is stored: the server's whole URL, and its client.
+
+    A host may have servers of many people at different paths. A query may contain a key, so a digest replaces it.
+    """
+    place = urlsplit(server.url)
+    query = f"?{hashlib.sha256(place.query.encode('utf-8', 'replace')).hexdigest()[:32]}" if place.query else ""
+    return f"{_origin_of(server)}{place.path or '/'}{query} {server.oauth.client_id}".strip()
+
+
+def former_key(server: ServerDefinition) -> str:
+    """Return the name under which former versions stored a login for all paths of the host."""
+    return f"{_origin_of(server)} {server.oauth.client_id}".strip()
+
+
+def _origin_of(server: ServerDefinition) -> str:
+    place = urlsplit(server.url)
+    return f"{place.scheme.lower()}://{place.netloc.rpartition('@')[2].lower()}"

@@ -24,7 +24,7 @@ class OpenTelemetry(Feature["Program"]):
     def checks(self, program: Program) -> Iterable[Row]:
         if not self.on(program):
             return ()
-        from agentcli.features.otel.report import rows
+        from agentcli.features.otel.switch import rows
 
         return rows(program)
 

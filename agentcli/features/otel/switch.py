@@ -1,13 +1,16 @@
-"""The switch of OpenTelemetry. The variables `OTEL_*` are not enough: many machines set them for other programs."""
+"""The switch of OpenTelemetry, and `doctor`'s report on it. `OTEL_*` do not switch it on: many machines set them for other programs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
+
+from agentcli.program.project import Project
 
 SWITCH = "AGENTCLI_OTEL"
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable of the conventions that adds prompts, arguments and outputs."""
+ENDPOINT, DEFAULT = "OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318"
 _OFF = ("", "0", "false", "no", "off")
 
 
@@ -39,6 +42,19 @@ def fault(env: Mapping[str, str]) -> str:
     if protocol != "http/protobuf":
         return f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol}, but agentcli sends http/protobuf only: set that, and the address of the HTTP port"
     return ""
+
+
+def rows(program: Project) -> Iterator[tuple[str, bool, str]]:
+    """Report the address and whether content is sent, or why nothing is."""
+    env = program.env
+    if not is_on(env):
+        yield "OpenTelemetry", True, f"off: {SWITCH} or OTEL_SDK_DISABLED says so"
+        return
+    if why := fault(env):
+        yield "OpenTelemetry", False, why
+        return
+    content = "with prompts, arguments and outputs" if captures_content(env) else "without content"
+    yield "OpenTelemetry", True, f"traces and metrics go to {env.get(ENDPOINT) or DEFAULT}, {content}"
 
 
 def _set(env: Mapping[str, str], name: str) -> bool:

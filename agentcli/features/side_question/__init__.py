@@ -16,6 +16,6 @@ class SideQuestions(Feature[object]):
     name = "side questions"
 
     def commands(self) -> Sequence[Command]:
-        from agentcli.features.side_question.commands import COMMANDS
+        from agentcli.features.side_question.question import COMMANDS
 
         return COMMANDS

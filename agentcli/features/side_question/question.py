@@ -1,20 +1,22 @@
-"""A side question: one request with the prefix of the session's next one, whose answer is shown and forgotten, and whose cost is recorded."""
+"""Side questions with `/btw`: one request with the prefix of the session's next one, whose answer is shown and forgotten, and whose cost is recorded."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
 
 from agentcli.agent.hooks import Outcome
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.session import AgentSession
 from agentcli.core.costs import money
-from agentcli.core.errors import AgentError, HookBlocked, ModelError
+from agentcli.core.errors import AgentError, HookBlocked, ModelError, UsageError
 from agentcli.core.event import Emit, Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting, emit_all
 from agentcli.core.message import Part, Text, ToolCall, Usage, reminder
 from agentcli.core.record import FeatureState
 from agentcli.core.streams import closing
 from agentcli.core.tasks import until_set
+from agentcli.program.commands import Context, Framed, Output, Work, command
 
 NAME = "side questions"
 """The name of the feature, and of its records."""
@@ -108,3 +110,21 @@ class SideQuestion:
             self.notes = ("The answer was cut off at the limit of tokens.",)
         elif not self.answer and not self.notes:
             self.notes = (f"The model gave no answer ({reply.stop or 'the reply broke off'}).",)
+
+
+@command("Work", at_once=True)
+async def btw(ctx: Context, question: str) -> AsyncIterator[Output]:
+    """Ask a side question that is not kept in the session: /btw QUESTION
+
+    The model reads the conversation so far and answers without tools. The question and the answer are not part of the session; the cost
+    is counted. You can ask during a turn. Esc stops the answer. See /help sessions.
+    """
+    if not question:
+        raise UsageError("What is the question? Use /btw QUESTION.")
+    aside = SideQuestion(ctx.session, question)
+    yield Work("Answering the side question", partial(aside.ask, tell_cost=ctx.terminal is None))
+    lines = [*filter(None, [aside.answer]), *(f"({note})" for note in aside.notes)]
+    yield Framed(lines, True, "Side question, not part of the session", aside.answer, aside.notes, aside.spent)
+
+
+COMMANDS = (btw,)

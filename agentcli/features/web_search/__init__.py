@@ -33,7 +33,7 @@ class WebSearch(Feature["Program"]):
     def checks(self, program: Program) -> Iterable[Row]:
         if not self.on(program):
             return ()
-        from agentcli.features.web_search.report import rows
+        from agentcli.features.web_search.engines import rows
 
         return rows(program)
 

@@ -14,6 +14,9 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.model import Source
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.tool import ToolLimits
+from agentcli.program.feature import Row
+from agentcli.program.project import Project
 from agentcli.providers.settings import ProviderSettings
 from agentcli.tools.lib.web_request import WebRequest
 
@@ -125,3 +128,19 @@ def keyed() -> Sequence[ProviderSettings]:
     """Return the search engines that take a key, as providers without a wire format."""
     found = (engine for engine in ENGINES.values() if engine.key_variable)
     return [ProviderSettings(engine.name, "", api_key_env=engine.key_variable) for engine in found]
+
+
+def rows(program: Project) -> Iterator[Row]:
+    """Report the engine, and its key if it needs one."""
+    try:
+        found = chosen(program.config[ToolLimits].web_search)
+    except ConfigError as error:
+        yield "web search", False, str(error)
+        return
+    engine = found.engine
+    if engine is None:
+        yield "web search", True, "by the provider of the session's model"
+    elif engine.key_variable and not program.env.get(engine.key_variable, "").strip():
+        yield "web search", False, f"{engine.title} needs a key: set {engine.key_variable}"
+    else:
+        yield "web search", True, f"{engine.title} at {found.address}"

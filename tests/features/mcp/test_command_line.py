@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.errors import InputError, UsageError
-from agentcli.features.mcp.checks import server_rows
+from agentcli.features.mcp.commands import server_rows
 from agentcli.frontends.cli.parser import invoke
 from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options

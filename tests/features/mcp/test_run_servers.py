@@ -18,7 +18,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.mcp_servers import ServerState
 from agentcli.core.message import Message, Text, ToolResult
-from agentcli.features.mcp.checks import server_rows
+from agentcli.features.mcp.commands import server_rows
 from agentcli.features.mcp.run_servers import servers_of
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.program import Program

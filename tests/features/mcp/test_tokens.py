@@ -12,7 +12,7 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.features.mcp.config import ServerDefinition, definition
-from agentcli.features.mcp.login_keys import vault_key
+from agentcli.features.mcp.server_login import vault_key
 
 
 class Kept:

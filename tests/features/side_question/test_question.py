@@ -16,8 +16,7 @@ from agentcli.core.event import Event, Noticed, Recorded, UsageReported
 from agentcli.core.model import Request
 from agentcli.core.tasks import emitted
 from agentcli.features.hooks.files import Hook
-from agentcli.features.side_question.commands import btw
-from agentcli.features.side_question.question import SideQuestion
+from agentcli.features.side_question.question import SideQuestion, btw
 from agentcli.program.commands import Context
 from agentcli.providers.scripted.model import Fault, Reply, call, say
 from tests.agent.open_session import ended, messages, open_session, say_to

@@ -9,7 +9,7 @@ from typing import Any
 from agentcli.core.aliases import GEMINI_CLI
 from agentcli.extras.importers.config.found import Found, Item, hook_groups, read_json, table, texts
 from agentcli.features.hooks.files import GEMINI_EVENTS
-from agentcli.features.mcp.gemini import with_braces
+from agentcli.features.mcp.config import with_braces
 from agentcli.system import probe
 
 SOURCE = "~/.gemini/settings.json"

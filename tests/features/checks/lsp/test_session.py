@@ -20,10 +20,10 @@ from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.tool import ToolOutput
+from agentcli.features.checks.commands import rows
 from agentcli.features.checks.lsp.configured import UNTRUSTED
 from agentcli.features.checks.lsp.server import Patience
 from agentcli.features.checks.lsp.session import SessionServers
-from agentcli.features.checks.report import rows
 from agentcli.frontends.sections import SCHEMA
 from agentcli.permissions.rules import parse_rules
 from agentcli.program.config import load
