@@ -1,4 +1,4 @@
-"""Forks and imports of whole sessions: each is built in a hidden folder and appears complete or not at all."""
+"""Fork and import whole sessions: each is built in a hidden folder and appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 INCOMING = ".incoming-"
 """Prefix of the folder of a session that is still being built; its builder holds the lock."""
 ABANDONED = 86_400.0
-"""Age in seconds at which the next fork or import removes an abandoned build; also the default for sweeping sessions."""
+"""Seconds after which the next fork or import removes an abandoned build; also the default for sweeping sessions."""
 _NO_SOURCE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A session that is written but not yet in its place. Its lock shows other processes that it is being built."""
+    """A session that is written but not yet in its place. Its lock shows others that it is being built."""
 
     info: SessionInfo
     folder: Path
@@ -63,7 +63,7 @@ class Draft:
 def build(target: Path, fill: Callable[[Path], SessionInfo], disk: Disk) -> Draft:
     """Write the session for `target` into a locked folder beside it, without waiting for the disk.
 
-    `fill` writes the files into the folder it is given. If anything fails, nothing remains. Raises StoreError if the
+    `fill` writes the files into the folder passed to it. If anything fails, nothing remains. Raises StoreError if the
     disk refuses.
     """
     aside = target.with_name(f"{INCOMING}{target.name}")
@@ -109,7 +109,7 @@ def settle_drafts(
 
 
 def abandoned(project: Path, older_than: float = 0.0) -> Sequence[Path]:
-    """Return the leftovers of forks and imports whose process died, begun more than `older_than` seconds ago."""
+    """Return the leftovers of forks and imports whose process died, started more than `older_than` seconds ago."""
     found = [folder for folder in sorted(project.glob(f"{INCOMING}*")) if not is_locked(folder / "lock")]
     return [folder for folder in found if _age(folder) > older_than]
 
@@ -131,7 +131,8 @@ def fork(
     unused_name: Callable[[str], str],
     through: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> SessionInfo:
-    """Make a session that shares the records of `source` up to `seq`: hard links to the same files, which never change.
+    """Create a session that shares the records of `source` up to `seq`: hard links to the same files, which never
+    change.
 
     If the source has a name, the last record of the copy names it `unused_name(name)`.
     """
@@ -167,10 +168,11 @@ def draft(
     disk: Disk = DISK,
     through: Shown | None = None,
 ) -> Draft:
-    """Write a session for the folder `home` without waiting for the disk; `settle_drafts` moves many into place at once.
+    """Write a session for the folder `home` without waiting for the disk; `settle_drafts` moves many into place at
+    once.
 
     `source` becomes `SessionInfo.imported`; the written records pass `through`. Raises StoreError if the disk refuses;
-    nothing remains then.
+    then nothing remains.
     """
     directory = str(Path(os.path.realpath(home)))
     born = Times(created=imported.time or stamp())
@@ -196,7 +198,7 @@ def _age(folder: Path) -> float:
 
 
 def _counted(folder: Path, info: SessionInfo, seq: int) -> SessionInfo:
-    """Return `info` with the totals of the records up to `seq`, read from the records only for a part of the source."""
+    """Return `info` with the totals of the records up to `seq`, reading records only for a part of the source."""
     if info.records == seq and info.head:
         return info
     counted = retrace(folder)
@@ -227,7 +229,7 @@ def _finish(folder: Path, info: SessionInfo, disk: Disk) -> SessionInfo:
 
 
 def _sync_folders(folder: Path, disk: Disk) -> None:
-    # The files are on the medium already: the source's files under another name, the others since they were written.
+    # The files are on the medium already: they are the source's under another name, or were synced since.
     for here, _, _ in os.walk(folder):
         sync_folder(disk, Path(here))
 
@@ -269,15 +271,15 @@ def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk, thro
 
 
 def _written(imported: Imported, folder: Path, disk: Disk) -> Iterator[tuple[Record, str]]:
-    """Write the records; yield each as soon as it is written, with the hash of its file."""
-    prefix = f"{folder}{os.sep}"  # as text: making thousands of Path objects takes longer than writing the files
+    """Write the records; yield each after writing, with the hash of its file."""
+    prefix = f"{folder}{os.sep}"  # as text: creating thousands of Path objects takes longer than writing the files
     for record, data, head in _records(imported):
         write_new(disk, f"{prefix}{file_name(record.seq, record.kind)}", data)
         yield record, head
 
 
 def _records(imported: Imported) -> Iterator[tuple[Record, bytes, str]]:
-    """Yield the records with the bytes of their files and the hashes of these bytes."""
+    """Yield the records with the bytes and hashes of their files."""
     last, prev = 0, ""
     for record, data in imported.kept:
         last, prev = record.seq, digest(data)

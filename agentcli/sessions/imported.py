@@ -1,4 +1,4 @@
-"""The content of a session file of any program, in our own terms and ready to be stored."""
+"""Content of any program's session file, in our own terms and ready to be stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Format = Literal["agentcli", "pi", "claude-code", "gemini-cli", "codex", "openco
 Timed = tuple[str, Body]
 """Time of a record (ISO 8601, UTC), and its body."""
 Shown = Callable[[Iterable[Any], int], Iterable[Any]]
-"""A function that passes things through unchanged, given their number, or 0 if unknown; it may show progress."""
+"""A function that passes things through unchanged, with their number or 0 if unknown; it may show progress."""
 
 
 def unshown(things: Iterable[Any], total: int) -> Iterable[Any]:
@@ -27,10 +27,10 @@ def unshown(things: Iterable[Any], total: int) -> Iterable[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A session from a file. Record n of the new session is `bodies[n - 1]`: compactions in it rely on that.
+    """A session from a file. Record n of the new session is `bodies[n - 1]`; compactions in it rely on that.
 
     `time` is the start of the session, `model` is `provider/id`, and `notes` are lines for people about content that
-    could not be imported unchanged. For an unchanged export of our own, `kept` holds the records with their exact
+    could not be imported unchanged. For an unchanged export of our own, `kept` contains the records with their exact
     bytes, and `parent` the source of a fork; both are empty otherwise. `outputs` has the whole outputs by file name.
     """
 
@@ -49,10 +49,10 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A compaction by another program: `text` replaces all before the entry with the key `kept_from`, or everything.
+    """A compaction by another program: `text` replaces everything before the entry with the key `kept_from`, or
+    everything.
 
-    `prompts` are those that it kept verbatim, oldest first; `model`, `usage` and `cost` belong to the reply that is the
-    text.
+    `prompts` were kept verbatim, oldest first; `model`, `usage` and `cost` belong to the reply with the text.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Sessions that live in memory alone, for `--no-session`: nothing is written anywhere."""
+"""Sessions in memory only, for `--no-session`: nothing is written anywhere."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from agentcli.sessions.storage.writer import output_name
 class MemorySession:
     """A session without a disk, which keeps every record itself.
 
-    `past` is a session to continue: its records are read and never added to. `predecessor` is a session that was handed
-    off to this one.
+    `past` is a session to continue: its records are only read. `predecessor` is a session that was handed off to this
+    one.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class MemorySession:
 
     @property
     def id(self) -> str:
-        """The session's id; no other process can find the session by it."""
+        """The session's id, unknown to other processes."""
         return self._id
 
     @property
@@ -80,9 +80,9 @@ class MemorySession:
         """Ignore a reply that is still arriving: it need not survive this process."""
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
-        """Remember a whole tool output; return a path that only `output` understands.
+        """Keep a whole tool output; return a path that only `output` understands.
 
-        Bytes are not kept: the path is empty.
+        Files are not kept: their path is empty.
         """
         if isinstance(output, bytes):
             return ""
@@ -111,7 +111,9 @@ class MemorySession:
     def candidates(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Entry]:
-        """Yield the records up to number `newest` that hold the call, newest first; all records without a call: there is no index."""
+        """Yield the records up to number `newest` that contain the call, newest first; all records without a call,
+        since there is no index.
+        """
         turn, entries = 0, []
         for record in self._records:
             turn = record.body.turn if isinstance(record.body, Message) else turn
@@ -120,7 +122,7 @@ class MemorySession:
         return (entry for entry in reversed(entries) if not call_id or call_id in call_ids(entry.record.body))
 
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
-        """Yield the records up to number `newest` that have texts, newest first, with the terms that they hold."""
+        """Yield the records up to number `newest` that have texts, newest first, with the terms that they contain."""
         wanted = [folded(term) for term in terms]
         for entry in self.candidates(newest=newest):
             if texts := [folded(passage.text) for passage in passages(entry, self.output)]:

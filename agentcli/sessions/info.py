@@ -1,4 +1,4 @@
-"""`session.json`: the summary of a session, computed from its records and rebuilt from them if lost; its id and its times."""
+"""`session.json`: the summary of a session, computed from its records and rebuilt if lost; its id and its times."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from agentcli.core.sanitise import harmful
 from agentcli.core.subagent_result import FILES, SPENT, changed_files, spent
 
 PENDING = "pending.json"
-"""Name of the file in a session's folder `checkpoints` that describes a change of files under way."""
+"""File in a session's `checkpoints` folder that describes an unfinished change of files."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"  # ascending in ASCII, so that ids sort as the numbers do
 
 _GIVEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{7,63}")
 
 
 def new_id(now: datetime | None = None) -> str:
-    """Make an id of 23 characters: UTC date and time to the microsecond, then 15 random bits against collisions."""
+    """Create an id of 23 characters: UTC date and time to the microsecond, then 15 random bits against collisions."""
     now = now or datetime.now(UTC)
     return f"{now:%Y%m%d-%H%M%S}-{_base32(now.microsecond << 15 | int.from_bytes(os.urandom(2), 'big') >> 1, 7)}"
 
 
 def checked_id(given: str) -> str:
-    """Return an id made elsewhere, such as a UUID. Raises InputError unless it is a safe file name and not an option."""
+    """Return an external id, such as a UUID. Raises InputError unless it is a safe file name and not an option."""
     if not _GIVEN.fullmatch(given):
         raise InputError(
             f"{given!r} cannot be a session's id. Use 8 to 64 letters, digits, `-` and `_`, the first a letter or digit."
@@ -42,13 +42,13 @@ def checked_id(given: str) -> str:
 
 
 def stamp(now: datetime | None = None) -> str:
-    """Write a time as ISO 8601 in UTC, to the millisecond: `2026-01-31T09:30:00.000Z`."""
+    """Return a time as ISO 8601 in UTC, to the millisecond: `2026-01-31T09:30:00.000Z`."""
     now = now or datetime.now(UTC)
     return now.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def local_minute(stamped: str) -> str:
-    """Write a record's time for people, in this machine's time zone: `2026-01-31 10:30`."""
+    """Return a record's time for people, in the local time zone: `2026-01-31 10:30`."""
     try:
         return f"{datetime.fromisoformat(stamped).astimezone():%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError):
@@ -56,7 +56,7 @@ def local_minute(stamped: str) -> str:
 
 
 def ago(stamped: str, now: datetime | None = None) -> str:
-    """Write how long ago a record was written, in words as short as `5 min ago`; its day if that is more than a week."""
+    """Return the age of a record briefly, such as `5 min ago`, or its day if it is older than a week."""
     try:
         seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(stamped)).total_seconds()
     except (ValueError, TypeError):
@@ -67,7 +67,7 @@ def ago(stamped: str, now: datetime | None = None) -> str:
 
 
 def local_day(stamped: str) -> str:
-    """Write the day of a record's time in this machine's time zone: `2026-01-31`."""
+    """Return the day of a record's time in the local time zone: `2026-01-31`."""
     return local_minute(stamped)[:10]
 
 
@@ -84,11 +84,11 @@ _NOTHING = Usage()
 TITLE_LENGTH = 60
 """Length in characters of a title made from the first prompt."""
 FILES_REMEMBERED = 1_000
-"""Number of changed paths that are remembered, so that each is counted once; the count stops there."""
+"""Maximum changed paths that are remembered, so that each counts once; beyond that, counting stops."""
 
 
 def name_of(given: str) -> str:
-    """Return a session's name without outer spaces.
+    """Return a session's name, stripped.
 
     Raises InputError for an empty name or one with control characters.
     """
@@ -105,7 +105,7 @@ ParentKind = Literal["fork", "subagent", "handoff"]
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The session that a fork, a handoff or a subagent's session comes from, and its last record's number at that moment."""
+    """The source of a fork, a handoff or a subagent's session, and the number of its last record at that moment."""
 
     session: str
     seq: int
@@ -123,7 +123,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Lines added and deleted by the session's edits, and the number of different files that edits and commands changed."""
+    """Lines added and deleted by the session's edits, and the number of distinct files that edits and commands changed."""
 
     additions: int = 0
     deletions: int = 0
@@ -132,10 +132,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """The summary of a session. `records` is the number of its newest record, `head` that file's SHA-256.
+    """Summary of a session. `records` is the number of its newest record, `head` that file's SHA-256.
 
-    `usage` and `cost` (USD, None if no price is known) count everything ever spent, also on records that were rewound.
-    A fork's `inherited` and `inherited_cost` are the part that was spent in its source.
+    `usage` and `cost` (USD, None if no price is known) count everything ever spent, including rewound records. A fork's
+    `inherited` and `inherited_cost` are the part spent in its source.
 
     `shelf` is the modification time of the records folder in nanoseconds: while it is unchanged, `records` is up to
     date.
@@ -162,7 +162,7 @@ class SessionInfo:
     inherited: Usage = Usage()
     inherited_cost: float | None = None
     branch: str = ""
-    """The branch that was checked out at the newest prompt; lost with `session.json`."""
+    """The branch checked out at the newest prompt; lost with `session.json`."""
     last: str = ""
     """The beginning of the newest prompt."""
     prompts: int = 0
@@ -172,16 +172,16 @@ class SessionInfo:
     foreign: int = 0
     """Number of the last record from an imported file, 0 for none: its texts count, but not its settings and file states."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Fields that this version does not know; they are written back unchanged."""
+    """Fields that this version does not know; written back unchanged."""
 
 
 def note(info: SessionInfo, record: Record, head: str) -> SessionInfo:
-    """Add one more record to the summary; `head` is the SHA-256 of its file."""
+    """Add one record to the summary; `head` is the SHA-256 of its file."""
     return note_all(info, ((record, head),))
 
 
 def note_all(info: SessionInfo, records: Iterable[tuple[Record, str]]) -> SessionInfo:
-    """Add more records to the summary, each with the SHA-256 of its file."""
+    """Add records to the summary, each with the SHA-256 of its file."""
     created, last = info.time.created, None
     for last in records:
         record, _ = last
@@ -236,7 +236,7 @@ def _noted(info: SessionInfo, record: Record) -> SessionInfo:
 
 
 def title_of_fork(title: str) -> str:
-    """Return the title for a fork: its source's title with a mark, so that the two can be told apart."""
+    """Return the title for a fork: its source's title with a mark, so that people can tell them apart."""
     return f"{title}{_FORK}" if title and not title.endswith(_FORK) else title
 
 
@@ -293,7 +293,7 @@ def encode_info(info: SessionInfo) -> bytes:
 
 
 def encode_origin(info: SessionInfo) -> bytes:
-    """Encode `origin.json`: the facts that no record holds, written once, for the case that `session.json` is lost."""
+    """Encode `origin.json`: facts that are in no record, written once in case `session.json` is lost."""
     parent = info.parent
     raw = {
         "id": info.id,

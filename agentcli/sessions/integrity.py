@@ -42,9 +42,9 @@ Kind = Literal["damaged", "missing", "unreadable", "chain", "schema", "pairing",
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A fault in a session's files. A notice costs nothing: readers of the session cope with it.
+    """A fault in a session's files. A notice is harmless: readers of the session cope with it.
 
-    `seq` is the record's number, 0 if no record is concerned; `file` is relative to the session's folder.
+    `seq` is the record's number, 0 if no record is affected; `file` is relative to the session's folder.
     """
 
     kind: Kind
@@ -56,7 +56,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Findings of a check. `repaired`: the repairs in words; `busy`: another process writes to the session."""
+    """Findings of a check. `repaired` lists the repairs; `busy`: another process writes to the session."""
 
     session: str
     project: str
@@ -96,8 +96,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
 def check(folder: Path, *, through: Through = iter, whole: set[Inode] | None = None) -> Report:
     """Read every record of a session and report all faults, changing nothing.
 
-    The records pass `through`, a callback that may show progress. With `whole`, the file contents for undo are read
-    too, except the inodes in `whole`; intact ones are added to it.
+    The records pass `through`, a callback that may show progress. With `whole`, file contents for undo are read too,
+    except the inodes in `whole`; intact ones are added to it.
     """
     findings = _look(folder, through, whole)
     busy = is_locked(folder / "lock")
@@ -106,9 +106,9 @@ def check(folder: Path, *, through: Through = iter, whole: set[Inode] | None = N
 
 
 def repair(folder: Path, disk: Disk = DISK, *, through: Through = iter, whole: set[Inode] | None = None) -> Report:
-    """Check a session and repair it: damaged files go to `damaged/`, the rest is put in order; nothing is deleted.
+    """Check a session and repair it: damaged files move to `damaged/`, the rest is put in order; nothing is deleted.
 
-    The report names the faults before the repair. The records pass `through` as in `check`; contents are always read,
+    The report lists the faults before the repair. The records pass `through` as in `check`; contents are always read,
     except those in `whole`. Raises SessionBusy if another process has the session open, StoreError if the disk refuses.
     """
     try:
@@ -131,7 +131,7 @@ def repair(folder: Path, disk: Disk = DISK, *, through: Through = iter, whole: s
 def unfinished(project: Path, older_than: float, *, mend: bool = False) -> Sequence[Report]:
     """Report leftovers of killed forks and imports in a project's folder.
 
-    With `mend`, remove those begun more than `older_than` seconds ago.
+    With `mend`, remove those started more than `older_than` seconds ago.
     """
     left = abandoned(project)
     gone = remove_abandoned(project, older_than) if mend else ()
@@ -160,7 +160,7 @@ class _Findings:
     """Damaged contents for undo, each with its fault."""
     outputs: set[str] = field(default_factory=set)
     welcome: set[str] = field(default_factory=set)
-    """Names of outputs that no result needs to name: of large input, and of commands that continued in the background."""
+    """Names of outputs that need no result: of large input, and of commands that continued in the background."""
     answers: dict[str, int] = field(default_factory=dict)
     last_message: int = 0
 
@@ -229,7 +229,7 @@ def _from_losses(folder: Path, losses: Iterable[Loss]) -> Iterator[Problem]:
 
 
 def _duplicates(shelf: RecordFolder) -> Iterator[Loss]:
-    """Yield second files with a number that is taken, and files that are no records."""
+    """Yield second files with a number that is taken, and files that are not records."""
     try:
         names = sorted(os.listdir(shelf.folder))
     except OSError:
@@ -243,7 +243,7 @@ def _duplicates(shelf: RecordFolder) -> Iterator[Loss]:
 
 
 def _no_files(folder: Path) -> Iterator[Loss]:
-    """Yield folders in the place of a file that is rewritten, which no file can replace."""
+    """Yield folders in the place of a file that is rewritten; no file can replace a folder."""
     for name in ("session.json", "origin.json", "partial.json"):
         if (folder / name).is_dir():
             yield Loss(0, f"{name} is not a file", folder / name)
@@ -278,7 +278,7 @@ def _left_over(folder: Path) -> Iterator[Problem]:
 
 def _glance(folder: Path, info: SessionInfo | None, newest: int) -> Iterator[Problem]:
     if info is None:
-        # The first record is written before session.json: a process killed in between leaves none.
+        # The first record is written before session.json: a process killed in between leaves no session.json.
         missing = not (folder / "session.json").exists()
         why = f"session.json is {'missing' if missing else 'damaged'}; it is rebuilt from the records"
         yield Problem("glance", why, file="session.json", notice=missing)

@@ -1,8 +1,8 @@
-"""The project of a folder. One repository is one project, for every folder in it and at every place.
+"""Project of a folder. One repository is one project, for every folder in it and at every place.
 
-In the store, each place of a repository (a clone, a worktree, the folder it was moved from) has a folder of its own,
-named by the hash of its path. `project.json` in it names the repository, so that its places find each other. Git's own
-files tell enough to see that two folders hold the same repository.
+In the store, each place of a repository (a clone, a worktree, its previous folder) has its own folder, named by the
+hash of its path. Its `project.json` names the repository, so that the places find each other. Git's own files suffice
+to see that two folders contain the same repository.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agentcli.system.disk import DISK, Disk
 from agentcli.system.locked_file import update
 
 GIT_SECONDS = 3.0
-"""Seconds that git may take to find the first commit. After a timeout, git is not asked again."""
+"""Seconds that git may take to find the first commit. After a timeout, git is not called again."""
 _SCP = re.compile(r"^(?:[^@/]*@)?([^/:]+):(?!//)(.*)$")
 _URL = re.compile(r"^([a-z][a-z0-9+.-]*)://(?:[^@/]*@)?([^/:]*)(?::\d+)?(/.*)?$", re.IGNORECASE)
 _SECTION = re.compile(r'^\[\s*remote\s+"(.*)"\s*\]')
@@ -34,11 +34,10 @@ _SECTION = re.compile(r'^\[\s*remote\s+"(.*)"\s*\]')
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository that a folder holds.
+    """The repository in a folder.
 
     `common` is the git folder that all its worktrees share; `remote` is the normalised URL of its remote, empty if
-    there is none. `root_commit` is the id of the first commit, empty if git could not name it in time, None if it is
-    unknown.
+    there is none. `root_commit` is the id of the first commit, empty if git was too slow, None if it is unknown.
     """
 
     common: str
@@ -46,25 +45,25 @@ class Repository:
     root_commit: str | None = None
 
     def is_same(self, other: Repository) -> bool:
-        """Return True if both are one repository: its worktrees, its clones, or itself before and after a move.
+        """Return True if both are one repository: worktrees, clones, or the same before and after a move.
 
-        First commit and remote must not contradict each other, and one of the two must be known to agree: forks share
-        the first commit but not the remote, copies of a template neither.
+        First commit and remote must not contradict each other, and one of them must be known to agree: forks share the
+        first commit but not the remote; copies of a template share neither.
         """
         commits = _agree(self.root_commit, other.root_commit)
         remotes = _agree(self.remote, other.remote)
         if self.common == other.common:
-            return commits is not False  # remotes change more often than folders are reused for other repositories
+            return commits is not False  # remotes change more often than folders are reused for another repository
         return False not in (commits, remotes) and bool(commits or remotes)
 
 
 def _agree(one: str | None, other: str | None) -> bool | None:
-    """Compare two facts; None if one of them is not known."""
+    """Compare two facts; None if one of them is unknown."""
     return one == other if one and other else None
 
 
 def read_repository(root: Path) -> Repository | None:
-    """Read the files under `root/.git`, without asking git; None if there is no repository."""
+    """Read the files under `root/.git`, without calling git; None if there is no repository."""
     git = root / ".git"
     if git.is_file():
         link = _text(git).strip()
@@ -81,7 +80,7 @@ def read_repository(root: Path) -> Repository | None:
 def main_worktree(top: Path) -> Path:
     """Return the top folder of a repository's main worktree if `top` is a linked one; else `top` itself.
 
-    The repository must know the worktree: a `.git` file can name any foreign repository.
+    The repository must know the worktree: a `.git` file can point to any foreign repository.
     """
     git = top / ".git"
     if not git.is_file():
@@ -96,7 +95,7 @@ def main_worktree(top: Path) -> Path:
 
 
 def root_commit(root: Path) -> str | None:
-    """Ask git for the oldest first commit that HEAD descends from; empty after `GIT_SECONDS`, None if there is none."""
+    """Ask git for the oldest first commit among HEAD's ancestors; empty after `GIT_SECONDS`, None if there is none."""
     import subprocess
 
     from agentcli.system.programs import hardened
@@ -116,7 +115,8 @@ def root_commit(root: Path) -> str | None:
     except OSError:
         return None
     found = asked.stdout.decode("ascii", "replace").split()
-    shallow = Path(read_common(root), "shallow")  # its oldest commit is not the first: other clones are cut elsewhere
+    # its oldest commit is not the first one: other clones are cut elsewhere
+    shallow = Path(read_common(root), "shallow")
     return None if asked.returncode or not found else "" if shallow.exists() else found[-1]
 
 
@@ -166,15 +166,15 @@ def _text(path: Path) -> str:
 
 
 PROJECT = "project.json"
-"""File beside the sessions of one place that names its repository."""
+"""File beside the sessions of one place that identifies its repository."""
 _NAME_LENGTH = 40
-_GONE_SHOWN = 3  # number of folders that a hint names
+_GONE_SHOWN = 3  # maximum folders that a hint lists
 _FORMER = 8  # number of earlier repositories of a place that are remembered
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder that has sessions in the store. `gone` if the repository is no longer there."""
+    """A folder with sessions in the store. `gone` if the repository is no longer there."""
 
     id: str
     directory: str
@@ -191,7 +191,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The place that a folder belongs to, and the repository's other places: worktrees, clones, earlier folders."""
+    """The place of a folder, and the repository's other places: worktrees, clones, earlier folders."""
 
     here: Place
     others: tuple[Place, ...] = ()
@@ -208,7 +208,7 @@ class Project:
 
     @property
     def own(self) -> tuple[str, ...]:
-        """Names of the store's folders that belong to this place alone: its own and the ones of the repository's earlier folders."""
+        """Names of the store's folders for this place alone: its own and those of the repository's earlier folders."""
         return (self.here.id, *(place.id for place in self.others if place.gone))
 
     def elsewhere(self, info: SessionInfo) -> Place | None:
@@ -219,7 +219,7 @@ class Project:
         return next((place for place in self.others if place.id == info.project_id), None)
 
     def led_here(self, info: SessionInfo) -> bool:
-        """Return True unless a session of this repository ran in another of its worktrees or clones."""
+        """Return True unless a session of this repository ran in another worktree or clone."""
         if info.project_id != self.here.id:
             return info.project_id in self.own
         led = Path(info.directory)
@@ -235,9 +235,9 @@ def project_root(directory: Path) -> Path:
 
 
 def project_id(directory: Path) -> str:
-    """Return a readable name with a hash of the whole path: stable, safe as a file name, different for different roots.
+    """Return a readable name with a hash of the whole path: stable, safe as a file name, unique for each root.
 
-    Worktrees have the id of the main one: they come and go, and share its sessions and file states.
+    Worktrees use the id of the main one: they come and go, and share its sessions and file states.
     """
     return _id(main_worktree(project_root(directory)))
 
@@ -245,7 +245,7 @@ def project_id(directory: Path) -> str:
 def find_project(root: Path, directory: Path) -> Project:
     """Find the project of a folder, with each of its places that has sessions in the store under `root`.
 
-    Only files are read, unless the first commit alone can decide: then git is asked for it, once.
+    Only reads files, unless the first commit alone can decide: then git is called once.
     """
     top = project_root(directory)
     here = Place(_id(main_worktree(top)), str(top))
@@ -262,9 +262,9 @@ def find_project(root: Path, directory: Path) -> Project:
 
 
 def remember(folder: Path, top: Path, disk: Disk = DISK) -> Repository:
-    """Record in `folder`, beside the sessions, which repository lies in `top`; ask git for an unknown first commit.
+    """Record in `folder`, beside the sessions, which repository is in `top`; ask git for an unknown first commit.
 
-    If the disk refuses, nothing is raised: the next call writes it.
+    Raises nothing if the disk refuses: the next call writes it.
     """
     repository = read_repository(top)
     if repository is None:
@@ -285,7 +285,7 @@ def _with(folder: Path, top: Path, repository: Repository) -> str:
 
 
 def remember_later(folder: Path, directory: Path) -> None:
-    """Call `remember` in a thread. The process waits for it at its end; git answers within milliseconds."""
+    """Call `remember` in a thread. The process waits for it before it exits; git answers within milliseconds."""
     from threading import Thread
 
     top = main_worktree(project_root(directory))
@@ -308,7 +308,7 @@ def about_gone_folders(root: Path) -> str:
 
 
 def top_for(project: str, directory: str) -> Path:
-    """Return the top folder of the place with this id, which `directory` is or was in; it need not exist any more."""
+    """Return the top folder of the place with this id, in which `directory` is or was; it need not exist any more."""
     here = Path(directory)
     return next((above for above in (here, *here.parents) if _id(above) == project), here)
 

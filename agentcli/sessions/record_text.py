@@ -45,7 +45,7 @@ def _indented(text: str) -> str:
     if not text:
         return ""
     if is_safe(text):
-        # Safe text ends its lines in newlines alone: replacing these takes a fraction of the time of splitting and
+        # Safe text ends its lines only in newlines: replacing these takes a fraction of the time of splitting and
         # joining.
         return _INDENT + text.removesuffix("\n").replace("\n", f"\n{_INDENT}")
     return safe(_INDENT + f"\n{_INDENT}".join(text.splitlines()))

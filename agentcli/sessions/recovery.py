@@ -1,4 +1,4 @@
-"""Opening of a session from any state that a crash, a power cut or a damaged disk may leave."""
+"""Open a session from any state that a crash, a power cut or a damaged disk may leave."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CUT_OFF = "interrupted, did not run: the reply that asked for it was cut off."
 
 
 _PLAUSIBLE = 1_000
-"""Number of lost records above which `session.json` itself must be damaged."""
+"""Number of lost records above which `session.json` itself is considered damaged."""
 
 
 def open_session(
@@ -53,8 +53,8 @@ def open_session(
 ) -> Session:
     """Open the session in a folder, with the state in force; repair it first unless `read_only`.
 
-    The records that are read pass `through`. Raises SessionBusy if another process writes to the session, StoreError if
-    there is no session or it cannot be read.
+    Records that are read pass `through`. Raises SessionBusy if another process writes to the session, StoreError if
+    there is no session or it is unreadable.
     """
     if not (folder / "records").is_dir() and not (folder / "session.json").is_file():
         raise StoreError(f"There is no session in {folder}.")
@@ -76,7 +76,7 @@ def open_session(
 
 
 def repair_on_open(session: Session) -> None:
-    """End what a dead process left open: a partial reply becomes a record, each open call gets a result."""
+    """Close what a dead process left open: a partial reply becomes a record, and each open call gets a result."""
     folder = session.folder
     if folder is None:
         return
@@ -104,8 +104,10 @@ def read_info(folder: str | Path) -> SessionInfo | None:
 
 
 def current_info(folder: str | Path) -> SessionInfo | None:
-    """Return the content of `session.json` brought up to date with newer records, as after a kill; None if damaged."""
-    # Spelled out, with paths as text, because thousands of sessions are listed at once.
+    """Return the content of `session.json` brought up to date with newer records, for example after a kill; None if
+    damaged.
+    """
+    # Spelled out, with paths as text, because listings read thousands of sessions.
     info, records = read_info(folder), f"{folder}{os.sep}records"
     try:
         if info is None or info.shelf == os.stat(records).st_mtime_ns:
@@ -137,7 +139,7 @@ def save_info(folder: Path, info: SessionInfo, disk: Disk) -> None:
 
 
 def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
-    """Move damaged files to `damaged/` and leave a mark there for missing ones, so that each is reported once."""
+    """Move damaged files to `damaged/` and put a mark there for missing ones, so that each is reported once."""
     for loss in losses:
         if loss.cause == "unreadable" or is_settled(folder, loss):
             continue
@@ -170,7 +172,7 @@ def leftovers(folder: Path) -> Sequence[Path]:
 
 
 def vanished(newest: int, info: SessionInfo) -> Sequence[Loss]:
-    """Return the lost records that `session.json` knows of; `newest` is the last one that exists."""
+    """Return the lost records that `session.json` knows of; `newest` is the last existing one."""
     gone = () if _is_implausible(info, newest) else range(newest + 1, info.records + 1)
     return [Loss(seq, f"record {seq} is missing", None, "missing") for seq in gone]
 
@@ -188,7 +190,7 @@ def free_name(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The content of a session's folder. `stale` if `session.json` is older than the newest record."""
+    """Contents of a session's folder. `stale` if `session.json` is older than the newest record."""
 
     info: SessionInfo
     history: History
@@ -208,7 +210,7 @@ def _read(folder: Path, through: Through) -> _Found:
         reader = Reader(shelf, proof)
         history = fold(tail(reader, newest, through), info.foreign)
         losses = [*reader.losses, *reader.doubts, *vanished(newest, info)]
-        # The folder's place counts, not the id in a file that was copied into it.
+        # The folder's place counts, not the id in a copied file.
         here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)
     return _Found(here, history, losses, stale)
 
@@ -230,7 +232,7 @@ def _lock(folder: Path) -> Lock | None:
     try:
         return Lock(folder / "lock")
     except OSError:
-        return None  # a store that cannot be written: the session continues in memory, and `trouble` says so
+        return None  # the store is not writable: the session continues in memory, and `trouble` reports it
 
 
 def _origin(folder: Path) -> SessionInfo:
@@ -249,7 +251,7 @@ def _origin(folder: Path) -> SessionInfo:
 
 
 def _caught_up(info: SessionInfo, shelf: RecordFolder, newest: int) -> SessionInfo:
-    """Add the records that are newer than `session.json`. The number of a lost record is not used again."""
+    """Add records newer than `session.json`. The number of a lost record is not reused."""
     if newest < info.records:
         data = shelf.read(newest) if newest else None
         return replace(info, head=digest(data) if data else "")

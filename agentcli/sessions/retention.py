@@ -1,4 +1,4 @@
-"""Retention: moves old sessions to the trash by age, count and size if the user sets limits; never an open or pinned one."""
+"""Retention: moves old sessions to the trash by age, count and size if the user sets limits; never open or pinned ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The result of retention: sessions moved to the trash, ids deleted from it, and removed folders of unfinished forks and imports."""
+    """Result of retention: sessions moved to the trash, ids deleted from it, and removed folders of unfinished forks
+    and imports.
+    """
 
     trashed: tuple[SessionInfo, ...] = ()
     removed: tuple[str, ...] = ()
@@ -34,7 +36,8 @@ def sweep(
     now: datetime | None = None,
     through: Callable[[Sequence[SessionInfo]], Iterable[SessionInfo]] = iter,
 ) -> Swept:
-    """Move sessions that are too old, too many or too large to the trash, oldest first; then empty the trash of old ones.
+    """Move sessions that are too old, too many or too large to the trash, oldest first; then delete old ones from the
+    trash.
 
     The sessions to move pass `through`, a callback that may show progress.
     """
@@ -77,7 +80,7 @@ def superfluous(store: Store, retention: Retention, now: datetime | None = None)
 
 
 def size_on_disk(folder: Path) -> int:
-    """Return the bytes that a session takes; of a file that several sessions share, only this session's part."""
+    """Return the size of a session in bytes; of a file that several sessions share, only this session's part."""
     total = 0.0
     for here, _, names in os.walk(folder):
         for name in names:

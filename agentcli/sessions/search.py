@@ -1,4 +1,4 @@
-"""Search for sessions by words: in messages, in the tools' input and output, and in names and texts of files."""
+"""Search of sessions by words: in messages, in the tools' input and output, and in names and texts of files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXCERPT = 160
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A place at which words were found. `where` is user, assistant, tool, file, summary, title, todo or error.
+    """A place with matching words. `where` is user, assistant, tool, file, summary, title, todo or error.
 
     `text` is a line or an excerpt of it; `marks` are the start and end of each word in `text`.
     """
@@ -47,7 +47,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A session that holds all the words, with its best hits, oldest first, and the `total` number of hits."""
+    """A session that contains all the words, with its best hits, oldest first, and the `total` number of hits."""
 
     info: SessionInfo
     hits: tuple[Hit, ...]
@@ -89,9 +89,9 @@ def search(
 ) -> list[Found]:
     """Find the sessions under `root` in which every word occurs, ignoring case, last written first.
 
-    `projects` are the store folders to search, by default all. The result has at most `limit` sessions (0: all), those
-    whose files changed last, with at most `hits` hits each. The records that are read pass `through`, a callback that
-    may show progress.
+    `projects` are the store folders to search, by default all. Returns at most `limit` sessions (0: all), the most
+    recently changed, each with at most `hits` hits. Records that are read pass `through`, a callback that may show
+    progress.
 
     There is no index: each search reads the records' bytes and decodes only those that may match. Raises InputError
     without words.
@@ -103,7 +103,8 @@ def search(
     sieve = _Sieve(wanted)
     sifted = (_sifted(folder, through(_files(folder)), sieve, len(wanted)) for folder in _sessions(root, projects))
     promising = [each for each in sifted if each is not None]
-    # A close look costs far more than sifting, so it ends as soon as enough is found, the last written sessions first.
+    # A close look costs far more than sifting, so it ends as soon as enough is found, starting with the last written
+    # sessions.
     promising.sort(key=lambda each: _written(each.folder), reverse=True)
     looked_at = (_looked_at(each.folder, through(_files(each.folder, each.names)), wanted, hits) for each in promising)
     sure = islice((found for found in looked_at if found is not None), limit or None)
@@ -111,7 +112,7 @@ def search(
 
 
 def passages_after(records: Iterable[Record], starts: Sequence[int], words: str) -> Mapping[int, str]:
-    """Return an excerpt with the words for each start between which and the next one, by the numbers of records, all of them occur."""
+    """Return an excerpt with the words for each start, if all words occur in the records between it and the next start."""
     wanted = tuple(dict.fromkeys(word.casefold() for word in words.split()))
     held: dict[int, set[str]] = {}
     found: dict[int, str] = {}
@@ -127,7 +128,7 @@ def passages_after(records: Iterable[Record], starts: Sequence[int], words: str)
 
 @dataclass(frozen=True, slots=True)
 class _Promising:
-    """A session that may hold all the words, and the names of its records that may hold some."""
+    """A session that may contain all the words, and the names of its records that may contain some."""
 
     folder: str
     names: tuple[str, ...]
@@ -144,7 +145,7 @@ class _Sieve:
         small = data.lower()
         found = {word for word, needle in self.plain.items() if needle in small}
         if self.others or not data.isascii():
-            # İ, ẞ and similar letters change their length when folded, so that bytes alone cannot decide.
+            # İ, ẞ and similar letters change their length when folded, so bytes alone cannot decide.
             text = data.decode("utf-8", "replace").casefold()
             found |= {word for word in self.others if dumps(word)[1:-1] in text}
             found |= {word for word, needle in self.plain.items() if needle.decode() in text}
@@ -193,13 +194,13 @@ def _written(folder: str) -> float:
 
 
 def _files(folder: str, names: Sequence[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield the record files of a session, all or the named ones, in no order."""
+    """Yield the record files of a session, all or the listed ones, in no order."""
     try:
         shelf = os.open(f"{folder}/records", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        # Opened relative to the folder: resolving the whole path for each of a hundred thousand records takes long.
+        # Opened relative to the folder: resolving the whole path for each of a hundred thousand records is slow.
         for name in os.listdir(shelf) if names is None else names:
             if (data := _all(name, shelf)) is not None:
                 yield name, data
@@ -208,7 +209,7 @@ def _files(folder: str, names: Sequence[str] | None = None) -> Iterator[tuple[st
 
 
 def _all(name: str, shelf: int) -> bytes | None:
-    """Read a whole record file, usually in one piece; None if it is no record or cannot be read."""
+    """Read a whole record file, usually in one piece; None if it is not a record or unreadable."""
     if number_in(name) is None:
         return None
     try:
@@ -235,7 +236,7 @@ def _records(files: Iterable[bytes]) -> Iterator[Record]:
 
 
 def _hits(record: Record, words: Sequence[str]) -> Iterator[tuple[Hit, frozenset[str]]]:
-    """Yield one hit for each passage, at the line that holds most of the words."""
+    """Yield one hit for each passage, at the line that contains most of the words."""
     for where, text in _passages(record.body):
         folded = text.casefold()
         if not any(word in folded for word in words):
@@ -258,7 +259,7 @@ def _excerpt(line: str, words: Sequence[str]) -> tuple[str, tuple[tuple[int, int
 
 
 def _passages(body: Body) -> Iterator[tuple[str, str]]:
-    """Yield every text in a record that a person may remember words of."""
+    """Yield every text in a record whose words a person may remember."""
     match body:
         case Message(role, parts):
             for part in parts:

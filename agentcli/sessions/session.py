@@ -77,7 +77,7 @@ class Session:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Repairs made when the session was opened, as lines for people."""
+        """Repairs made while opening the session, as lines for people."""
         return tuple(self._notes)
 
     @property
@@ -100,9 +100,9 @@ class Session:
         return len(_waiting(self._writer))
 
     def append(self, body: Body) -> Record:
-        """Write a record and add it to the history; it is durable when this returns, or `trouble` gives the reason.
+        """Write a record and add it to the history; it is durable on return, or `trouble` gives the reason.
 
-        Settings wait for the first other record, so that a session without a prompt leaves no files. After a rewind,
+        Settings wait for the first other record, so that a session without a prompt creates no files. After a rewind,
         this also appends the records that it must not undo. Raises StoreError on a read-only session, never for a
         failing disk.
         """
@@ -112,7 +112,7 @@ class Session:
             body = _paid(body, self._info.records + 1, self._history, self._tail)
         record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, readable(body))
         data = encode(record)
-        # Memory has the whole record before the disk is asked: after any interruption, it is written later.
+        # Memory has the whole record before the disk is tried: after any interruption, it is written later.
         writer.add(record, data)
         self._changed = True
         self._info = note(self._info, record, digest(data))
@@ -131,14 +131,14 @@ class Session:
         return record
 
     def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
-        """Remember a reply that is still arriving; it is written at most once a second, including its last piece."""
+        """Save a reply that is still arriving; it is written at most once a second, including its last piece."""
         if self._writing().exists:
             self._partial.keep(self._info.records, parts)
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
-        """Save a whole tool output, or a file from a tool, and return its path; exports leave such files out.
+        """Save a whole tool output, or a file from a tool, and return its path; exports omit such files.
 
-        If the disk refuses, it stays in memory and `trouble` says so.
+        If the disk refuses, it stays in memory and `trouble` reports it.
         """
         writer = self._writing()
         self._changed = True
@@ -149,7 +149,7 @@ class Session:
         return self._outputs.text(path)
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:
-        """Yield all records ever written that can be read, one by one from disk unless they are in memory."""
+        """Yield all readable records ever written, one by one from disk unless they are in memory."""
         numbers = range(1, self._info.records + 1)
         held = {entry.seq: entry for entry in self._history.entries}
         with self._shelf.held_open() as shelf:
@@ -174,7 +174,9 @@ class Session:
     def candidates(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Entry]:
-        """Yield the records up to number `newest` that may hold the needles and the call, newest first, by the index."""
+        """Yield the records up to number `newest` that may contain the needles and the call, newest first, using the
+        index.
+        """
         from agentcli.core.text.passage import Entry
 
         last = self._info.records if newest is None else min(newest, self._info.records)
@@ -187,18 +189,20 @@ class Session:
                 yield Entry(record, turn)
 
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
-        """Yield the records up to number `newest` that have texts, newest first, with the terms that they may hold, by the index."""
+        """Yield the records up to number `newest` that have texts, newest first, with the terms that they may contain,
+        using the index.
+        """
         last = self._info.records if newest is None else min(newest, self._info.records)
         return self._recall().marks(
             last, self.record, terms, save=_index_is_saved(self._writer, self._closed), until=until
         )
 
     def index(self) -> Iterator[float]:
-        """Make the missing parts of the index, yielding the progress; a read-only session keeps them in memory."""
+        """Build the missing parts of the index, yielding the progress; a read-only session keeps them in memory."""
         return self._recall().fill(self._info.records, self.record, save=_index_is_saved(self._writer, self._closed))
 
     def trouble(self) -> str:
-        """Return why the session is not being saved now; or, once, that a write had to be repeated; or an empty text."""
+        """Return why the session is not being saved now; or, once, that a write was repeated; or an empty text."""
         return self._writer.trouble() if self._writer else ""
 
     def save_glance(self, durable: bool = False) -> None:
@@ -213,7 +217,7 @@ class Session:
             self.save_glance()
 
     def close(self) -> None:
-        """Save all waiting data and release the lock; `trouble` and `unsaved` tell what could not be saved.
+        """Save all waiting data and release the lock; `trouble` and `unsaved` report what could not be saved.
 
         A second call does nothing.
         """
@@ -236,7 +240,7 @@ class Session:
         return self._writer
 
     def _save(self, writer: Writer, durable: bool = False) -> bool:
-        """Write all records, and `session.json` at most once each interval: its readers also read newer records."""
+        """Write all records, and `session.json` at most once an interval: its readers also read newer records."""
         if not writer.save():
             return False
         self._outdated = True
@@ -264,11 +268,11 @@ def _index_is_saved(writer: Writer | None, closed: bool) -> bool:
 
 
 def _evolved(history: History, record: Record, tail: Callable[[], Sequence[Record]]) -> History:
-    """Add a record to the history, replaying the tail of the records if that is needed."""
+    """Add a record to the history, replaying the tail of the records if necessary."""
     try:
         return evolve(history, record)
     except NeedsReplay:
-        # Out of file descriptors: the undo is recorded, and shows once the session is opened again.
+        # Out of file descriptors: the undo is recorded, and takes effect when the session is opened again.
         with contextlib.suppress(OSError):
             return fold(tail(), history.foreign)
     return history
@@ -290,7 +294,7 @@ def _recall_index(folder: Path, disk: Disk, outputs: Outputs) -> RecallIndex:
 
 
 class _FromMemory(Reader):
-    """A reader that takes records from memory if possible, so that a slow or failing disk is not asked again."""
+    """A reader that takes records from memory if possible, so that a slow or failing disk is not read again."""
 
     def __init__(self, shelf: RecordFolder, memory: dict[int, Record]) -> None:
         super().__init__(shelf)

@@ -8,7 +8,7 @@ from agentcli.core.text.ranges import Bytes, Days, Seconds, Sessions
 
 INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox"})
 SKIPPED = INSTALLED | {".git", ".hg", ".svn", "__pycache__", ".mypy_cache", ".ruff_cache", ".cache"}
-"""Folders that are not entered: a command rebuilds their content. For the `INSTALLED` this is reported."""
+"""Folders that are not entered: a command rebuilds their contents. For the `INSTALLED` ones this is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Retention:
     trash_days: Days = setting(0.0, project="never")
     """Time after which the trash deletes a session; 0: never."""
     leftover_days: float = 1.0
-    """Days after which the remains of a killed fork or import are deleted: they never were a session."""
+    """Days after which the remains of a killed fork or import are deleted; they never were a session."""
 
     @property
     def wanted(self) -> bool:

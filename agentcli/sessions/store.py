@@ -1,4 +1,4 @@
-"""The store of all sessions of a user: creates, finds, lists, renames, deletes and restores them."""
+"""Store of all sessions of a user: creates, finds, lists, renames, deletes and restores them."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ if TYPE_CHECKING:  # needed by few commands, which import it
     from agentcli.sessions.trash import Trash
 
 PINNED = "pinned"
-"""Name of the file in a session's folder that protects the session from retention."""
+"""File in a session's folder that protects the session from retention."""
 _NOT_THERE = "Unknown session {!r}. See `agentcli sessions list`."
 _NOT_IN_TRASH = "Unknown session {!r} in the trash. See `agentcli sessions list --trash`."
 
 
 class Store:
-    """The sessions under `root` (`$XDG_DATA_HOME/agentcli/sessions`): one folder per project, in it one per session."""
+    """Sessions under `root` (`$XDG_DATA_HOME/agentcli/sessions`): one folder per project, in it one per session."""
 
     def __init__(self, root: Path, *, disk: Disk = DISK, interval: float = INTERVAL) -> None:
-        """Make the store of `root`; `interval` is the time in seconds between two saves of a streaming reply."""
+        """Open the store of `root`; `interval` is the time in seconds between two saves of a streaming reply."""
         self.root = root
         self._disk, self._interval = disk, interval
 
@@ -63,7 +63,7 @@ class Store:
         return Trash(self.root, self._disk)
 
     def project_id(self, directory: Path) -> str:
-        """Return the name of the store's folder for sessions in `directory`, made from its repository's top folder."""
+        """Return the store's folder name for sessions in `directory`, made from its repository's top folder."""
         return project_id(directory)
 
     def project(self, directory: Path) -> Project:
@@ -84,9 +84,9 @@ class Store:
         version: str = __version__,
         session_id: str = "",
     ) -> Session:
-        """Make a new session, open for writing. Nothing is on disk until its first record.
+        """Create a session, open for writing. Nothing is on disk until its first record.
 
-        `session_id` is an id made elsewhere. Raises InputError if it is not valid, or if another session has it.
+        `session_id` is an external id. Raises InputError if it is not valid, or if another session has it.
         """
         if session_id and any(self._fitting(checked_id(session_id), None, whole=True)):
             raise InputError(f"There is a session {session_id} already. `agentcli resume {session_id}` continues it.")
@@ -103,7 +103,7 @@ class Store:
         return session.follow(self._former)
 
     def open(self, project_id: str, session_id: str, read_only: bool = False, through: Through = iter) -> Session:
-        """Open a session as it was left, repaired if its last process died. The records that are read pass `through`.
+        """Open a session as it was left, repaired if its last process died. Records that are read pass `through`.
 
         Raises SessionBusy if another process has it open for writing, StoreError if it does not exist.
         """
@@ -132,11 +132,11 @@ class Store:
         *,
         through: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     ) -> SessionInfo:
-        """Make a new session that begins as this one was up to record `seq`, by default all of it; `open` continues it.
+        """Create a session that begins like this one up to record `seq`, by default all of it; `open` continues it.
 
         The record files pass `through`, a callback that may show progress. The source may be open: its records never
-        change. The title says that it is a fork, and a name gets a number, so that people can tell the two apart.
-        Raises InputError for a record that does not exist, StoreError if the disk refuses.
+        change. The title is marked as a fork, and a name gets a number, so that people can tell the two apart. Raises
+        InputError for an unknown record, StoreError if the disk refuses.
         """
         from agentcli.sessions.copying import fork
 
@@ -169,10 +169,10 @@ class Store:
         limits: CheckpointLimits | None = None,
         objection: Callable[[Path], str] = lambda _: "",
     ) -> Checkpoints:
-        """Make the store of file states under `roots` for a session; contents are shared within its project.
+        """Open the store of file states under `roots` for a session; contents are shared within its project.
 
-        `listing` names the files worth covering, by default all outside folders that a command can make again.
-        `objection` returns the reason why a file is never restored, or an empty text.
+        `listing` lists the files worth covering, by default all outside folders that a command can rebuild. `objection`
+        returns why a file is never restored, or an empty text.
         """
         from agentcli.sessions.checkpoints.checkpoints import Checkpoints
         from agentcli.sessions.checkpoints.file_states import LIMITS, plain_listing
@@ -194,7 +194,7 @@ class Store:
         return (self.folder(session.info) / "checkpoints" / PENDING).exists()
 
     def pin(self, info: SessionInfo, pinned: bool = True) -> None:
-        """Keep a session despite any retention limit, or no longer. Raises StoreError if the disk refuses."""
+        """Protect a session from all retention limits, or stop that. Raises StoreError if the disk refuses."""
         mark = self.folder(info) / PINNED
         try:
             if pinned:
@@ -223,20 +223,20 @@ class Store:
         return sorted(infos, key=order, reverse=True)
 
     def find(self, selector: str, project: Projects = None) -> SessionInfo:
-        """Find the session with this id, name or unique beginning of an id, by default in all projects.
+        """Find the session with this id, name or unique id prefix, by default in all projects.
 
-        A whole id is found in any project. Raises InputError if none fits, or several do.
+        A complete id is found in any project. Raises InputError if none fits, or several do.
         """
         return the_one(selector, self._fitting(selector, project), _NOT_THERE)
 
     def chosen(self, selector: str, infos: Sequence[SessionInfo]) -> SessionInfo:
-        """Return the one among these sessions that a selector fits, as `find` judges."""
+        """Return the session among these that a selector fits, by the rules of `find`."""
         return the_one(selector, fitting(selector, infos), _NOT_THERE)
 
     def newest(self, project: Project | str) -> SessionInfo | None:
-        """Return the session of this project that was written to last, without subagents.
+        """Return the last written session of this project, except subagents' sessions.
 
-        Sessions of this very place, also from before it was moved, come before those in clones and worktrees.
+        Sessions of this very place, also from before a move, come before those of clones and worktrees.
         """
         if isinstance(project, str):
             return newest(self._folders(project))
@@ -249,17 +249,17 @@ class Store:
         return sorted(infos, key=order, reverse=True)
 
     def records(self, info: SessionInfo) -> Iterator[Record]:
-        """Yield the readable records of a session, oldest first. A program that has the session open is not disturbed."""
+        """Yield the readable records of a session, oldest first, without disturbing a program that has it open."""
         return self.reader(info).records()
 
     def reader(self, info: SessionInfo) -> Session:
-        """Return a session to be read only, as far as its summary knows it. Nothing is read or repaired before."""
+        """Return a session for reading only, as far as its summary knows it. Nothing is read or repaired before."""
         return Session(self.folder(info), info, self._disk, None)
 
     def rename(self, info: SessionInfo, name: str, project: Projects = None, *, through: Through = iter) -> SessionInfo:
         """Name a session that is not open here; no other session of its project may have the name.
 
-        The records that are read pass `through`. Raises InputError for a name that `name_of` refuses or another session
+        Records that are read pass `through`. Raises InputError for a name that `name_of` refuses or another session
         has, SessionBusy if this session is open elsewhere, StoreError if the disk refuses.
         """
         name = name_of(name)
@@ -284,7 +284,7 @@ class Store:
         self.trash.put(info.project_id, info.id)
 
     def move(self, info: SessionInfo, directory: Path) -> SessionInfo:
-        """Move a session to another folder: its project's sessions list it there, and `-c` continues it.
+        """Move a session to another folder: its project lists it there, and `-c` continues it.
 
         It keeps its subfolder if `directory` has one of that name. Raises SessionBusy if it is open, StoreError if the
         disk refuses.
@@ -312,7 +312,7 @@ class Store:
         return moved
 
     def deleted_id(self, selector: str) -> str:
-        """Return the id of a session in the trash by id, name or unique beginning of an id.
+        """Return the id of a session in the trash by id, name or unique id prefix.
 
         Raises InputError if it is not there.
         """
@@ -320,7 +320,7 @@ class Store:
         return selector if known else the_one(selector, fitting(selector, self.trashed()), _NOT_IN_TRASH).id
 
     def restore(self, selector: str) -> SessionInfo:
-        """Move a session back from the trash. Raises the errors of `deleted_id`."""
+        """Move a session back from the trash. Raises the same errors as `deleted_id`."""
         folder = self.trash.take_back(self.deleted_id(selector))
         info = glance(folder)
         if info is None:
@@ -339,7 +339,7 @@ class Store:
         return name if name not in used else next(other for other in numbered if other not in used)
 
     def _fitting(self, selector: str, project: Projects, whole: bool = False) -> Sequence[SessionInfo]:
-        # Only the folder of that name is looked for: listing all sessions for each of many takes seconds.
+        # Looks only for a folder of that name: listing all sessions for each of many takes seconds.
         plain = selector[:1] not in ("", ".") and "/" not in selector
         places = subfolders(str(self.root)) if plain else ()
         found = [folder for each in places if os.path.isdir(folder := os.path.join(each, selector))]

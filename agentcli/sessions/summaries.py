@@ -1,4 +1,4 @@
-"""Summaries of sessions on disk: the folders of a store, and the first facts in each session's files."""
+"""Summaries of sessions on disk: the folders of a store, and the first facts from each session's files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from agentcli.core.errors import InputError
 from agentcli.sessions.info import SessionInfo
 
-_TICK = 2.0  # seconds within which file times do not tell which file is newer, on the coarsest file systems
+_TICK = 2.0  # seconds within which file times do not show which file is newer, on the coarsest file systems
 
 
 def newest(folders: Iterable[str], wanted: Callable[[SessionInfo], bool] = lambda _: True) -> SessionInfo | None:
-    """Return the wanted session that was changed last, without subagents, among these folders.
+    """Return the wanted session that was changed last among these folders, except subagents' sessions.
 
     File times are compared first, so that few of ten thousand sessions are read.
     """
@@ -32,7 +32,7 @@ def newest(folders: Iterable[str], wanted: Callable[[SessionInfo], bool] = lambd
 
 def subfolders(folder: str) -> Sequence[str]:
     """Return the folders in a folder, without hidden ones."""
-    # As text: making a Path for each of ten thousand folders takes longer than reading them all.
+    # As text: creating a Path for each of ten thousand folders takes longer than reading them all.
     try:
         with os.scandir(folder) as entries:
             return [entry.path for entry in entries if entry.name[0] != "." and entry.is_dir()]
@@ -49,12 +49,12 @@ def glance(folder: str | Path) -> SessionInfo | None:
         return None
     _, project, name = str(folder).rsplit(os.sep, 2)
     here = (name, project)
-    # The folder's place counts, not the id in a file that was copied into it.
+    # The folder's place counts, not the id in a copied file.
     return info if here == (info.id, info.project_id) else replace(info, id=here[0], project_id=here[1])
 
 
 def order(info: SessionInfo) -> tuple[str, str]:
-    """Return the sort key of a session: the one changed last comes at the end."""
+    """Return the sort key of a session: the last changed one sorts last."""
     return info.time.updated, info.id
 
 
@@ -68,11 +68,11 @@ def _written(folder: str) -> float:
 
 
 CANDIDATES = 8
-"""Number of sessions that an error names if a selector fits several."""
+"""Maximum sessions that an error lists if a selector fits several."""
 
 
 def fitting(selector: str, infos: Sequence[SessionInfo]) -> Sequence[SessionInfo]:
-    """Return the sessions with this name, or else with this beginning of their id."""
+    """Return the sessions with this name, or else with this id prefix."""
     if not selector:
         return ()
     named = [info for info in infos if info.name == selector]

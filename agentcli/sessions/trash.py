@@ -21,7 +21,10 @@ class Trash:
         self.folder = root / ".trash"
 
     def put(self, project_id: str, session_id: str) -> None:
-        """Move a session here. Raises SessionBusy if it is open for writing, StoreError if it cannot be moved."""
+        """Move a session to the trash.
+
+        Raises SessionBusy if it is open for writing, StoreError if it cannot be moved.
+        """
         session = self._root / project_id / session_id
         if not session.is_dir():
             raise InputError(f"Unknown session {session_id!r}.")
@@ -35,7 +38,7 @@ class Trash:
             lock.release()
 
     def take_back(self, session_id: str) -> Path:
-        """Move a session back to its project and return its folder. Raises InputError if it is not here."""
+        """Move a session back to its project and return its folder. Raises InputError if it is not in the trash."""
         found = next((folder for folder in self.sessions() if folder.name == session_id), None)
         if found is None:
             raise InputError(f"Session {session_id!r} is not in the trash.")
@@ -51,7 +54,7 @@ class Trash:
         return sorted(found, key=_deleted, reverse=True)
 
     def empty(self, older_than: float = 0.0) -> Sequence[str]:
-        """Delete for good the sessions that were deleted more than `older_than` seconds ago; return their ids."""
+        """Permanently delete sessions that were deleted more than `older_than` seconds ago; return their ids."""
         import shutil
 
         until = time.time() - older_than

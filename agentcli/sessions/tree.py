@@ -10,7 +10,7 @@ from agentcli.sessions.info import SessionInfo
 def branches(infos: Sequence[SessionInfo]) -> Iterator[tuple[int, SessionInfo]]:
     """Yield each session once with its depth, right below its parent; siblings stay in the given order.
 
-    A session whose parent is not among them is at the root.
+    A session whose parent is missing is at the root.
     """
     by_id = {info.id: info for info in infos}
     for depth, each in nested({info.id: info.parent.session if info.parent else "" for info in infos}):

@@ -1,6 +1,6 @@
-"""Commands within a time and a number of bytes: checks, set-ups, whatever may hang or print without end.
+"""Run commands within limits of time and output: checks, set-ups, anything that may hang or print without end.
 
-The process supervisor runs them, so they end with all their processes; the sandbox is part of the command.
+The process supervisor runs them, so they end with all their processes. The sandbox is part of the command.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from agentcli.core.tasks import start_task
 from agentcli.system.process import Command, run
 
 SECONDS = 600.0
-"""Seconds that a check may take unless its caller says otherwise."""
+"""Default limit of a check, in seconds."""
 KEPT = 10_000_000
-"""Bytes of an output that are kept unless the caller says otherwise, half from each end."""
+"""Default number of bytes kept of an output, half from each end."""
 FLOOD = 1_000_000_000
-"""Bytes that a command may print before it is stopped: one that prints without end."""
+"""Bytes after which a command that prints without end is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """The end of a command. `output` is what it printed, or both ends of it; `printed` are the bytes of all of it.
+    """The end of a command. `output` is its output, or both ends of it; `printed` is the size of all of it in bytes.
 
-    `exit_code` is None unless it ended by itself. `limit` and `most` are the seconds and bytes that it had.
+    `exit_code` is None unless it ended by itself. `limit` and `most` are its limits in seconds and bytes.
     """
 
     why: Literal["exit", "timeout", "flood", "interrupted"]
@@ -37,7 +37,7 @@ class Bounded:
 
     @property
     def trouble(self) -> str:
-        """Why its end means nothing, as a part of a sentence about it; empty if it ended by itself."""
+        """Why its result is meaningless, as a part of a sentence; empty if it ended by itself."""
         match self.why:
             case "timeout":
                 return f"was stopped after {self.limit:g} s"
@@ -52,7 +52,8 @@ class Bounded:
 async def run_bounded(
     command: Command, interrupt: asyncio.Event, *, seconds: float = SECONDS, kept: int = KEPT, most: int = FLOOD
 ) -> Bounded:
-    """Run a command for so many seconds and bytes at most; the event ends it. It has ended, with all its processes, when this returns.
+    """Run a command within limits of seconds and bytes; the event stops it. On return it has ended, with all its
+    processes.
 
     Raises ToolError if no process can be started. A cancelled task raises as usual, once the command has ended.
     """
@@ -73,7 +74,7 @@ async def run_bounded(
 
 
 class _BothEnds:
-    """A sink that keeps the beginning and the end of an output, and sets `flooded` once `most` bytes have come."""
+    """A sink that keeps the beginning and the end of an output, and sets `flooded` after `most` bytes."""
 
     def __init__(self, kept: int, most: int) -> None:
         self.enough, self.printed, self.flooded = 0, 0, asyncio.Event()

@@ -1,4 +1,4 @@
-"""The branch that is checked out in a folder, read without starting git."""
+"""The checked-out branch of a folder, read without starting git."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agentcli.system import probe
 
 
 def branch(folder: Path) -> str:
-    """Return the branch or abbreviated commit that is checked out, read without starting git; empty if unknown."""
+    """Return the checked-out branch or abbreviated commit, read without starting git; empty if unknown."""
     for parent in (folder, *folder.parents):
         git = parent / ".git"
         try:

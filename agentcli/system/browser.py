@@ -1,4 +1,4 @@
-"""Opening of a file or URL in the user's browser, if there is one."""
+"""Open a file or URL in the user's browser, if there is one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import which
 
 PROMPTLY = 1.0
-"""Time in seconds after which a browser that has not failed counts as started."""
+"""Seconds after which a browser that has not failed counts as started."""
 
 
 def browser(env: Mapping[str, str] = os.environ) -> str:

@@ -30,12 +30,15 @@ def at_most(text: str) -> int:
 
 
 def certain(line: str) -> bool:
-    """Return whether all terminals agree on the width: no joiners, variation selectors or combining marks."""
+    """Return True if all terminals agree on the width: no joiners, variation selectors or combining marks."""
     return line.isascii() or not re.search(_UNCERTAIN, line)
 
 
 def before(line: str, column: int) -> tuple[str, int]:
-    """Return the part of a line before a column, in whole clusters, and the cells between its end and the column. Cells are counted without joining any."""
+    """Return the part of a line before a column, in whole clusters, and the cells from its end to the column.
+
+    Cells are counted without joining.
+    """
     pieces, used = [], 0
     for piece in _pieces(line):
         size = 0 if piece.startswith("\x1b") else _cell(piece)
@@ -79,7 +82,7 @@ def wrap(text: str, columns: int) -> list[str]:
 
 
 def hanging(line: str, columns: int) -> list[str]:
-    """Wrap a list's line with a hanging indent: below the first word after a gap, unless that is too far right."""
+    """Wrap a list item with a hanging indent: below the first word after a gap, unless that is too far right."""
     rows = wrap(line, columns)
     column = re.match(_FIRST_COLUMN, line)
     if len(rows) < 2 or column is None or column.end() > columns // 3:
@@ -92,7 +95,7 @@ def hanging(line: str, columns: int) -> list[str]:
 
 
 def breaks(line: str, columns: int) -> list[tuple[int, int]]:
-    """Start and end of each wrapped row of a line. Scripts that use no spaces are broken between their letters.
+    """Return start and end of each wrapped row of a line. Scripts without spaces are broken between letters.
 
     Blanks between two rows belong to neither if they do not fit.
     """
@@ -153,7 +156,7 @@ _WORD = (
     f"[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}][\ufe00-\ufe0f]*[{_CLOSING}]*[^\\S\\n]*"
     f"|{_OTHER}?(?=[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}])|{_OTHER}\\s*|\\s+"
 )
-"""A word with the blanks after it, or one ideograph with the marks that may not leave it."""
+"""A word with the blanks after it, or one ideograph with the marks that must follow it."""
 _JOINER = "\u200d"
 
 

@@ -1,4 +1,6 @@
-"""A limit of time on work that limits each of its waits only, such as urllib's: a server that drips stays within those for ever."""
+"""A total time limit for work whose library limits only single waits, such as urllib: a slow drip of bytes never
+exceeds those.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ T = TypeVar("T")
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """Return what `work` returns, or raise what it raises. Raises TimeoutError after so many seconds: its thread then ends with the process."""
+    """Return or raise the result of `work`.
+
+    Raises TimeoutError after so many seconds; its thread then ends with the process.
+    """
     outcome: list[T] = []
     errors: list[BaseException] = []
 

@@ -1,6 +1,6 @@
-"""Durable writing: every system call of the write path passes through here, so that a test can fail or record it.
+"""Durable writing. Every system call of the write path passes through here, so a test can fail or record it.
 
-A file that is replaced is written under a temporary name next to it first.
+To replace a file, it is first written under a temporary name in the same folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from agentcli.system import probe
 
 _KEPT = 100
-"""Bytes of a file's name that its temporary file keeps: a name may have 255 bytes, and the additions must fit too."""
+"""Bytes of a file's name kept in its temporary name: a name may have 255 bytes, including the additions."""
 
 
 def temporary_name(name: str) -> str:
@@ -31,7 +31,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Disk:
-    """The system calls that change files, one method each. Each of them may raise OSError."""
+    """System calls that change files, one method each. Each may raise OSError."""
 
     def create(self, path: str | Path) -> int:
         """Create a file, for its owner alone, open for writing."""
@@ -77,8 +77,8 @@ DISK = Disk()
 def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
     """Write the whole file or nothing: a temporary file in the same folder, fsync, rename, fsync of the folder.
 
-    Without `durable`, both fsyncs are left out: readers see the old or the new file, but a power cut may restore the
-    old one. Raises OSError; the temporary file is then removed, and any former file remains.
+    Without `durable`, both fsyncs are skipped: readers see the old or the new file, but a power cut may restore the old
+    one. Raises OSError; then the temporary file is removed, and the old file remains.
     """
     put_file(disk, path, data, durable=durable)
     if durable:
@@ -86,9 +86,9 @@ def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> 
 
 
 def put_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file as `write_file` does, without the fsync of the folder. Raises OSError.
+    """Write a file like `write_file`, without the fsync of the folder. Raises OSError.
 
-    After a power cut, the file is whole, or missing if the folder was not synced.
+    After a power cut, the file is complete, or missing if the folder was not synced.
     """
     temporary = path.with_name(temporary_name(path.name))
     try:
@@ -115,7 +115,10 @@ def sync_folder(disk: Disk, folder: Path) -> None:
 
 
 def make_folder(disk: Disk, path: Path, *, durable: bool = True) -> None:
-    """Make a folder with its missing parents, each for its owner alone and, if `durable`, on the medium on return."""
+    """Make a folder and its missing parents, each private to its owner.
+
+    If `durable`, they are on the medium on return.
+    """
     if probe.is_dir(path):
         return
     make_folder(disk, path.parent, durable=durable)

@@ -1,4 +1,6 @@
-"""Git commands that run without asking: in the hardened environment, with a time limit, never a program from the repository."""
+"""Git commands that run without asking: in the hardened environment, with a time limit, never with a program of the
+repository.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,9 @@ def run_git(folder: Path | str, *arguments: str, env: Mapping[str, str] | None =
 def started(
     folder: Path | str, arguments: Sequence[str], environment: Mapping[str, str], seconds: float
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git, hardened: the repository and its config choose no program that it starts.
+    """Run git, hardened: the repository and its config choose none of the programs that it starts.
 
-    Drivers of the person's own config, such as LFS, still apply. Raise GitError if git cannot run or takes longer than
+    Drivers in the user's own config, such as LFS, still apply. Raise GitError if git cannot run or takes longer than
     `seconds`.
     """
     program = find_program("git", [Path(folder)])
@@ -79,7 +81,7 @@ def started(
 
 
 def _by_owner(listed: bytes) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the config of the person and the machine, and the repository's config, in git's order."""
+    """Return the config of the user and the machine, and the repository's config, in git's order."""
     own: list[tuple[str, str]] = []
     repository: list[tuple[str, str]] = []
     fields = listed.decode("utf-8", "surrogateescape").split("\0")
@@ -91,7 +93,7 @@ def _by_owner(listed: bytes) -> tuple[list[tuple[str, str]], list[tuple[str, str
 
 
 def _without_programs(words: Sequence[str]) -> Sequence[str]:
-    """Return a command with options that stop diff drivers and git runs in submodules, which config cannot stop."""
+    """Return a command with options that stop diff drivers and git in submodules, which config cannot stop."""
     match words:
         case ["diff", *rest]:
             return ["diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", *rest]

@@ -32,9 +32,10 @@ class Changes:
 
 
 def changes(folder: Path, revision: str = "") -> Changes:
-    """Return the changes of the working tree; for a branch those since its merge base, for a commit or range `A..B` its own.
+    """Return the changes of the working tree; for a branch, since its merge base; for a commit or range `A..B`, its
+    own.
 
-    Raise InputError outside of a repository, without git, or for a revision that does not exist.
+    Raise InputError outside of a repository, without git, or for an unknown revision.
     """
     git = _Git(folder)
     if not revision:
@@ -66,7 +67,7 @@ def choices(folder: Path) -> Sequence[tuple[str, str]]:
 
 
 class _Git:
-    """git in a repository, hardened: the repository starts no program. Raises InputError outside of one."""
+    """Hardened git in a repository: the repository starts no program. Raises InputError outside of one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -93,7 +94,7 @@ class _Git:
         return bool(self.line("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
 
     def exists(self, revision: str) -> bool:
-        """Return True if the revision names a commit, or a range of two; anything that looks like an option never does."""
+        """Return True if the revision is a commit, or a range of two; never for a text that looks like an option."""
         ends = re.split(r"\.{2,3}", revision)
         return len(ends) <= 2 and all(bool(_NAME.fullmatch(end)) and self.has(end) for end in ends)
 
@@ -103,7 +104,7 @@ class _Git:
         return any(self._ran("show-ref", "--verify", "--quiet", ref).returncode == 0 for ref in refs)
 
     def main_branch(self) -> str:
-        """Return the branch that others are merged into. Raise InputError if none is known."""
+        """Return the branch that others are merged into. Raise InputError if it is unknown."""
         if head := self.line("symbolic-ref", "--short", "refs/remotes/origin/HEAD"):
             return head
         found = next((name for name in ("main", "master", "trunk", "develop") if self.is_branch(name)), "")
@@ -112,13 +113,13 @@ class _Git:
         return found
 
     def working_tree(self, base: str) -> str:
-        """Return the changes from a commit to the current files, untracked ones included."""
+        """Return the changes from a commit to the current files, including untracked ones."""
         tracked = self.run("diff", *_DIFF, base, "--")
         new = self.run("ls-files", "--others", "--exclude-standard", "-z", "--full-name", ":/").split("\0")
         return tracked + "".join(self._new_file(name) for name in list(filter(None, new))[:UNTRACKED])
 
     def commit(self, revision: str) -> str:
-        """Return the changes of one commit; of a merge, those against its first parent."""
+        """Return the changes of one commit; for a merge, against its first parent."""
         return self.run("show", *_DIFF, "--format=", "--diff-merges=first-parent", revision, "--")
 
     def _new_file(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Keys of git's config: keys that start nothing, and replacements for a repository's keys that name a program."""
+"""Keys of git's config: which start nothing, and what replaces a repository's keys that name a program."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ include.path includeif.*.path remote.*.partialclonefilter remote.*.promisor remo
 diff.*.algorithm diff.*.binary diff.*.cachetextconv diff.*.funcname diff.*.wordregex diff.*.xfuncname merge.*.name merge.*.recursive
 lfs.url lfs.pushurl lfs.*.access lfs.*.locksverify lfs.fetchinclude lfs.fetchexclude lfs.concurrenttransfers
 """)
-"""Further keys that start nothing. They may name files; files that `include` names are read key by key."""
+"""More keys that start nothing. They may name files; files that `include` names are read key by key."""
 
 _INSTEAD: Mapping[str, str] = {
     "merge.*.driver": "git merge-file -q --marker-size=%L %A %O %B",
@@ -69,7 +69,7 @@ _INSTEAD: Mapping[str, str] = {
     "protocol.*.allow": "never",
     **{f"protocol.{name}.allow": "always" for name in ("file", "git", "http", "https", "ssh")},
 }
-"""Values equal to git's behaviour for an unset key; for all other keys the empty value has that effect."""
+"""Values equal to git's behaviour for an unset key; for all other keys the empty value does that."""
 
 _SWITCH = re.compile(r"(?i)true|false|yes|no|on|off|-?\d+[kmg]?")
 
@@ -80,12 +80,13 @@ def reads_only(key: str) -> bool:
 
 
 def overrides(own: Sequence[tuple[str, str]], repository: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the config with which no key of a repository names a program: each such key gets the value of the person's own config.
+    """Return config that replaces each of the repository's keys that name a program by the value of the user's own
+    config.
 
-    `own` contains the keys and values of the person and the machine in their order, `repository` the repository's.
+    `own` contains the keys and values of the user and the machine in their order, `repository` the repository's.
     """
     taken = dict.fromkeys(key for key, value in repository if not _starts_nothing(key, value))
-    # An empty value ends a list of git's, and a helper's list spans all of its keys.
+    # An empty value resets a list in git; the helper list spans all of its keys.
     credentials = [(key, value) for key, value in own if key.startswith("credential.")]
     found = [(key, _INSTEAD.get(key) or _INSTEAD.get(_general(key), "")) for key in taken]
     found += [(key, value) for key, value in own if key in taken and not key.startswith("credential.")]

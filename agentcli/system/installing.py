@@ -10,7 +10,9 @@ _PROGRAM = "agentcli"
 
 
 def install_extra(extra: str) -> str:
-    """Return the command that installs the packages of an extra, each by its own name: it works if no index knows this program."""
+    """Return the command that installs the packages of an extra, each by its own name, so it works without an index
+    that has this program.
+    """
     from importlib.metadata import PackageNotFoundError, requires  # 20 ms, needed in an error only
 
     try:
@@ -22,7 +24,7 @@ def install_extra(extra: str) -> str:
 
 
 def install(*packages: str) -> str:
-    """Return the command line that installs packages for the Python that runs now."""
+    """Return the command line that installs packages for the running Python."""
     if find_spec("pip"):
         return shlex.join([sys.executable, "-m", "pip", "install", *packages])
     # Environments of uv have no pip.

@@ -1,8 +1,8 @@
-"""Keeper of programs that must not outlive this one: it ends them as soon as agentcli is gone, even if it was killed.
+"""Keeper: ends programs that must not outlive agentcli as soon as it is gone, even if it was killed.
 
-It runs as `python -I -S keeper.py MARK` with a pipe as standard input, and imports only the standard library. The programs carry the
-mark in their environment, as do all processes that they start. When the pipe closes without a farewell, each process with the mark is
-asked to end, and is killed if it has not ended after `GRACE`.
+It runs as `python -I -S keeper.py MARK` with a pipe as standard input, and imports only the standard library. The
+programs and all their child processes carry the mark in their environment. If the pipe closes without a farewell, each
+process with the mark is asked to end, and killed if it is still running after `GRACE`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Keeper:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start to watch. Without a process that can be started, nobody watches."""
+        """Start to watch. If no process can be started, nothing watches."""
         command = [sys.executable, "-I", "-S", __file__, self.variables[NAME]]
         with suppress(OSError):
             self._process = subprocess.Popen(
@@ -50,7 +50,7 @@ class Keeper:
 
 
 def main(mark: str) -> None:
-    """Wait for the end of the pipe, then end what carries the mark."""
+    """Wait for the end of the pipe, then end all processes with the mark."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if sys.stdin.buffer.read(1) == _FAREWELL:
@@ -74,7 +74,7 @@ def marked(mark: str) -> Iterator[int]:
 
 
 def _environments() -> Iterator[tuple[int, list[str]]]:
-    """Yield the processes whose environment may be read, with the words of it."""
+    """Yield the processes with a readable environment, and the words of it."""
     if sys.platform != "linux":
         listed = subprocess.run(["ps", "-axwwE", "-o", "pid=,command="], capture_output=True, text=True, check=False)
         for line in listed.stdout.splitlines():

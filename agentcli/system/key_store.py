@@ -23,14 +23,17 @@ _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 
 
 def checked_account(name: str) -> str:
-    """Return the name of an account. Raises InputError for one that has other characters than letters, digits, `-`, `_` and `.`, or is reserved."""
+    """Return the name of an account.
+
+    Raises InputError if it is reserved or contains characters other than letters, digits, `-`, `_` and `.`.
+    """
     if not _ACCOUNT.fullmatch(name) or name == USUAL_ACCOUNT:
         raise InputError(f"{name!r} cannot be the name of an account. Use up to 40 letters, digits, `-`, `_` and `.`.")
     return name
 
 
 def account_names(text: str) -> tuple[str, ...]:
-    """Split the names of accounts, separated by commas. Raises InputError for a name that cannot be one."""
+    """Split account names separated by commas. Raises InputError for an invalid one."""
     named = [name for name in map(str.strip, text.split(",")) if name]
     return tuple(dict.fromkeys(name if name == USUAL_ACCOUNT else checked_account(name) for name in named))
 
@@ -41,7 +44,10 @@ def entry_of(provider: str, account: str = "") -> str:
 
 
 class KeyStore:
-    """Keys by provider, and by provider and account. The file records where each is stored, so that a start without stored keys asks no keyring."""
+    """Keys by provider, and by provider and account.
+
+    The file records where each is stored, so a start without stored keys queries no keyring.
+    """
 
     def __init__(self, folder: Path, file: str = "keys.json") -> None:
         self.path = folder / file
@@ -51,7 +57,7 @@ class KeyStore:
         return {provider: "file" if "key" in entry else "keyring" for provider, entry in self._entries().items()}
 
     def keys(self, account: str = "") -> Mapping[str, str]:
-        """Every stored key of an account that can be read, by provider; without a name the keys that are in no account."""
+        """Return every readable key of an account by provider; without a name, the keys without account."""
         split = {name: name.partition("/") for name in self._entries()}
         found = {provider: self.key(name) for name, (provider, _, own) in split.items() if own == account}
         return {name: key for name, key in found.items() if key}
@@ -62,7 +68,7 @@ class KeyStore:
         return sorted(account for owner, _, account in split if owner == provider and account)
 
     def key(self, provider: str) -> str:
-        """One stored key; empty if none is stored, or it cannot be read. Nothing else is asked of the keyring."""
+        """Return one stored key; empty if none is stored or it cannot be read. Queries the keyring for nothing else."""
         entry = self._entries().get(provider)
         return "" if entry is None else _key_of(provider, entry)
 

@@ -1,6 +1,6 @@
-"""Locks between processes, which the system releases when their holder ends, and files that several processes share.
+"""Locks between processes, which the system releases when their holder ends, and files shared by processes.
 
-A shared file is changed under a lock and replaced whole, never overwritten unread.
+A shared file is changed under a lock and replaced as a whole, never overwritten unread.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _PAUSE = 0.005
 
 
 class FileLock:
-    """A lock on a file, kept from its creation to `release`, and its open `file` descriptor for reading and writing; or on a folder.
+    """A lock on a file, held from creation to `release`, with its open `file` descriptor for reading and writing; or a
+    lock on a folder.
 
-    `guards` is False if the file system has no locks: the lock then keeps no other process out, and the work continues.
+    `guards` is False if the file system has no locks: then the lock keeps no other process out, and work continues.
     """
 
     def __init__(
@@ -36,9 +37,10 @@ class FileLock:
         folder: bool = False,
         patience: float | None = None,
     ) -> None:
-        """Open the file and wait for its lock for `patience` seconds, or without a limit. `make` creates a missing file, for its owner only.
+        """Open the file and wait for its lock, for `patience` seconds or without a limit. `make` creates a missing
+        file, private to its owner.
 
-        Raises BlockingIOError if another process still holds the lock then, OSError if the file cannot be opened.
+        Raises BlockingIOError if another process still holds the lock, OSError if the file cannot be opened.
         """
         how = os.O_RDONLY | os.O_DIRECTORY if folder else os.O_RDWR | (os.O_CREAT if make else 0)
         self.file = os.open(path, how | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -55,7 +57,7 @@ class FileLock:
             self.file = -1
 
     def is_at(self, path: str | Path) -> bool:
-        """Return True if the path still names this file: another holder may have removed or replaced it while we waited."""
+        """Return True if the path is still this file: another holder may have removed or replaced it meanwhile."""
         try:
             return os.path.samestat(os.fstat(self.file), os.stat(path))
         except FileNotFoundError:
@@ -92,8 +94,8 @@ def _locked(file: int, kind: int, patience: float | None) -> bool:
                 raise
             time.sleep(_PAUSE)
         except OSError:
-            # The request itself is valid, so the file system does not support locks: ENOLCK, ENOTSUP, ENOSYS, EINVAL by its kind.
-            # Unguarded files are better than a program that does not work there.
+            # The request is valid, so the file system does not support locks: ENOLCK, ENOTSUP, ENOSYS, EINVAL,
+            # depending on its kind. Unguarded files are better than a program that does not work there.
             return False
         else:
             return True
@@ -102,7 +104,7 @@ def _locked(file: int, kind: int, patience: float | None) -> bool:
 PATIENCE = 10.0
 """Seconds to wait for another process that uses a shared file."""
 LINES = 10_000
-"""Maximum lines of a shared list; the oldest are removed first."""
+"""Maximum lines of a shared list; the oldest lines go first."""
 
 
 def update(
@@ -113,10 +115,10 @@ def update(
     patience: float = PATIENCE,
     lock: Path | None = None,
 ) -> str:
-    """Replace a text file by `change(its present text)`, which is empty without a file; return the new text.
+    """Replace a text file by `change(its current text)`, which is empty for a missing file; return the new text.
 
     A link remains a link, and a file keeps its mode. `lock` is the lock file, which remains; by default it is beside
-    `path`. Raises StoreError if the file is not text (it then stays unchanged), cannot be read or written, or stays
+    `path`. Raises StoreError if the file is not text (then it stays unchanged), cannot be read or written, or stays
     locked.
     """
     path = Path(os.path.realpath(path))
@@ -137,7 +139,7 @@ def update(
 
 
 def add_line(path: Path, line: str, *, limit: int = LINES, disk: Disk = DISK, patience: float = PATIENCE) -> None:
-    """Add a line, without a line break, to a list that grows at its end, such as the history of prompts.
+    """Add a line, without a line break, to a list that grows at its end, such as the prompt history.
 
     If the list exceeds `limit` by a tenth, the oldest lines are removed. Raises StoreError if the file cannot be
     written, or stays locked.
@@ -154,9 +156,9 @@ def add_line(path: Path, line: str, *, limit: int = LINES, disk: Disk = DISK, pa
 
 
 def lines(path: Path) -> list[str]:
-    """Return the lines of a shared list, oldest first; empty if there is no file.
+    """Return the lines of a shared list, oldest first; empty without a file.
 
-    It may include a line that was cut short because its writer was killed: readers must skip it.
+    A line may be truncated because its writer was killed: readers must skip it.
     """
     try:
         data = path.read_bytes()
@@ -167,7 +169,7 @@ def lines(path: Path) -> list[str]:
 
 @contextmanager
 def _holding(path: Path, disk: Disk, patience: float, lock: Path | None = None) -> Iterator[None]:
-    # The lock is a file of its own: the shared file itself is replaced, and a lock on a replaced file locks nothing.
+    # The lock is a separate file: the shared file itself is replaced, and a lock on a replaced file locks nothing.
     lock = lock or path.with_name(f".{path.name}.lock")
     try:
         make_folder(disk, path.parent)

@@ -20,11 +20,11 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tupl
 LOG = "agentcli.log"
 """File in the state folder."""
 LOG_BYTES = 1_000_000
-"""A longer log is renamed when a run begins; one former log is kept."""
+"""A longer log is renamed when a run begins; one older log is kept."""
 
 
 def log_to(dirs: AppDirs, env: Mapping[str, str], *, enabled: bool = True) -> None:
-    """Send warnings and errors to `agentcli.log` in the state folder, which is made for the first message.
+    """Send warnings and errors to `agentcli.log` in the state folder, created with the first message.
 
     Without `enabled`, or if the file cannot be written, messages are dropped.
     """
@@ -34,7 +34,7 @@ def log_to(dirs: AppDirs, env: Mapping[str, str], *, enabled: bool = True) -> No
 
 
 def log_library_to(dirs: AppDirs, env: Mapping[str, str], name: str) -> None:
-    """Send one library's log to the same file; without a handler Python would write it to stderr."""
+    """Send one library's log to the same file; without a handler Python would print it on stderr."""
     if not (logger := logging.getLogger(name)).handlers:
         logger.addHandler(_handler(dirs, env))
 
@@ -46,7 +46,10 @@ def _handler(dirs: AppDirs, env: Mapping[str, str]) -> logging.Handler:
 
 
 class Masking(logging.Formatter):
-    """Formatter that masks every line of a log, tracebacks too. A handler calls it, and logging keeps its errors from the library's caller."""
+    """Formatter that masks every line of a log, including tracebacks.
+
+    A handler calls it, so logging keeps its errors from the library's caller.
+    """
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -69,7 +72,7 @@ class Masking(logging.Formatter):
 
 
 class _Told:
-    """An error in a message, written without the values that it quotes, whether by `%s` or by `%r`."""
+    """An error in a message, written without the values that it quotes, with `%s` as well as with `%r`."""
 
     def __init__(self, error: BaseException, known: Iterable[str]) -> None:
         self._text = error_text(error, known)

@@ -1,4 +1,4 @@
-"""Check of the network addresses that a model may fetch: public ones only, checked before connecting."""
+"""Check of the network addresses that a model may fetch: only public ones, checked before connecting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A resolved URL: the checked address to connect to, and the host name to ask for."""
+    """A resolved URL: the checked address to connect to, and the host name for the request."""
 
     url: str
     scheme: str
@@ -43,9 +43,9 @@ class Target:
 
 
 async def target(url: str, allowed: Collection[str] = ()) -> Target:
-    """Resolve a URL's name once and check all its addresses. Raises ToolError for anything but public http(s).
+    """Resolve a URL's host once and check all its addresses. Raises ToolError for anything but public http(s).
 
-    `allowed` lists networks (`127.0.0.1`, `10.0.0.0/8`) that are permitted although they are not public.
+    `allowed` lists networks that are permitted although they are not public (`127.0.0.1`, `10.0.0.0/8`).
     """
     scheme, host, port, path = _parts(url)
     try:
@@ -60,7 +60,7 @@ async def target(url: str, allowed: Collection[str] = ()) -> Target:
 def same_site(url: str, other: str) -> bool:
     """Return True if `other` has the host and port of `url`, or is its https form.
 
-    Raises ToolError for other than http(s).
+    Raises ToolError for schemes other than http(s).
     """
     (scheme, host, port, _), (new_scheme, new_host, new_port, _) = _parts(url), _parts(other)
     if host.rstrip(".") != new_host.rstrip("."):
@@ -70,7 +70,7 @@ def same_site(url: str, other: str) -> bool:
 
 
 def check_literal(url: str, allowed: Collection[str] = ()) -> None:
-    """Raise the errors of `target` that the URL itself shows: a host's name is not resolved."""
+    """Raise the errors of `target` that the URL itself reveals: host names are not resolved."""
     _, host, port, _ = _parts(url)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
@@ -117,9 +117,9 @@ def _public(address: Address) -> bool:
 
 
 def _meant(address: Address) -> list[Address]:
-    """Return the addresses that packets really go to.
+    """Return the addresses that packets actually go to.
 
-    That is the IPv4 address in a mapped or NAT64 one, and also the one inside a compatible, 6to4 or Teredo one.
+    That is the IPv4 address in a mapped or NAT64 address, and also the one inside a compatible, 6to4 or Teredo address.
     """
     if isinstance(address, ipaddress.IPv4Address):
         return [address]

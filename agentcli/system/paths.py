@@ -1,4 +1,4 @@
-"""Folders of agentcli's files (the XDG variables on every platform, platformdirs if they are not set), and replacement of files."""
+"""Folders of agentcli's files (XDG variables on every platform, otherwise platformdirs), and replacement of files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LINUX = {"config": ".config", "data": ".local/share", "state": ".local/state", 
 
 @dataclass(frozen=True, slots=True)
 class AppDirs:
-    """The four folders of agentcli. They need not exist; `folder` makes them, for their owner alone."""
+    """The four folders of agentcli. They need not exist; `folder` creates them, private to their owner."""
 
     config: Path
     data: Path
@@ -42,7 +42,7 @@ class AppDirs:
 
 
 def app_dirs(env: Mapping[str, str] = os.environ) -> AppDirs:
-    """Return the folders for this environment. A relative XDG path is ignored, as the specification says."""
+    """Return the folders for this environment. A relative XDG path is ignored, as the specification requires."""
     return AppDirs(**{kind: _place(kind, env) for kind in _VARIABLES})
 
 
@@ -64,11 +64,12 @@ def replace_file(path: Path, text: str, *, mode: int = 0o666) -> None:
 
 @contextlib.contextmanager
 def replacement(path: Path, *, mode: int = 0o666, errors: str = "strict") -> Iterator[TextIO]:
-    """Open a file that replaces another at the end: readers see the old text or the new one, even if two programs write at once.
+    """Open a file that replaces another when closed: readers see the old text or the new one, even if two programs
+    write at once.
 
     The new file has the old one's mode as far as `mode` allows; without an old file, `mode` reduced by the umask.
-    Raise OSError; if writing ends early for any reason, the old file is unchanged. A power cut may undo the write: the session
-    store writes in its own way (`sessions/storage/disk.py`).
+    Raises OSError; if writing ends early for any reason, the old file is unchanged. A power cut may undo the write; the
+    session store writes differently (`sessions/storage/disk.py`).
     """
     aside = path.with_name(temporary_name(path.name))
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -89,7 +90,7 @@ def _place(kind: str, env: Mapping[str, str]) -> Path:
     if base and Path(base).is_absolute():
         return Path(base) / "agentcli"
     if os.name == "posix" and os.uname().sysname == "Linux":
-        # The same answer as platformdirs on Linux, without its import of 20 ms.
+        # The same result as platformdirs on Linux, without its import of 20 ms.
         home = env.get("HOME") or str(Path.home())
         return Path(home) / _LINUX[kind] / "agentcli"
     return _platform_place(kind)

@@ -1,4 +1,4 @@
-"""Smaller copies of images, made by Pillow where the extra `images` is installed."""
+"""Smaller copies of images, made by Pillow if the extra `images` is installed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 SIDE = 2_000
-"""Pixels on the longest side of a copy: models scale larger images down to about this."""
+"""Pixels on the longest side of a copy: models scale larger images down to about this size."""
 _QUALITY = 85
 
 

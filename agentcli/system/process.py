@@ -1,4 +1,4 @@
-"""Run of a command until it ends, times out or is interrupted; then none of its processes is left."""
+"""Run a command until it ends, times out or is interrupted; then none of its processes remains."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agentcli.core.tasks import start_task
 GRACE = 1.0
 """Seconds between TERM and KILL."""
 _PIPE = 1 << 20
-"""Bytes that a pipe may hold: the most that Linux grants to all users. Long outputs then need few reads."""
+"""Capacity of a pipe in bytes: the maximum that Linux grants to all users. Long outputs then need few reads."""
 _F_SETPIPE_SZ = 1031
 
 _NULL = "/dev/null"
@@ -38,19 +38,19 @@ class Sink(Protocol):
 
     @property
     def enough(self) -> int:
-        """Number of the last bytes that are still wanted; 0 while all are."""
+        """Return how many of the last bytes are still wanted; 0 for all."""
         ...
 
     def add(self, piece: memoryview, skipped: int) -> None:
         """Take a piece; `skipped` unwanted bytes before it were discarded.
 
-        Copy all that is kept: the memory is reused.
+        Copy what is needed later: the memory is reused.
         """
         ...
 
 
 class LimitedSink:
-    """A sink that keeps an output up to `most` bytes, and sets `flooded` once there is more."""
+    """A sink that keeps up to `most` bytes of an output, and sets `flooded` if there is more."""
 
     def __init__(self, most: int) -> None:
         self.enough = 0
@@ -74,8 +74,8 @@ Why = Literal["exit", "timeout", "idle", "interrupted"]
 class Command:
     """A command to run: argv, folder, environment and standard input.
 
-    With `leaves`, processes that the command leaves behind when it ends by itself continue: a user may start a program
-    that way.
+    With `leaves`, processes that the command leaves behind when it ends by itself continue to run: users may start
+    programs that way.
     """
 
     argv: Sequence[str]
@@ -106,7 +106,7 @@ class Ended:
 
 
 GoesOn = Callable[[Why], bool]
-"""A function that is called when a command reaches a limit: True lets it continue without limits, False ends it."""
+"""A function called when a command reaches a limit: True lets it continue without limits, False ends it."""
 
 
 async def run(
@@ -120,7 +120,7 @@ async def run(
     """Run a command, passing each piece of output to `sink`; `timeout` limits its time, `idle` its silence, in seconds.
 
     Returns when the command's process ends, even if another process has its output open. Cancelling the task ends the
-    command; this then returns normally with `interrupted`. Both limits end once `free` is set, or `goes_on` returns
+    command; then this returns normally with `interrupted`. Both limits end once `free` is set, or `goes_on` returns
     True. Raises ToolError if no process can be started.
     """
     running = _Running(command, sink)
@@ -135,7 +135,7 @@ async def run(
 
 
 async def run_until(interrupt: asyncio.Event, command: Command, sink: Sink, timeout: float | None = None) -> Ended:
-    """Run a command like `run`; the event ends it. A cancelled task raises as usual, once the command has ended."""
+    """Run a command like `run`; the event stops it. A cancelled task raises as usual, once the command has ended."""
     running = start_task(run(command, sink, timeout, None))
     stop = start_task(interrupt.wait())
     try:
@@ -180,7 +180,7 @@ class _Running:
         self._loop.add_reader(self._control, self._hear)
 
     async def wait(self, timeout: float | None, idle: float | None, free: asyncio.Event, goes_on: GoesOn) -> Why:
-        """Wait until the command ends, or reaches the limit of its time or silence; return the reason."""
+        """Wait until the command ends, or reaches its limit of time or silence; return the reason."""
         while not self._ended.is_set():
             if free.is_set():
                 timeout = idle = None
@@ -212,7 +212,7 @@ class _Running:
     async def finish(self) -> None:
         """Wait until no process is left, take the remaining output, and close.
 
-        Another cancellation cannot hurry this.
+        A second cancellation does not shorten this.
         """
         deadline = time.monotonic() + 2 * GRACE + 1
         while not self._done.is_set() and time.monotonic() < deadline:
@@ -222,7 +222,7 @@ class _Running:
                 continue
         self._loop.remove_reader(self._control)
         self._control.close()
-        # They refer to this object: if kept, they would stay until a garbage collection.
+        # They refer to this object, which would otherwise live until a garbage collection.
         while self._outputs:
             self._outputs.pop().finish()
 
@@ -279,7 +279,7 @@ class _Output:
             self._buffer = memoryview(b"")
 
     def _read(self) -> bool:
-        """Take one piece of output; return False if there is none now or ever again."""
+        """Read one piece of output; return False if there is none now or ever again."""
         try:
             skipped = self._skip()
             size = os.readv(self._pipe, [self._buffer])
@@ -293,7 +293,7 @@ class _Output:
         return True
 
     def _skip(self) -> int:
-        """Discard unwanted bytes without copying them here, if the system can do that; return their number."""
+        """Discard unwanted bytes without copying them, if the system can; return their number."""
         if not self._sink.enough or not hasattr(os, "splice"):
             return 0
         waiting = int.from_bytes(fcntl.ioctl(self._pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
@@ -302,7 +302,9 @@ class _Output:
 
 
 class _Supervisor:
-    """The client of the supervisor process, which forks the watchers; started with the first command, ended with agentcli."""
+    """Client of the supervisor process, which forks the watchers; it starts with the first command and ends with
+    agentcli.
+    """
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()

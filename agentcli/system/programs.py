@@ -1,4 +1,6 @@
-"""Programs that agentcli starts: found outside the workspace, in an environment in which nothing of a repository chooses another."""
+"""Programs that agentcli starts: found outside the workspace, in an environment that no file of the repository can
+influence.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ _workspace: set[Path] = set()
 
 
 def leave_out(workspace: Iterable[Path]) -> None:
-    """Keep this process from finding programs in these folders by name, in every library that starts one.
+    """Hide these folders from every library of this process that starts a program by name.
 
     `search_path` still returns PATH as it was at start.
     """
@@ -23,20 +25,20 @@ def leave_out(workspace: Iterable[Path]) -> None:
 
 
 def search_path() -> str:
-    """Return PATH from the start of the program: commands that a person or a rule allowed find their programs there."""
+    """Return PATH as it was at the start: commands that a person or a rule allowed find their programs there."""
     now = os.environ.get("PATH", "")
     return _given if _cleaned is not None and now == _cleaned else now
 
 
 def trusted_path(path: str, workspace: Iterable[Path]) -> str:
-    """Return a search path without its empty and relative entries and without entries inside the workspace."""
+    """Return a search path without empty and relative entries and without entries inside the workspace."""
     return path_outside(path, tuple(untrusted(workspace)))
 
 
 def path_outside(path: str, closed: Sequence[str]) -> str:
-    """Return a search path without its empty and relative entries and without entries inside the folders that are closed."""
+    """Return a search path without empty and relative entries and without entries inside the closed folders."""
     kept = (entry for entry in path.split(os.pathsep) if os.path.isabs(entry) and not lies_in(entry, closed))
-    # An empty PATH means the current folder to some programs, and so does a missing one.
+    # Some programs read an empty or missing PATH as the current folder.
     return os.pathsep.join(dict.fromkeys(kept)) or os.defpath
 
 
@@ -50,7 +52,7 @@ def find_program(name: str, workspace: Iterable[Path] = (), path: str | None = N
 
 
 def located(name: str, path: str, folder: Path) -> str:
-    """Return the file that a shell in `folder` would start for a name, looking through `path`; empty if there is none."""
+    """Return the file that a shell in `folder` would start for a name, using `path`; empty if there is none."""
     for entry in path.split(os.pathsep):
         file = os.path.join(folder, entry, name)
         if os.path.isfile(file) and os.access(file, os.X_OK):
@@ -59,7 +61,7 @@ def located(name: str, path: str, folder: Path) -> str:
 
 
 def untrusted(workspace: Iterable[Path]) -> Iterator[str]:
-    """Yield the folders that programs are not taken from: the workspace, and the repository around each of its folders.
+    """Yield the folders from which no program is taken: the workspace, and the repository around each of its folders.
 
     A repository that contains the whole home folder is not among them: its programs are the user's own.
     """
@@ -84,10 +86,10 @@ GIT_CONFIG: tuple[tuple[str, str], ...] = (
     ("diff.submodule", "short"),
     ("status.submoduleSummary", "false"),
 )
-"""Config of every git command, even one that a person allowed: looking at a repository starts nothing.
+"""Config of every git command, even an approved one: looking at a repository starts nothing.
 
-If asked for more of a submodule than its name, git starts a second git inside it, which does not know this config. An empty
-`diff.external` would belong here, but git 2.39 tries to run it and dies: a repository that sets it needs approval.
+If asked for more than a submodule's name, git starts a second git inside it, which does not know this config. An empty
+`diff.external` would belong here, but git 2.39 tries to run it and fails: a repository that sets it needs approval.
 """
 
 GIT_HARDENED_CONFIG: tuple[tuple[str, str], ...] = (
@@ -99,7 +101,7 @@ GIT_HARDENED_CONFIG: tuple[tuple[str, str], ...] = (
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
 )
-"""Config for a git command that runs without approval: no repository chooses a program for it, not even a hook."""
+"""Config for a git command that runs without approval: the repository chooses no program for it, not even a hook."""
 
 QUIET: dict[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
@@ -115,11 +117,11 @@ QUIET: dict[str, str] = {
     "DEBIAN_FRONTEND": "noninteractive",
     "PIP_NO_INPUT": "1",
 }
-"""The environment of every command: nothing pages, prompts or opens an editor."""
+"""Environment of every command: nothing pages, prompts or opens an editor."""
 
 
 def git_settings(config: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return git config as variables, which override the config of every file."""
+    """Return git config as variables, which override the config of all files."""
     named = {
         f"GIT_CONFIG_{part}_{number}": text
         for number, pair in enumerate(config)
@@ -133,7 +135,7 @@ GIT_HARDENED_ENV: dict[str, str] = {
     **git_settings(GIT_HARDENED_CONFIG),
     "GIT_NO_LAZY_FETCH": "1",
 }
-"""The hardened config, no pager, no editor, no prompt, no optional locks, no lazy fetch."""
+"""Hardened config, without pager, editor, prompt, optional locks and lazy fetches."""
 
 SCRUBBED_VARIABLES: tuple[str, ...] = (
     "BASH_ENV",
@@ -155,24 +157,25 @@ SCRUBBED_VARIABLES: tuple[str, ...] = (
     "AWKPATH",
     "AWKLIBPATH",
 )
-"""Variables to unset for the bash tool: each can change what an approved command does."""
+"""Variables to unset for the bash tool: each can change the meaning of an approved command."""
 
 
 _GIT_KEPT = (
     *("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSL_", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
     *("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
 )
-"""Beginnings of git's variables that stay; the others name repositories, programs, and files that git writes (`GIT_TRACE`)."""
+"""Prefixes of git's variables to keep; the others name repositories, programs, and files that git writes (`GIT_TRACE`).
+"""
 
 
 def hardened(
     environment: Mapping[str, str], workspace: Iterable[Path] = (), git_config: Iterable[tuple[str, str]] = ()
 ) -> dict[str, str]:
-    """Return the environment for a command that runs without approval: without variables that could change its meaning, with git
-    kept from starting programs, and without programs from the workspace.
+    """Return the environment for a command that runs without approval.
 
-    The policy allows a command to read without approval only because it runs in this environment. `git_config` is additional config
-    for git; the hardened config overrides it.
+    It has no variables that could change the command's meaning, stops git from starting programs, and finds no programs
+    in the workspace. The policy lets a command read without approval only because it runs in this environment.
+    `git_config` is additional config for git; the hardened config overrides it.
     """
     kept = {
         name: value for name, value in environment.items() if name not in SCRUBBED_VARIABLES and not _is_setting(name)
@@ -184,5 +187,5 @@ def hardened(
 
 
 def _is_setting(name: str) -> bool:
-    """Return True for functions that bash would import and for git's settings by environment."""
+    """Return True for functions that bash would import and for git settings in variables."""
     return name.startswith("BASH_FUNC_") or (name.startswith("GIT_") and not name.startswith(_GIT_KEPT))

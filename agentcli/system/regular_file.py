@@ -1,4 +1,4 @@
-"""Reading of untrusted files: only regular files, of limited size, and none outside a folder."""
+"""Read untrusted files: only regular files, of limited size, and none outside a folder."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Missing(Unusable):
 
 
 def version(path: Path) -> tuple[int, ...]:
-    """Return a key for caching the content of a file: it differs after the file was written or replaced.
+    """Return a cache key for the content of a file: it differs after the file was written or replaced.
 
-    For a file changed just now it differs at every call. Empty for a missing file.
+    For a file changed just now, each call returns another key. Empty for a missing file.
     """
     try:
         about = os.stat(path)
@@ -44,9 +44,9 @@ def read_text(path: Path, most: int, within: Path | None = None) -> str:
 
 
 def read_regular(path: Path, most: int, within: Path | None = None) -> bytes:
-    """Return the bytes of a regular file. A pipe or a device is refused, since opening one could block forever.
+    """Return the bytes of a regular file. Pipes and devices are refused, since opening one could block forever.
 
-    Raise Unusable for any other file, for one of more than `most` bytes, and for one outside `within` (a real path).
+    Raise Unusable for any other file, for more than `most` bytes, and for a file outside `within` (a real path).
     """
     try:
         real = Path(os.path.realpath(path, strict=True))

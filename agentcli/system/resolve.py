@@ -1,4 +1,4 @@
-"""Path resolution: the file that a model's path names, the same for permission checks and for opening it."""
+"""Path resolution: which file a model's path means, the same for permission checks and for opening it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unicodedata import normalize
 MANUAL = "manual:"
 MANUAL_FOLDER = Path(os.path.realpath(__file__)).parent.parent / "manual"
 _LOOKS = 100
-"""Most times that a path is followed again if it changes meanwhile."""
+"""Maximum attempts to follow a path that changes meanwhile."""
 
 
 def spelled(cwd: Path, path: str) -> str:
-    """Return the absolute path that a path from the model means, with the home folder filled in and its links unresolved.
+    """Return the absolute path that the model's path means, with `~` expanded and links unresolved.
 
     `manual:keys.md` is a page of this program's own manual, wherever that is installed.
     """
@@ -27,7 +27,9 @@ def spelled(cwd: Path, path: str) -> str:
 
 
 def _as_it_is_there(path: str) -> str:
-    """Return a path with the names of existing files and folders as they are written there: with composed letters, or with marks."""
+    """Return a path with the names of existing files and folders in their actual spelling: with composed letters, or
+    with separate marks.
+    """
     folder, name = os.path.split(path)
     if not name or folder == path:
         return path
@@ -40,10 +42,10 @@ def _as_it_is_there(path: str) -> str:
 
 
 def unwrapped(cwd: Path, path: str) -> str:
-    """Return the path; if nothing exists there but the path is a wrapped one, return the inner path if that exists.
+    """Return the path; if nothing exists there and the path is wrapped, return the inner path if it exists.
 
-    A wrapped path is in quotes or blanks, after `@` or `file://`, before a line number, in the form of a diff (`a/src/x.py`), or
-    relative to the workspace although it begins with a slash.
+    A wrapped path is in quotes or blanks, after `@` or `file://`, before a line number, in the form of a diff
+    (`a/src/x.py`), or relative to the workspace although it begins with a slash.
     """
     if _is_there(cwd, path):
         return path
@@ -67,7 +69,10 @@ def _is_there(cwd: Path, path: str) -> bool:
 
 
 def searched(path: str, pattern: str) -> tuple[str, str]:
-    """Return the folder that a glob searches, and the pattern within it; a pattern that leads elsewhere starts at the folder it names."""
+    """Return the folder that a glob searches, and the pattern within it.
+
+    A pattern that leads elsewhere starts at its own folder.
+    """
     if not pattern.startswith(("/", "~", "../")):
         return path, pattern
     parts = os.path.expanduser(pattern).split("/")

@@ -1,9 +1,9 @@
 """Process supervisor (Linux subreaper): starts commands, and ends them with all their descendants.
 
 It runs as `python -I -S supervisor.py`, with a socket as standard input, and imports only the standard library. For
-each request it forks a watcher, which makes itself the subreaper of its processes: even if a process detaches itself
-(setsid, double fork, an empty environment), it remains beneath its watcher, so that it can be found and ended. If
-agentcli dies, the sockets close, which ends all processes too.
+each request it forks a watcher, which becomes the subreaper of its processes. Even a process that detaches itself
+(setsid, double fork, an empty environment) remains below its watcher, which can find and end it. If agentcli dies, the
+sockets close, and all processes end too.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Any
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _FDS = 2
-"""Minimum number of a request's descriptors: output and control; a third one is a separate standard error."""
+"""Minimum descriptors of a request: output and control; a third one is separate standard error."""
 _SURE = 3
-"""Number of searches in a row that must find no process if spared children remain alive."""
+"""Searches in a row that must find no process if spared children remain alive."""
 _ENDING = 0.05
-"""Seconds that a descendant may take to end after its command before it counts as left running."""
+"""Seconds for which a descendant may outlive its command before it counts as left running."""
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def receive(server: socket.socket, most: int = _FDS + 1) -> tuple[dict[str, Any], list[int]] | None:
-    """Receive the next request with its descriptors: output, control, and a separate standard error; None at the end."""
+    """Receive the next request with its descriptors (output, control, separate standard error); None at the end."""
     head, fds, _, _ = socket.recv_fds(server, 4, most)
     if len(head) < 4 or len(fds) < _FDS:
         return None
@@ -68,7 +68,7 @@ def receive(server: socket.socket, most: int = _FDS + 1) -> tuple[dict[str, Any]
 
 
 def _prepare() -> int:
-    """Adopt orphans and wake up when a child ends; return the descriptor that is readable then."""
+    """Adopt orphans and wake up when a child ends; return a descriptor that becomes readable then."""
     if sys.platform == "linux":
         import ctypes
 
@@ -78,7 +78,7 @@ def _prepare() -> int:
 
 
 def woken_by_children() -> int:
-    """Wake up when a child ends; return the descriptor that is readable then, until it is drained."""
+    """Wake up when a child ends; return a descriptor that is readable from then until it is drained."""
     read, write = os.pipe()
     os.set_blocking(read, False)
     os.set_blocking(write, False)
@@ -88,7 +88,7 @@ def woken_by_children() -> int:
 
 
 def _bury(watchers: set[int]) -> None:
-    """Reap watchers that have ended. If one was killed, its processes became ours and are ended here."""
+    """Reap watchers that have ended. If one was killed, its processes become ours and are ended here."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -103,7 +103,7 @@ def _bury(watchers: set[int]) -> None:
 
 
 def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int) -> None:
-    """Start one command, report its end, and leave none of its processes behind, unless `leaves` is set."""
+    """Start one command, report its end, and end all its processes, unless `leaves` is set."""
     os.setsid()
     wakeup = _prepare()
     channel = socket.socket(fileno=control)
@@ -114,7 +114,7 @@ def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int) -> N
     for output in {*outputs}:
         os.close(output)
     status = _until_ended(command, channel, wakeup)
-    if status is None:  # told to stop, or agentcli is gone
+    if status is None:  # asked to stop, or agentcli is gone
         status = _end_all(request["grace"], watched=command)
         _report(channel, {"exit": _code(status), "left": 0})
     else:
@@ -140,7 +140,7 @@ def _outliving() -> set[int]:
 
 
 def _starts_namespace(pid: int) -> bool:
-    """Return True for the first process of an inner process namespace: a sandbox's own, which ends with its content."""
+    """Return True for the first process of an inner process namespace: a sandbox's own, which ends with its contents."""
     try:
         with open(f"/proc/{pid}/status", "rb") as status:
             line = next((line for line in status if line.startswith(b"NSpid:")), b"")
@@ -196,7 +196,9 @@ def _become(request: dict[str, Any], out: int, errors: int, told: _Told | None =
 
 
 def _source(text: str) -> int:
-    """Return a descriptor to read this text from: a file, so that nothing waits for a command that does not read it."""
+    """Return a descriptor from which to read this text: a file, so that nothing waits for a command that does not read
+    it.
+    """
     if not text:
         return os.open(os.devnull, os.O_RDONLY)
     import tempfile
@@ -208,7 +210,7 @@ def _source(text: str) -> int:
 
 
 def _hand(number: int, data: bytes) -> None:
-    """Let the command read the data from a descriptor of this number; a pipe holds all of it at once."""
+    """Let the command read the data from this descriptor; a pipe holds all of it at once."""
     read, write = os.pipe()
     os.write(write, data)
     os.close(write)
@@ -220,7 +222,7 @@ def _hand(number: int, data: bytes) -> None:
 
 
 def _until_ended(command: int, channel: socket.socket, wakeup: int) -> int | None:
-    """Return the wait status of the command, or None if it must be stopped before it ends."""
+    """Return the wait status of the command, or None if it must be stopped first."""
     while True:
         ready, _, _ = select.select([channel.fileno(), wakeup], [], [])
         drain(wakeup)
@@ -232,7 +234,7 @@ def _until_ended(command: int, channel: socket.socket, wakeup: int) -> int | Non
 
 
 def _end_all(grace: float, watched: int = 0, spared: frozenset[int] = frozenset()) -> int | None:
-    """Send TERM to every process beneath this one, then KILL to those left after `grace` seconds.
+    """Send TERM to every process below this one, then KILL to those left after `grace` seconds.
 
     Return the status of `watched`, if it ended.
     """
@@ -247,12 +249,12 @@ def _end_all(grace: float, watched: int = 0, spared: frozenset[int] = frozenset(
         unseen = 0
         while time.monotonic() < deadline:
             left = _descendants(spared)
-            # TERM is sent once to each process, also to new ones; KILL may be needed more than once.
+            # Each process, even a new one, gets TERM once; it may need KILL more than once.
             _send(number, left - asked)
             asked = asked | left if number == signal.SIGTERM else asked
             found = _reap(watched)
             status = found if status is None else status
-            # The list of processes is read one by one: a process that forks and exits meanwhile may hide its child.
+            # The process list is read piece by piece: a process that forks and exits meanwhile may hide its child.
             unseen = 0 if left else unseen + 1
             if not left and (not _has_children() or (spared and unseen > _SURE)):
                 return status
@@ -270,7 +272,7 @@ def _has_children() -> bool:
 
 
 def _freeze(spared: frozenset[int]) -> None:
-    """Stop every process beneath this one, so that none can escape the following KILL by forking."""
+    """Stop every process below this one, so that none can fork to escape the following KILL."""
     stopped: set[int] = set()
     for _ in range(50):
         fresh = _descendants(spared) - stopped

@@ -1,4 +1,6 @@
-"""Tracebacks without values: where an error arose and of which kind, but no argument, setting or answer that its message quotes."""
+"""Tracebacks without values: where an error arose and of which kind, without the arguments, settings and answers that
+its message quotes.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,17 @@ LEFT_OUT = "…"
 """Takes the place of a value in a message."""
 _QUOTED = re.compile(r"""(?P<quote>['"`])(?P<inside>.*?)(?P=quote)""", re.DOTALL)
 _SHORTEST = 8
-"""Least characters of an argument or a variable of the environment that is left out where a message holds it without quotes."""
+"""Minimum characters of an argument or variable that is removed from a message even without quotes."""
 
 
 def print_error(error: BaseException | None, trace: TracebackType | None) -> None:
-    """Print an error to stderr as `traceback_text` does, without the arguments and variables of this process."""
+    """Print an error to stderr like `traceback_text`, without the arguments and variables of this process."""
     if error is not None:
         sys.stderr.write(traceback_text(error.with_traceback(trace), _outside()))
 
 
 def traceback_text(error: BaseException, given: Iterable[str] = ()) -> str:
-    """Return the traceback of an error and of its causes. `given` are values that are left out even without quotes."""
+    """Return the traceback of an error and of its causes. Values in `given` are removed even without quotes."""
     return "".join(_told(error, tuple(given), set()))
 
 
@@ -41,7 +43,7 @@ def error_text(error: BaseException, given: Iterable[str] = ()) -> str:
 
 
 def _outside() -> Iterator[str]:
-    """Yield the arguments and the variables of this process, but for names of files and folders that exist."""
+    """Yield the arguments and variables of this process, except names of existing files and folders."""
     for value in (*sys.argv[1:], *os.environ.values()):
         if len(value) >= _SHORTEST and not probe.exists(value):
             yield value
@@ -65,7 +67,9 @@ def _told(error: BaseException, given: tuple[str, ...], seen: set[int]) -> Itera
 
 
 def _without_values(message: str, known: set[str], given: tuple[str, ...]) -> str:
-    """Return the message with what it quotes only if the program's own code holds the words, or a file has that name."""
+    """Return the message; keep a quoted text only if the program's own code contains its words, or a file has that
+    name.
+    """
 
     def of(match: re.Match[str]) -> str:
         inside = match["inside"]
@@ -78,7 +82,7 @@ def _without_values(message: str, known: set[str], given: tuple[str, ...]) -> st
 
 
 def _names(trace: TracebackType | None) -> set[str]:
-    """Return the names and texts in the code that the error passed, and Python's own."""
+    """Return the names and texts in the code through which the error passed, and Python's own."""
     found = {*dir(builtins), *sys.modules, "NoneType"}
     while trace is not None:
         found |= _words(trace.tb_frame.f_code)

@@ -1,6 +1,7 @@
-"""Git worktrees for agents that work apart: made one at a time for each repository, with copies of the files that it lists.
+"""Git worktrees for agents that work separately: created one at a time for each repository, with copies of listed
+files.
 
-Subagents get one from HEAD, which is kept if it contains changes; the tasks of a batch get one each.
+Subagents get one from HEAD, which is kept if it contains changes; each batch task gets its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from agentcli.system.git import GitError, git, run_git
 from agentcli.system.locked_file import FileLock
 
 INCLUDE = ".worktreeinclude"
-"""File that lists the untracked files of which every worktree gets a copy, in the syntax of `.gitignore`."""
+"""File that lists untracked files to copy into each worktree, in the syntax of `.gitignore`."""
 INCLUDED = 20_000
 """Largest number of files to copy."""
 
@@ -38,7 +39,10 @@ class Worktree:
     env: Mapping[str, str]
 
     def finish(self, branch: str) -> str:
-        """Remove it if nothing was changed; else leave it uncommitted under a branch, and return its description. Raise NoWorktree."""
+        """Remove it if nothing was changed; otherwise keep it, uncommitted, under a branch, and return its description.
+
+        Raise NoWorktree.
+        """
         try:
             changed = self._git("status", "--porcelain", "--untracked-files=all")
             moved = self._git("rev-parse", "HEAD") != self.head
@@ -82,7 +86,9 @@ def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
 
 
 def former_worktree(cwd: Path, inner: Path, trees: Path, env: Mapping[str, str]) -> Worktree | None:
-    """Return the worktree below `trees` in which an agent worked at `inner`, for the repository of `cwd`; None if it is gone."""
+    """Return the worktree below `trees` in which an agent of the repository of `cwd` worked at `inner`; None if it is
+    gone.
+    """
     try:
         if not probe.is_dir(inner) or not inner.is_relative_to(trees):
             return None
@@ -98,12 +104,12 @@ def former_worktree(cwd: Path, inner: Path, trees: Path, env: Mapping[str, str])
 
 
 def make_worktree(repo: Path, commit: str, folder: Path, env: Mapping[str, str] | None = None) -> None:
-    """Check a commit out into a new worktree at `folder`, on no branch, with copies of the listed files. Run no hook.
+    """Check a commit out into a new worktree at `folder`, on no branch, with copies of the listed files. Runs no hooks.
 
-    Raise GitError or OSError if it cannot be made.
+    Raises GitError or OSError if it cannot be created.
     """
     with locked_repository(repo, folder.parent, env):
-        # The checkout is a separate command: some config of the repository may apply only inside its worktrees.
+        # The checkout is a separate command: some of the repository's config may apply only inside its worktrees.
         git(repo, "worktree", "add", "--detach", "--no-checkout", "-q", str(folder), commit, env=env)
         try:
             git(folder, "reset", "--hard", "-q", env=env)
@@ -121,7 +127,7 @@ def remove_worktree(repo: Path, folder: Path, env: Mapping[str, str] | None = No
 
 
 def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
-    """Copy the untracked files that a repository lists and `folder` lacks, none of them through a link that leads out."""
+    """Copy the listed untracked files that `folder` lacks, but none through a link that leads outside."""
     top = run_git(repo, "rev-parse", "--show-toplevel", env=env)
     root = Path(top.out.removesuffix("\n"))
     if top.exit_code or not probe.is_file(root / INCLUDE):
@@ -133,14 +139,15 @@ def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None
         if os.path.lexists(target) or not real.is_relative_to(root) or not probe.is_file(real):
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        # A relative link is kept, for the neighbour in the copy; an absolute one would lead back into the repository.
+        # A relative link is copied as it is and leads to its neighbour in the copy; an absolute one would lead back
+        # into the repository.
         relative = source.is_symlink() and not os.path.isabs(os.readlink(source))
         shutil.copy2(source, target, follow_symlinks=not relative)
 
 
 @contextmanager
 def locked_repository(repo: Path, trees: Path, env: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Lock a repository: git's own files about worktrees have no lock. `trees` is the folder that contains the worktrees."""
+    """Lock a repository: git's own worktree files have no lock. `trees` is the folder that contains the worktrees."""
     common = os.path.realpath(os.path.join(repo, git(repo, "rev-parse", "--git-common-dir", env=env)))
     trees.mkdir(parents=True, exist_ok=True, mode=0o700)
     name = hashlib.sha256(os.fsencode(common)).hexdigest()[:16]

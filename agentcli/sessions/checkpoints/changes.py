@@ -1,4 +1,4 @@
-"""A session's changes to files: noted as they are made, taken back with `/undo` and `/rewind`, made again with `/redo`."""
+"""File changes of a session: recorded as they are made, reverted with `/undo` and `/rewind`, repeated with `/redo`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from agentcli.sessions.checkpoints.checkpoints import Checkpoints, Pending, Rest
 from agentcli.sessions.checkpoints.undo import Batch, Taking, batch_id, batches, to_redo, to_rewind, to_undo
 
 UNCOVERED_TOLD = 3
-"""Number of files that a message names if a change cannot be taken back."""
+"""Maximum files that a message lists if a change cannot be undone."""
 
 
 class Noted(Protocol):
-    """The part of a session that checkpoint records are appended to: `Session` and `MemorySession` both have it."""
+    """The part of a session that takes checkpoint records: `Session` and `MemorySession` both have it."""
 
     @property
     def history(self) -> History: ...
@@ -29,7 +29,7 @@ class Noted(Protocol):
 
 
 class Changes:
-    """The changes that the agent and its commands made in one session, with undo and redo.
+    """File changes by the agent and its commands in one session, with undo and redo.
 
     `append` writes a checkpoint record, by default straight into the session; an agent that announces its records
     passes its own.
@@ -43,28 +43,28 @@ class Changes:
 
     @contextmanager
     def edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Iterator[None]:
-        """Note the changes of a batch of edits to these files, even if it fails."""
+        """Record the changes of a batch of edits to these files, even if it fails."""
         with self._around(self._checkpoints.before_edits(paths, calls)):
             yield
 
     @contextmanager
     def saving(self, path: Path) -> Iterator[None]:
-        """Note the saving of a file by an editor before the agent's edits, which is undone apart from them."""
+        """Record that an editor saves a file before the agent's edits; this is undone separately."""
         with self._around(self._checkpoints.before_edits([path]), of_reply=False):
             yield
 
     @contextmanager
     def command(self, calls: Sequence[str] = ()) -> Iterator[None]:
-        """Note the changes of a command that may write anywhere in the workspace."""
+        """Record the changes of a command that may write anywhere in the workspace."""
         with self._around(self._checkpoints.before_command(calls)):
             yield
 
     def recover(self) -> None:
-        """Note the changes of a batch whose process died during it.
+        """Record the changes of a batch whose process died during it.
 
         Call this right after opening a session for writing.
         """
-        # Read lazily: a long session has thousands, of which most openings need none, the others the newest.
+        # Read lazily: a long session has thousands; most openings need none of them, the others the newest.
         newest_first = self._session.records_of("checkpoint", newest_first=True)
         checkpoint = self._checkpoints.recover(map(batch_id, newest_first))
         if checkpoint:
@@ -75,11 +75,11 @@ class Changes:
         return self._take_back(to_undo(self.batches()), "Nothing left to undo.")
 
     def redo(self) -> Restored:
-        """Take the newest undo or rewind back. Raises InputError if there is none, or files were changed since."""
+        """Undo the newest undo or rewind. Raises InputError if there is none, or if files were changed since."""
         return self._take_back(to_redo(self.batches()), "Nothing to redo.")
 
     def redoes(self) -> int:
-        """Return the number of the record that `redo` would take back, 0 for none."""
+        """Return the number of the record that `redo` would undo; 0 for none."""
         batches = self.batches()
         taking = to_redo(batches)
         return max((batch.seq for batch in batches if batch.id in taking.batches), default=0)
@@ -89,7 +89,7 @@ class Changes:
         return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.")
 
     def batches(self) -> list[Batch]:
-        """Return all changes, undoes and redoes, oldest first, without those recorded in an imported file."""
+        """Return all changes, undoes and redoes, oldest first, except those from an imported file."""
         foreign = self._session.history.foreign
         return batches(record for record in self._session.records_of("checkpoint") if record.seq > foreign)
 
@@ -117,7 +117,7 @@ class Changes:
 
 
 def listed(uncovered: Mapping[str, str]) -> str:
-    """Name files without a way back on one line: the first few with the reason, and how many more there are."""
+    """List files that cannot be restored on one line: the first few with the reason, and the number of others."""
     named = [f"{path} ({why})" for path, why in list(uncovered.items())[:UNCOVERED_TOLD]]
     more = len(uncovered) - len(named)
     return "; ".join([*named, *([f"and {more:,} more"] if more else [])])

@@ -35,7 +35,7 @@ Cause = Literal["edits", "command", "restore"]
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A change that is about to happen, `started` in nanoseconds since the epoch, and the states before it."""
+    """A change that is about to happen, with the states before it; `started` is in nanoseconds since the epoch."""
 
     id: str
     cause: Cause
@@ -46,10 +46,10 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The state to which a file, link or folder is restored, and the state it must have for that to be safe.
+    """The state to which a file, link or folder is restored, and the state that it must have for that to be safe.
 
-    If `wanted` is None, the file is removed, but only if `created` says that the agent made it. `left` is the state in
-    which the agent left it.
+    If `wanted` is None, the file is removed, but only if `created` marks it as made by the agent. `left` is the state
+    in which the agent left it.
     """
 
     path: Path
@@ -60,9 +60,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Result of a restore. Append `record`: `/redo` needs it. `skipped` maps a path that was left alone to the reason.
+    """Result of a restore. Append `record`, which `/redo` needs. `skipped` maps a path that was not restored to the
+    reason.
 
-    `uncovered` maps files that may have changed too, but cannot be restored, to the reason.
+    `uncovered` maps files that may have changed, but cannot be restored, to the reason.
     """
 
     changed: tuple[Path, ...]
@@ -72,10 +73,10 @@ class Restored:
 
 
 class Checkpoints:
-    """The states of files under `roots`, kept in `folder` (a session's `checkpoints/`). Never touches a repository.
+    """States of files under `roots`, stored in `folder` (a session's `checkpoints/`). Never touches a repository.
 
-    `listing` names the files worth covering that a command may change; sessions of a project share `pool`. `objection`
-    returns the reason why a file must not be restored, or an empty text.
+    `listing` lists the files worth covering that a command may change; sessions of a project share `pool`. `objection`
+    returns why a file must not be restored, or an empty text.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Checkpoints:
         self._reader = StateReader(self._objects, limits)
 
     def before_edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Pending:
-        """Take the states of files before they are edited or made, and of the folders to be made for them."""
+        """Take the states of files before they are edited or created, and of folders to be created for them."""
         plain = {_plain(path): None for path in paths}
         folders = {folder: None for path in plain for folder in self._missing(path)}
         found = self._reader.read({**folders, **plain}, durable=True)
@@ -107,7 +108,7 @@ class Checkpoints:
         return self._pending("command", calls, self._reader.read_all(self._roots, self._listing))
 
     def after(self, pending: Pending) -> Checkpoint | None:
-        """Return the change's record, to append to the session; None if nothing changed."""
+        """Return the record of the change, to append to the session; None if nothing changed."""
         edits = pending.cause == "edits"
         now = self._reader.read(pending.before.states) if edits else self._states_after(pending)
         before, after = _differences(pending.before, now)
@@ -130,14 +131,16 @@ class Checkpoints:
         return Checkpoint(data | ({"skipped": installed} if installed else {}))
 
     def recover(self, recorded: Iterable[str]) -> Checkpoint | None:
-        """Return the record of a change whose process died before writing it, to append; `recorded` are the known batches' ids."""
+        """Return the record of a change whose process died before writing it, to append; `recorded` are the ids of
+        known batches.
+        """
         pending = _read_pending(self._folder / PENDING)
         return None if pending is None or pending.id in recorded else self.after(pending)
 
     def restore(self, targets: Sequence[Target], undoes: Sequence[str]) -> Restored:
         """Restore files. Files that someone else changed since are left alone.
 
-        A file is removed only if the agent made it. Nothing outside the roots is written.
+        Removes only files that the agent made. Writes nothing outside the roots.
         """
         now = self._reader.read([target.path for target in targets], durable=True)
         links = _links(now.states)
@@ -168,14 +171,14 @@ class Checkpoints:
 
     def _pending(self, cause: Cause, calls: Sequence[str], found: FileStates) -> Pending:
         pending = Pending(new_id(), cause, tuple(calls), found, time.time_ns())
-        # Without it, an interrupted change cannot be undone, which is no reason to stop the work.
+        # Without it, an interrupted change cannot be undone; that is no reason to stop the work.
         with contextlib.suppress(OSError):
             make_folder(self._disk, self._folder)
             write_file(self._disk, self._folder / PENDING, _encode(pending), durable=cause == "edits")
         return pending
 
     def _states_after(self, pending: Pending) -> FileStates:
-        """Return the states after a command, without files that only entered or left the listing."""
+        """Return the states after a command, without files that merely entered or left the listing."""
         now = self._reader.read_all(self._roots, self._listing)
         links = _links(now.states)
         gone = [path for path in pending.before.states if path not in now.states]
@@ -189,7 +192,7 @@ class Checkpoints:
         created: set[Path] = set()
         for path in sorted(path for path in now.states if path not in pending.before.states):
             if any(root in path.parents for root in pending.before.uncovered):
-                del states[path]  # it was over the limit before, which the root's reason says
+                del states[path]  # it was over the limit before; the root's reason covers it
             elif not rules_changed and (path.parent in created or _created_since(path, pending.started)):
                 created.add(path)
             else:
@@ -199,7 +202,7 @@ class Checkpoints:
         return FileStates(states, uncovered, marks, now.skipped)
 
     def _objection(self, target: Target, now: FileStates) -> str:
-        """Return the reason why a file is left alone, or an empty text."""
+        """Return why a file is not restored, or an empty text."""
         if target.path in now.uncovered:
             return now.uncovered[target.path]
         current = now.states[target.path]
@@ -243,7 +246,7 @@ class Checkpoints:
         return ""
 
     def _missing(self, path: Path) -> Iterator[Path]:
-        """Yield the folders inside the roots that do not exist yet and will be made for a file."""
+        """Yield the missing folders inside the roots that will be created for a file."""
         for folder in path.parents:
             if not self._inside(folder) or os.path.lexists(folder):
                 return
@@ -259,13 +262,13 @@ def _links(states: States) -> set[Path]:
 
 
 def _turn(target: Target) -> tuple[bool, int]:
-    """Return the sort key of a restore: first removals, from the inside out, then the rest, from the outside in."""
+    """Return the sort key of a restore: first removals, innermost first, then the rest, outermost first."""
     depth = len(target.path.parts)
     return (False, -depth) if target.wanted is None else (True, depth)
 
 
 def _changed_unseen(before: FileStates, after: FileStates) -> dict[Path, str]:
-    """Return the files that may have changed without their states being kept, with the reasons."""
+    """Return the files that may have changed but have no stored state, with the reasons."""
     unseen = {**before.uncovered, **after.uncovered}
     return {path: why for path, why in unseen.items() if before.marks.get(path) != after.marks.get(path)}
 
@@ -293,14 +296,14 @@ def _read_pending(path: Path) -> Pending | None:
 
 
 def _created_since(path: Path, started: int) -> bool:
-    # The kernel stamps files with a clock that ticks in steps of up to 10 ms.
+    # The kernel's file times advance in steps of up to 10 ms.
     with contextlib.suppress(OSError):
         return path.lstat().st_ctime_ns >= started - 10_000_000
     return False
 
 
 def _differences(before: FileStates, after: FileStates) -> tuple[States, States]:
-    """Return the changed states, before and after. Paths that could not be read at either time do not count."""
+    """Return the changed states, before and after. Paths that were unreadable at either time do not count."""
     unseen = before.uncovered.keys() | after.uncovered.keys()
     changed = {
         path

@@ -1,4 +1,4 @@
-"""The states of files: of a few that will be edited, or of a whole workspace before a command runs in it."""
+"""States of files: of a few before an edit, or of a whole workspace before a command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentcli.sessions.checkpoints.objects import Objects
 from agentcli.sessions.settings import SKIPPED, CheckpointLimits
 from agentcli.system.disk import reason
 
-_FRESH = 50_000_000  # nanoseconds: a file written this recently may be written again without its time changing
+_FRESH = 50_000_000  # nanoseconds: a file this new may be written again without a change of its time
 
 
 LIMITS = CheckpointLimits()
@@ -48,10 +48,10 @@ States = Mapping[Path, State | None]
 
 @dataclass(frozen=True, slots=True)
 class FileStates:
-    """The states of files at one moment.
+    """States of files at one moment.
 
-    `uncovered` maps a path to the reason why its state could not be kept; its entry in `marks` shows if it changed.
-    `skipped` are the folders that were left out unread.
+    `uncovered` maps a path to the reason why its state could not be stored; its entry in `marks` shows whether it
+    changed. `skipped` are folders that were not read.
     """
 
     states: States
@@ -62,7 +62,7 @@ class FileStates:
 
 @dataclasses.dataclass
 class StateReader:
-    """Reader of file states that keeps the contents; it opens a file again only if it has changed."""
+    """Reader of file states that stores the contents; it opens a file again only if it has changed."""
 
     objects: Objects
     limits: CheckpointLimits = LIMITS
@@ -110,7 +110,7 @@ class StateReader:
         try:
             status = os.lstat(name)
             known = self._known.get(name)
-            # Content read by a scan may not be on the disk yet: an edit reads it again and stores it durably.
+            # Content read by a scan may not be on disk yet: an edit reads it again and stores it durably.
             if known and known[0] == _mark(status) and not (durable and known[2].sha256):
                 states[known[1]] = known[2]
                 return
@@ -148,12 +148,12 @@ Kind = Literal["file", "ignored", "folder", "skipped", "large"]
 Listing = Callable[[Path, int], Iterable[tuple[str, Kind]]]
 """A function that lists a folder, as relative paths.
 
-`large` folders are ignored ones with more than so many entries; their files are not listed.
+`large` are ignored folders with more than so many entries; their files are not listed.
 """
 
 
 def plain_listing(root: Path, most: int = 0) -> Iterator[tuple[str, Kind]]:
-    """List all files outside folders that a command can rebuild: the default without a reader of .gitignore."""
+    """List all files outside folders that a command can rebuild; the default without a reader of .gitignore."""
     base = os.path.join(root, "")
     for folder, folders, names in os.walk(base):
         inside = os.path.join(folder, "")[len(base) :]

@@ -1,4 +1,4 @@
-"""File contents kept by their hash, shared between the sessions of a project, apart from any repository of the user's."""
+"""File contents by hash, shared between the sessions of a project, separate from the user's repositories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POOL = ".objects"
 CONTENTS = "checkpoints/objects"
 """The folder of a session's contents."""
 Inode = tuple[int, int]
-"""The identity of a file under any name: its device and number."""
+"""Identity of a file under any name: its device and inode number."""
 
 
 class Objects:
@@ -40,7 +40,7 @@ class Objects:
         return self._size
 
     def keep(self, data: bytes, durable: bool = False) -> str:
-        """Keep a content; return its hash. Raises OSError.
+        """Store a content; return its hash. Raises OSError.
 
         Without `durable`, a power cut may lose it, but `get` never returns anything else for it.
         """
@@ -104,7 +104,7 @@ class Objects:
             self._disk.link(path, shared)
 
     def _sync(self, path: Path) -> None:
-        """Wait until a content that was kept without `durable` is on the medium."""
+        """Wait until a content stored without `durable` is on the medium."""
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             self._disk.fsync(file)
@@ -123,7 +123,7 @@ class Objects:
 
 
 def damaged_contents(folder: Path, whole: set[Inode]) -> Iterator[tuple[Path, str]]:
-    """Yield the damaged contents in a folder with the fault of each. Skip files in `whole`; add intact ones to it."""
+    """Yield the damaged contents in a folder, each with its fault. Skip files in `whole`, and add intact ones to it."""
     for path in sorted(folder.glob("??/*")):
         try:
             status = path.stat()
@@ -143,9 +143,9 @@ def damaged_contents(folder: Path, whole: set[Inode]) -> Iterator[tuple[Path, st
 
 
 def mend_content(path: Path, pool: Path, disk: Disk) -> bool:
-    """Link the pool's content to the path of a damaged one that was moved away; False if the pool has no intact one.
+    """Link the pool's content to the path of a damaged one that was moved away; False if the pool has no intact copy.
 
-    A damaged one in the pool is removed. Raises OSError.
+    A damaged content in the pool is removed. Raises OSError.
     """
     key = path.parent.name + path.name
     shared = _path(pool, key)
@@ -161,7 +161,7 @@ def mend_content(path: Path, pool: Path, disk: Disk) -> bool:
 
 
 def sweep_pool(pool: Path) -> None:
-    """Remove contents that no session names any more."""
+    """Remove contents that no session refers to any more."""
     for path in pool.glob("??/*"):
         with contextlib.suppress(OSError):
             if path.stat().st_nlink == 1:
@@ -194,7 +194,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _write_plainly(disk: Disk, path: Path, data: bytes) -> None:
-    """Write without durability: a content that a crash cuts off fails its hash, and is written again."""
+    """Write without durability: a content truncated by a crash fails its hash, and is written again."""
     with contextlib.suppress(FileNotFoundError):
         disk.unlink(path)
     file = disk.create(path)

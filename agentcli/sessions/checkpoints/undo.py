@@ -1,4 +1,6 @@
-"""Choice of the changes that `/undo`, `/redo` and `/rewind` take back, from the records alone: file changes, and rewinds of the conversation."""
+"""Choose the changes that `/undo`, `/redo` and `/rewind` revert, from records alone: file changes, and rewinds of the
+conversation.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,18 @@ from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Body, Checkpoint, Compaction, FeatureState, Prune, Record, Settings, Title, Undo
 
-if TYPE_CHECKING:  # every opening of a session imports this module, and few take anything back
+if TYPE_CHECKING:  # every opening of a session imports this module, and few undo anything
     from agentcli.sessions.checkpoints.checkpoints import Target
     from agentcli.sessions.checkpoints.file_states import State
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The changes of one batch of edits, one command, or one restore.
+    """Changes of one batch of edits, one command, or one restore.
 
-    `undoes` are the ids that a restore took back. `uncovered` maps files that may have changed without a way back, such
-    as folders of installed packages, to the reason. `reply` is the number of the message that asked for the batch, 0 if
-    unknown.
+    `undoes` are the ids that a restore reverted. `uncovered` maps files that may have changed but cannot be restored,
+    such as folders of installed packages, to the reason. `reply` is the number of the message that requested the batch,
+    0 if unknown.
     """
 
     id: str
@@ -58,7 +60,7 @@ def batch_id(record: Record) -> str:
 
 
 def to_undo(all_batches: Sequence[Batch]) -> Taking:
-    """Return the newest batch that changed files and is in force, with other edits that the same reply asked for."""
+    """Return the newest batch in force that changed files, with other edits that the same reply requested."""
     unfiltered = _in_force(all_batches)
     in_force = [batch for batch in unfiltered if batch.before]
     chosen = in_force[-1:]
@@ -85,7 +87,7 @@ def to_redo(all_batches: Sequence[Batch]) -> Taking:
 
 
 def results_in_force(results: Iterable[Record], all_batches: Sequence[Batch]) -> Iterator[Record]:
-    """Yield the results of calls whose file changes are in force: never taken back, or redone. Call ids may repeat."""
+    """Yield the results of calls whose file changes are in force: never undone, or redone. Call ids may repeat."""
     in_force = {batch.id for batch in _in_force(all_batches)}
     by_call: dict[str, list[Batch]] = {}
     for batch in all_batches:
@@ -99,13 +101,13 @@ def results_in_force(results: Iterable[Record], all_batches: Sequence[Batch]) ->
 
 
 def lasting(before: History, after: History) -> Iterator[Body]:
-    """Yield records that reset the model, mode, policy, names and states of features to their values before an undo.
+    """Yield records that restore the model, mode, policy, names and states of features after an undo.
 
-    A rewind does not take these back: they belong to the session or the program, not to the conversation.
+    A rewind does not revert these: they belong to the session or the program, not to the conversation.
     """
     if before.title != after.title or before.name != after.name:
         yield Title(before.title, before.name)
-    # After a change from a loose mode to a strict one, a rewind must not restore the loose one.
+    # After a change from a loose to a strict mode, a rewind must not restore the loose one.
     settings = (before.model, before.mode, before.policy, before.system, before.tools)
     if settings != (after.model, after.mode, after.policy, after.system, after.tools):
         yield Settings(*settings)
@@ -115,7 +117,7 @@ def lasting(before: History, after: History) -> Iterator[Body]:
 
 
 def paid(undo: Undo, before: History, after: History) -> Undo:
-    """Return the undo with the usage and cost of all that it takes back, so that it refills no budget."""
+    """Return the undo with the usage and cost of everything it reverts, so that it refills no budget."""
     fresh, output, reasoning, read, written = (
         max(0, was - now) for was, now in zip(before.usage.counts, after.usage.counts, strict=True)
     )
@@ -125,7 +127,7 @@ def paid(undo: Undo, before: History, after: History) -> Undo:
 
 
 def rewind_to_redo(newest_first: Iterable[Record]) -> int:
-    """Return the number of the rewind that `/redo` takes back: the newest in force; 0 if a message came after it."""
+    """Return the number of the rewind that `/redo` reverts: the newest in force; 0 if a message came after it."""
     taken_back: set[int] = set()
     for record in newest_first:
         match record.body:
@@ -145,7 +147,7 @@ def _together(batch: Batch, following: Batch) -> bool:
 
 
 def _in_force(all_batches: Sequence[Batch]) -> list[Batch]:
-    """Return the agent's own changes that were not taken back, or were redone."""
+    """Return the agent's own changes that were not undone, or were redone."""
     gone: set[str] = set()
     for batch in all_batches:
         if batch.cause != "restore":
@@ -159,15 +161,16 @@ def _in_force(all_batches: Sequence[Batch]) -> list[Batch]:
 
 
 def _redoes(batch: Batch, among: Sequence[Batch]) -> bool:
-    """Return True if a restore took back another restore: it cannot be redone."""
+    """Return True if a restore reverted another restore: it cannot be redone."""
     restorings = {other.id for other in among if other.cause == "restore"}
     return batch.cause == "restore" and bool(restorings & set(batch.undoes))
 
 
 def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
-    """Return each file's state before the first of the batches, to restore if the file is as the last of them left it.
+    """Return the state of each file before the first of the batches; restore it if the file is as the last batch left
+    it.
 
-    `since` are the batches whose uncovered files are reported: batches that changed no other files lie between them.
+    `since` are the batches whose uncovered files are reported: batches between them changed no other files.
     """
     from agentcli.sessions.checkpoints.checkpoints import Target
 

@@ -1,4 +1,4 @@
-"""Exports of a session for others: JSON without loss, Markdown, one HTML page, or ATIF, which benchmarks read."""
+"""Export of a session for others: lossless JSON, Markdown, one HTML page, or ATIF, which benchmarks read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ExportFormat = Literal["json", "md", "html"]
 AGENTS = ("claude-code", "codex")
 """Formats of other agents, which resume such a session."""
 FORMATS: tuple[str, ...] = (*get_args(ExportFormat), "atif", *AGENTS)
-"""All formats; the ones that are no ExportFormat are written by extras."""
+"""All formats; extras write the ones that are no ExportFormat."""
 _BY_ENDING: Mapping[str, ExportFormat] = {
     "": "md",
     ".md": "md",
@@ -27,13 +27,13 @@ _BY_ENDING: Mapping[str, ExportFormat] = {
     ".html": "html",
     ".htm": "html",
 }
-"""Endings of files in lower case, with the format that an export to them has."""
+"""File extensions in lower case, with the format of an export to such a file."""
 
 __all__ = ["AGENTS", "FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export", "export_pieces", "format_of"]
 
 
 def format_of(file: Path) -> ExportFormat:
-    """Return the format of an export to this file, by its ending. Raises InputError for an unknown ending."""
+    """Return the format of an export to this file, by its extension. Raises InputError for an unknown extension."""
     if (form := _BY_ENDING.get(file.suffix.lower())) is None:
         raise InputError(f"Can't export to {file.suffix} files. Name the file .md, .html or .json.")
     return form
@@ -60,11 +60,11 @@ def export_pieces(
     say: Callable[[str], object] = lambda note: None,
     through: Through = iter,
 ) -> Iterator[str]:
-    """Yield the text of the file in pieces, so that a large session is never one text in memory.
+    """Yield the text of the file in pieces, so that a large session is never in memory as one text.
 
     Secrets, including the known `secrets`, are removed unless `redacted` is false; only then is JSON complete. The
     records pass `through`, a callback that may show progress. At the end `say` is called with one line for people about
-    each thing that the file lacks.
+    each thing missing from the file.
     """
     redactor = Redactor(secrets)
     clean = redactor if redacted else str

@@ -1,4 +1,4 @@
-"""The JSON export: each record as its file has it, with the outputs and file states that belong to it."""
+"""JSON export: each record as in its file, with its outputs and file states."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ from agentcli.sessions.storage.records import Through
 EXPORT = "agentcli-session"
 """The value of the field `format` of an export as JSON."""
 VERSION = 2
-"""Version of the format. Version 1 had no file states, and refused sessions with a missing record."""
+"""Version of the format. Version 1 had no file states, and did not export sessions with a missing record."""
 _OPAQUE = frozenset({"schema", "seq", "id", "time", "kind", "prev", "call_id", "data", "signature", "meta", "mime"})
 """Fields without prose: images, signatures and names that other fields refer to."""
 _UNPRINTABLE = re.compile(r"[^ -~\n]+")
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""JSON with lone surrogates unchanged. The encoder is made once: making it takes as long as encoding a short record."""
+"""Encoder of compact JSON with lone surrogates unchanged.
+
+It is created once: that takes as long as encoding a short record.
+"""
 
 
 def to_json(source: Source, redactor: Redactor | None = None, through: Through = iter) -> Iterator[str]:
-    """Return one JSON object, in pieces.
+    """Yield one JSON object, in pieces.
 
     Without a redactor, an import restores the same records and outputs, byte for byte, but not the file states. If
     there are lone surrogates, they become escapes and the whole text is ASCII.
@@ -48,7 +51,7 @@ def _pieces(source: Source, redactor: Redactor | None, through: Through) -> Iter
         "left_out": dict(source.left_out),
         "session": session if redactor is None else _cleaned(session, redactor),
     }
-    # A content without its secrets is a different one: no change could be undone with it.
+    # Without its secrets a content is a different one, with which no change could be undone.
     contents = {} if redactor else source.contents
     records = through([record for record, _ in source.records])
     yield f'{_compact(head)[:-1]},"records":['
@@ -68,7 +71,7 @@ def _with_commas(items: Iterable[str]) -> Iterator[str]:
 
 
 def _record(data: bytes, redactor: Redactor | None) -> str:
-    """Return a record's JSON; the file's text as a JSON string if only that keeps it byte for byte."""
+    """Return a record's JSON, or the file's text as a JSON string if only that preserves it byte for byte."""
     if redactor is None:
         raw = loads(data)
         return _compact(raw if (dumps(raw) + "\n").encode("utf-8") == data else data.decode("utf-8"))

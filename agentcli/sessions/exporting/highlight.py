@@ -10,17 +10,17 @@ from html import escape
 from typing import Any
 
 HIGHLIGHT_LIMIT = 20_000
-"""Characters of a piece of code that an exported page colours at most: more would take too long."""
+"""Maximum characters of a piece of code that an exported page colours; more would take too long."""
 
 _SHORT, _REMEMBERED = 2_000, 1_000
-"""Maximum characters of a piece of code that is remembered with its colours; the number of such pieces."""
+"""Maximum characters of a piece of code that is cached with its colours, and the number of such pieces."""
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;:?()/'-]*(?:(?<=[A-Za-z0-9])_[A-Za-z0-9][A-Za-z0-9 ,.;:?()/'-]*)*(?<! )")
-"""A line without any sign that Markdown or HTML could take for markup: underscores appear within words only."""
+"""A line without any character that Markdown or HTML could take for markup: underscores only within words."""
 _LANGUAGES = {"command": "bash", "sql": "sql"}
 
 
 def coloured(code: str, language: str, limit: int = HIGHLIGHT_LIMIT) -> str:
-    """Return the code as HTML spans; plain if the language is not known, or the code too long."""
+    """Return the code as HTML spans; plain if the language is unknown, or the code too long."""
     if not language or len(code) > limit:
         return escape(code)
     # The same commands and edits occur again and again.
@@ -28,7 +28,7 @@ def coloured(code: str, language: str, limit: int = HIGHLIGHT_LIMIT) -> str:
 
 
 def language_of(field: str, given: Mapping[str, Any]) -> str:
-    """Return the language of a call's input, by the field's name or the path of the file that it is written to."""
+    """Return the language of a call's input, by the field's name or the path of the target file."""
     if field in _LANGUAGES:
         return _LANGUAGES[field]
     path = given.get("file_path")
@@ -40,7 +40,7 @@ def language_of(field: str, given: Mapping[str, Any]) -> str:
 def rendered(markdown: str, limit: int = HIGHLIGHT_LIMIT) -> str:
     """Render Markdown as HTML. Tags in it are escaped; remote images stay links."""
     if _PLAIN.fullmatch(markdown):
-        return f"<p>{markdown}</p>\n"  # most texts between two calls are plain, and parsing takes long
+        return f"<p>{markdown}</p>\n"  # most texts between two calls are plain, and parsing is slow
     return str(_parser(limit).render(markdown))
 
 
@@ -54,7 +54,7 @@ def _highlighted(code: str, language: str) -> str:
 _remembered = lru_cache(_REMEMBERED)(_highlighted)
 
 
-# The libraries take a tenth of a second to load, and only this export needs them. Looking up a language or making a
+# The libraries take a tenth of a second to load, and only this export needs them. Looking up a language or creating a
 # formatter takes longer than colouring a short piece of code.
 @lru_cache(1_000)
 def _lexer(language: str) -> Any:
@@ -75,7 +75,9 @@ def _formatter() -> Any:
 
 
 def _endings(name: str) -> str:
-    """Return a name for all files with the same endings, or the name itself if more of it decides the language."""
+    """Return a name that all files with the same extensions share, or the name itself if more of it decides the
+    language.
+    """
     return name if _told_by_more().match(name) else f"x{''.join(name.partition('.')[1:])}"
 
 

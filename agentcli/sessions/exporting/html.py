@@ -1,4 +1,4 @@
-"""The HTML export: one file that needs no network and no script, for small and large screens."""
+"""HTML export: one file without network access or scripts, for small and large screens."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def to_html(
 ) -> Iterator[str]:
     """Yield the whole session as one page, in pieces. Code longer than `highlight_limit` characters stays plain.
 
-    Everything from outside is escaped, and a policy in the page also forbids scripts and network access.
+    All external text is escaped, and a policy in the page also forbids scripts and network access.
     """
     info = source.info
     title = _text(clean(info.name or info.title or info.id))
@@ -75,7 +75,10 @@ def _facts(source: Source, clean: Clean) -> Iterator[str]:
 
 
 def markup(entry: Entry, limit: int = HIGHLIGHT_LIMIT) -> Iterator[str]:
-    """Yield the elements that an entry is drawn as. Everything from outside is escaped. Code longer than `limit` characters stays plain."""
+    """Yield the HTML elements of an entry.
+
+    All external text is escaped. Code longer than `limit` characters stays plain.
+    """
     match entry:
         case MessageText(seq, time, speaker, text):
             body = rendered(_plain(text), limit) if speaker == "assistant" else _text(text)

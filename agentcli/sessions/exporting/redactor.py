@@ -1,4 +1,4 @@
-"""The removal of secrets from the texts of a session, tens of thousands of them."""
+"""Removal of secrets from the texts of a session, tens of thousands of them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import cache, lru_cache, partial
 from agentcli.core.text.secrets import POSSIBLE, is_plain, redact
 
 _SHORT, _REMEMBERED = 100, 10_000
-"""Maximum characters of a text that is remembered with its result, as names and paths recur; the number of such texts."""
+"""Maximum characters of a text whose result is cached, since names and paths recur; the number of such texts."""
 _LONG, _SUSPECTS = 20_000, 100
-"""The same for texts that may hold a secret, as the same files are read repeatedly."""
+"""The same for texts that may contain a secret, since the same files are read repeatedly."""
 
 
 class Redactor:
@@ -41,9 +41,9 @@ class Redactor:
 
 @cache
 def search(pattern: str, otherwise: bool) -> Callable[[str], bool]:
-    """Return a search some fifty times as fast as `redact`: the regular expressions of pydantic take linear time.
+    """Return a search some fifty times as fast as `redact`: pydantic's regular expressions take linear time.
 
-    Without pydantic, it always answers `otherwise`.
+    Without pydantic, it always returns `otherwise`.
     """
     try:
         from pydantic_core import SchemaValidator, core_schema

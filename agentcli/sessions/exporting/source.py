@@ -19,9 +19,9 @@ from agentcli.sessions.storage.records import RecordFolder, Through, digest
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A session's summary, its records with the bytes of their files, and its whole outputs, by file name.
+    """A session's summary, its records with the bytes of their files, and its whole outputs by file name.
 
-    `contents` are file states by their SHA-256; `left_out` maps a hash to the reason why its content is missing.
+    `contents` are file states by SHA-256; `left_out` maps a hash to the reason why its content is missing.
     """
 
     info: SessionInfo
@@ -38,10 +38,11 @@ def collect(
     *,
     whole: bool = True,
 ) -> Source:
-    """Read everything from a journal, with at most `contents` bytes of file contents; skip unreadable records, as on resume.
+    """Read everything from a journal, with at most `contents` bytes of file contents; skip unreadable records, as on
+    resume.
 
-    The records pass `through`, a callback that may show progress. Unless `whole`, the bytes of the record files and the
-    outputs are left out: only JSON needs them.
+    The records pass `through`, a callback that may show progress. Unless `whole`, the bytes of record files and the
+    outputs are omitted: only JSON needs them.
     """
     own = getattr(journal, "info", None)
     info = own if isinstance(own, SessionInfo) else SessionInfo(journal.id, "", "")
@@ -65,14 +66,14 @@ def _records_in(folder: Path | None) -> AbstractContextManager[RecordFolder | No
 
 
 def _names_of_outputs(folder: Path | None) -> dict[str, str]:
-    """Return the names of all kept outputs, also of outputs that no result names, such as large input."""
+    """Return the names of all stored outputs, including those without a result, such as large input."""
     if folder is None:
         return {}
     return {path.name: path.name for path in sorted((folder / "outputs").glob("*.txt"))}
 
 
 def _contents(folder: Path | None, records: list[Record], limit: int) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return the contents that records of changes name, newest first up to the limit, and why others are missing."""
+    """Return the contents that records of changes refer to, newest first up to the limit, and why others are missing."""
     from agentcli.sessions.checkpoints.objects import CONTENTS, Objects
     from agentcli.system.disk import DISK
 

@@ -138,7 +138,7 @@ def _call(seq: int, call: ToolCall, result: ToolResult | None, clean: Clean) -> 
 
 
 def cleaned(value: Any, clean: Clean) -> Any:
-    """Clean every text in JSON data; names of fields stay."""
+    """Clean every text in JSON data; field names stay."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict) or hasattr(value, "items"):

@@ -1,9 +1,9 @@
-"""Index of a session's texts, by which a search reads only the few records that may hold a piece of text.
+"""Index of a session's texts: a search reads only the few records that may contain a piece of text.
 
 Each record has a row with its turn, its call ids, and a Bloom filter of the three-byte pieces of its texts, case
-folded. The rows of `SEGMENT` records make a file of `recall/`. A thread makes it when the last of these records is
-written; it never changes, and is made again if lost or damaged. The rows of the newest records are made by a search, in
-memory only.
+folded. The rows of `SEGMENT` records make a file of `recall/`. A thread builds it when the last of these records is
+written; it never changes, and is rebuilt if lost or damaged. A search builds the rows of the newest records, in memory
+only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from agentcli.system.disk import Disk, make_folder, write_file
 FOLDER = "recall"
 """The folder of a session that holds its index."""
 LARGEST = 1_000_000
-"""Bytes of text above which a record counts as a match for anything."""
+"""Bytes of text above which a record may match anything."""
 _MAGIC = b"arx1"
 _HEAD = struct.Struct("<4sI")
 _ROW = struct.Struct("<IHHI")
@@ -42,7 +42,7 @@ Load = Callable[[int], Record | None]
 
 @dataclass
 class RecallIndex:
-    """The index of one session. `whole` returns a kept output by its path."""
+    """The index of one session. `whole` returns a stored output by its path."""
 
     folder: Path
     disk: Disk
@@ -51,9 +51,9 @@ class RecallIndex:
     _making: Thread | None = field(default=None, repr=False)
 
     def make_segment(self, segment: int, load: Load) -> None:
-        """Have a thread make the file of a segment, whose last record was just written, with `load`.
+        """Let a thread build the file of a segment, whose last record was just written, with `load`.
 
-        Making it takes up to a second. Never raises: the next search makes a missing segment.
+        That takes up to a second. Never raises: the next search builds a missing segment.
         """
         self.settle()
         making = Thread(target=self._make, args=(segment, load), name="recall")
@@ -62,7 +62,7 @@ class RecallIndex:
             self._making = making
 
     def settle(self) -> None:
-        """Wait for the segment that is being made."""
+        """Wait for the segment that is being built."""
         if self._making is not None:
             self._making.join()
             self._making = None
@@ -77,9 +77,9 @@ class RecallIndex:
         save: bool = True,
         until: float = math.inf,
     ) -> Iterator[tuple[int, int]]:
-        """Yield number and turn of the records up to `newest` that may hold the needles and the call, newest first.
+        """Yield number and turn of the records up to `newest` that may contain the needles and the call, newest first.
 
-        With `save`, missing segments are made again and written. Raises OutOfTime between two segments once
+        With `save`, missing segments are rebuilt and written. Raises OutOfTime between two segments once
         `time.monotonic` has passed `until`.
         """
         sieve = _Sieve(needles, call_id)
@@ -90,9 +90,9 @@ class RecallIndex:
     def marks(
         self, newest: int, load: Load, terms: Sequence[str], *, save: bool = True, until: float = math.inf
     ) -> Iterator[Mark]:
-        """Yield a mark for each record up to `newest` that has texts, newest first, with the terms that it may hold.
+        """Yield a mark for each record up to `newest` that has texts, newest first, with the terms that it may contain.
 
-        Terms are texts, compared without case. The rest is as in `candidates`.
+        Terms are texts, compared ignoring case. The rest is as in `candidates`.
         """
         sieve = _Sieve([[term] for term in terms])
         for seq, row in self._newest_first(newest, load, save=save, until=until):
@@ -113,7 +113,7 @@ class RecallIndex:
                 yield first + number, rows[number]
 
     def fill(self, newest: int, load: Load, *, save: bool = True) -> Iterator[float]:
-        """Make the missing segments, newest first; after each, yield the share of them that is done."""
+        """Build the missing segments, newest first; after each, yield the finished share."""
         self.settle()
         written = {path.stem for path in self.folder.glob("*.rows")}
         missing = [
@@ -126,7 +126,7 @@ class RecallIndex:
             yield done / len(missing)
 
     def _holds(self, segment: int) -> bool:
-        """Return True if all rows of a segment are in memory, where they are made in their order."""
+        """Return True if all rows of a segment are in memory, where they are built in their order."""
         return segment * SEGMENT in self._rows
 
     def _segment(self, segment: int) -> Sequence[bytes]:
@@ -142,7 +142,7 @@ class RecallIndex:
             self._fill(segment, load, save=True)
 
     def _fill(self, segment: int, load: Load, *, save: bool, newest: int | None = None) -> Sequence[bytes]:
-        """Return the rows of a segment, making rows that are not in memory from the records."""
+        """Return the rows of a segment, building those that are not in memory from the records."""
         first, last = (segment - 1) * SEGMENT + 1, segment * SEGMENT
         numbers = range(first, min(last, newest or last) + 1)
         turn = 0 if numbers[-1] in self._rows else self._turn_before(first, load)
@@ -181,14 +181,14 @@ class RecallIndex:
 
 
 def shared_segments(folder: Path, seq: int) -> Sequence[Path]:
-    """Return the files with rows of records up to `seq` only: a fork shares them with its source."""
+    """Return the files with rows of records only up to `seq`: a fork shares them with its source."""
     full = range(1, seq // SEGMENT + 1)
     paths = (folder / f"{segment:06d}.rows" for segment in full)
     return [path for path in paths if path.is_file()]
 
 
 def _head(rows: bytes) -> bytes:
-    """Return the beginning of a file with these rows, which tells damage."""
+    """Return the beginning of a file with these rows, which reveals damage."""
     return _HEAD.pack(_MAGIC, zlib.crc32(rows))
 
 
@@ -228,7 +228,7 @@ def _places(pieces: Iterable[tuple[int, int, int]], size: int) -> set[int]:
 
 
 def _rounded(size: int) -> int:
-    """Round a size up to four significant bits, so that there are few different sizes."""
+    """Round a size up to four significant bits, to have few different sizes."""
     shift = max(0, size.bit_length() - 4)
     return -(-size >> shift) << shift
 
@@ -248,7 +248,7 @@ def _split(data: bytes) -> Sequence[bytes]:
 
 
 class _Sieve:
-    """A filter that decides by a row if its record may match."""
+    """A filter that decides by a row whether its record may match."""
 
     def __init__(self, needles: Needles, call_id: str = "") -> None:
         self._call = zlib.crc32(call_id.encode("utf-8", "surrogatepass")) if call_id else None
@@ -266,7 +266,7 @@ class _Sieve:
         return any(all(row[start + byte] & mask for byte, mask in group) for group in places)
 
     def held(self, row: bytes) -> int:
-        """Return the alternatives that a row with texts may hold, as bits."""
+        """Return the alternatives that a record with texts may contain, as bits."""
         _, calls, kind, size = _ROW.unpack_from(row)
         if kind != _SIEVE:
             return (1 << len(self._wanted)) - 1

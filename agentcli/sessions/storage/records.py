@@ -1,4 +1,4 @@
-"""The record files of one session: found by number without listing the folder, read with their chain of hashes checked."""
+"""Record files of one session: found by number without listing the folder, read with their chain of hashes checked."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from agentcli.core.record import KINDS, Compaction, Record, Undo
 SEGMENT = 256
 """Number of records whose rows make one file of the index in `recall/`."""
 _AT_ONCE = 1 << 16
-"""Bytes that are read from a file before its size is known: most records are shorter."""
+"""Bytes to read from a file before its size is known: most records are shorter."""
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a named pipe does not block
-_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these errors say nothing about the record
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these errors are not about the record
 _KINDS = ("tool_result", "message", *(kind for kind in KINDS.values() if kind not in ("tool_result", "message")))
 _KINDS_AFTER_RESULT = ("message", "tool_result", *_KINDS[2:])
 
@@ -62,7 +62,7 @@ def number_in(name: str) -> int | None:
 
 
 def digest(data: bytes) -> str:
-    """Return the SHA-256 of a record file, which the following record has as `prev`."""
+    """Return the SHA-256 of a record file; the following record has it as `prev`."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -70,7 +70,7 @@ def digest(data: bytes) -> str:
 class RecordFolder:
     """The folder `records/`. The cost of reading a record does not depend on their number.
 
-    For a kind that this version does not know, the folder is listed once.
+    For an unknown kind, the folder is listed once.
     """
 
     folder: Path
@@ -84,7 +84,7 @@ class RecordFolder:
 
     @contextlib.contextmanager
     def held_open(self) -> Iterator[RecordFolder]:
-        """Open the folder to read many records: their files are then opened without resolving its path for each."""
+        """Open the folder to read many records: their files are then opened without resolving its path each time."""
         with contextlib.ExitStack() as at_last:
             descriptor = None
             # If it cannot be opened, reading a record by its path reports the reason.
@@ -95,7 +95,7 @@ class RecordFolder:
 
     def read(self, seq: int) -> bytes | None:
         """Return the bytes of a record's file, or None if there is none. Raises OSError if it cannot be read."""
-        # Messages and results mostly alternate: after one kind, the other is tried first.
+        # Messages and results mostly alternate: after one kind, try the other first.
         for kind in _KINDS_AFTER_RESULT if self._after_result else _KINDS:
             try:
                 data = read_file(f"{self._prefix}{seq:06d}-{kind}.json", self._descriptor)
@@ -137,12 +137,12 @@ class RecordFolder:
         """Return the numbers of all records, or of one kind, ascending. Lists the folder."""
         if not kind:
             return sorted(self._numbered())
-        ending = f"-{_in_names(kind)}.json"  # most names are of another kind, and need no closer look
+        ending = f"-{_in_names(kind)}.json"  # most names are of another kind
         named = ((number_in(name), name) for name in self._names() if name.endswith(ending))
         return sorted(seq for seq, name in named if seq is not None and name == file_name(seq, kind))
 
     def files(self) -> dict[int, list[str]]:
-        """Return the names of all record files by number, several if a number is taken twice, the valid one first."""
+        """Return the names of all record files by number; several if a number is taken twice, the valid one first."""
         named: dict[int, list[str]] = {}
         for name in self._names():
             if (seq := number_in(name)) is not None:
@@ -153,7 +153,7 @@ class RecordFolder:
         return named
 
     def mark(self) -> int:
-        """Return the folder's modification time in nanoseconds; 0 if there is not a folder."""
+        """Return the folder's modification time in nanoseconds; 0 if it is not a folder."""
         try:
             return self.folder.stat().st_mtime_ns
         except OSError:
@@ -168,7 +168,7 @@ class RecordFolder:
         return self._listing
 
     def _numbered(self) -> dict[int, str]:
-        """Return the names in the folder now, by number, without keeping them in memory for later calls."""
+        """Return the names now in the folder, by number, without caching them."""
         self._listing = None
         return {seq: name for name in sorted(self._names()) if (seq := number_in(name)) is not None}
 
@@ -181,10 +181,10 @@ class RecordFolder:
 
 @dataclasses.dataclass
 class Reader:
-    """Reader of records from the newest down, which checks each by the `prev` of the one above it.
+    """Reader of records from the newest down; it checks each by the `prev` of the following one.
 
-    A hash that matches proves the record and its `prev`; a record whose hash differs from the `prev` of a proven one
-    was changed after it was written. `head` is the newest record's hash in `session.json`.
+    A matching hash proves the record and its `prev`; a record whose hash differs from the `prev` of a proven one was
+    changed after it was written. `head` is the newest record's hash in `session.json`.
     """
 
     shelf: RecordFolder
@@ -197,7 +197,7 @@ class Reader:
     _next: int = -1
 
     def read(self, seq: int, head: str = "") -> Record | None:
-        """Return a record, or None with its loss noted. Raises OSError if the system is out of files or memory."""
+        """Return a record, or None after noting its loss. Raises OSError if the system is out of files or memory."""
         claim, proven = (self._claim, self._proven) if seq == self._next else (head, bool(head))
         self._claim, self._next = "", seq - 1
         try:
@@ -251,7 +251,7 @@ def read_file(path: str | Path, folder: int | None = None) -> bytes:
     try:
         data = os.read(file, _AT_ONCE)
         if len(data) < _AT_ONCE and data.endswith(b"}\n"):
-            return data  # complete JSON with this program's line end: no need to ask for more
+            return data  # complete JSON with this program's line end: no need to read more
         while more := os.read(file, os.fstat(file).st_size):
             data += more
         return data
@@ -260,7 +260,8 @@ def read_file(path: str | Path, folder: int | None = None) -> bytes:
 
 
 def tail(reader: Reader, newest: int, through: Through = iter) -> list[Record]:
-    """Return the records that give the state in force: from the newest compaction's `kept_from` on, and others it kept.
+    """Return the records that determine the state in force: from the newest compaction's `kept_from` on, and others it
+    kept.
 
     The cost depends on the view: rewound records and those before `kept_from` are not read.
     """

@@ -1,8 +1,8 @@
-"""Writing of a session's files: records in order, outputs of tools, and the reply that is still streaming, by one process at a time.
+"""Write a session's files: records in order, outputs of tools, and the streaming reply, by one process at a time.
 
 Records and outputs that the disk refuses stay in memory until it accepts them. `partial.json` is the streaming reply,
-saved every second and removed once its record is written; `outputs/<call-id>.txt` are whole outputs that were cut for the
-model, and files from tools. The lock is released by the system when its process dies, in whatever way.
+saved every second and removed once its record is written. `outputs/<call-id>.txt` are whole outputs that were truncated
+for the model, and files from tools. The system releases the lock when its process dies for any reason.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ from agentcli.sessions.storage.records import RecordFolder, file_name
 from agentcli.system.disk import Disk, make_folder, put_file, reason, sync_folder, write_file
 from agentcli.system.locked_file import FileLock, is_held
 
-_PATIENCE = 0.3  # seconds: a process that only checks if a session is open holds the lock for a moment
+_PATIENCE = 0.3  # seconds: a process that only checks whether a session is open holds the lock briefly
 
 
 class Lock:
-    """An exclusive lock on `path`, from here to `release`. The file itself remains: removing it would open a race."""
+    """An exclusive lock on `path`, from creation to `release`.
+
+    The file itself remains: removing it would open a race.
+    """
 
     def __init__(self, path: Path, patience: float = _PATIENCE) -> None:
         """Take the lock. Raises SessionBusy if another process holds it, OSError if the file cannot be made."""
@@ -71,7 +74,7 @@ def _acquired(path: Path, patience: float) -> FileLock:
 
 
 def _sign(file: int) -> None:
-    """Write the holder's process id, for the message to others; the lock itself does not depend on it."""
+    """Write the holder's process id, for messages in other processes; the lock itself does not depend on it."""
     with contextlib.suppress(OSError):
         os.ftruncate(file, os.write(file, f"{os.getpid()}\n".encode()))
 
@@ -91,7 +94,7 @@ _ENDING = ".txt"
 
 
 class Outputs:
-    """A session's kept outputs. An output that the disk refused stays in memory until it can be written."""
+    """Stored outputs of a session. An output that the disk refused stays in memory until it can be written."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder, self._disk = folder, disk
@@ -99,14 +102,14 @@ class Outputs:
         self._names: dict[str, str] = {}
 
     def add(self, call_id: str, output: str | bytes, ending: str = _ENDING) -> str:
-        """Remember an output; `save` writes it to the returned path. An earlier output of the same call id remains."""
+        """Keep an output; `save` writes it to the returned path. An earlier output of the same call id remains."""
         name = self._names.get(call_id) or self._free(output_name(call_id), ending)
         self._names[call_id] = name
         self._unsaved[name] = output if isinstance(output, bytes) else output.encode("utf-8", "backslashreplace")
         return str(self._folder / name)
 
     def _free(self, name: str, ending: str) -> str:
-        # Some servers restart the numbers of their calls from time to time.
+        # Some servers occasionally restart the numbers of their calls.
         stem = name.removesuffix(_ENDING)
         numbered = (f"{stem}{f'-{n}' if n > 1 else ''}{ending}" for n in count(1))
         return next(each for each in numbered if not (self._folder / each).exists())
@@ -120,7 +123,10 @@ class Outputs:
             del self._unsaved[name]
 
     def text(self, path: str) -> str:
-        """Return a kept output, or an empty text if it is gone. Only the name counts: sessions are moved and forked."""
+        """Return a stored output, or an empty text if it is gone.
+
+        Only the name counts: sessions are moved and forked.
+        """
         name = Path(path).name
         data = self._unsaved.get(name)
         if data is None:
@@ -132,7 +138,7 @@ class Outputs:
 
 
 def output_name(call_id: str) -> str:
-    """Return a file name for a call's output, different for each id, that cannot lead out of the folder."""
+    """Return a file name for a call's output: unique for each id, and never outside of the folder."""
     safe = re.sub(r"[^A-Za-z0-9_-]", "_", call_id)[:_NAME_LENGTH]
     if safe == call_id and safe:
         return f"{safe}{_ENDING}"
@@ -152,7 +158,7 @@ class Reply:
 
 
 class Partial:
-    """Saver of the streaming reply: at most once each `interval` seconds, and always its last piece."""
+    """Saver of the streaming reply: at most once every `interval` seconds, and always its last piece."""
 
     def __init__(self, path: Path, disk: Disk, interval: float = INTERVAL) -> None:
         self._path, self._disk, self._interval = path, disk, interval
@@ -163,7 +169,7 @@ class Partial:
         self._written = False
 
     def keep(self, after: int, parts: Callable[[], Sequence[Part]]) -> None:
-        """Remember a reply after the record `after`; write it if a save is due, else start a timer for it."""
+        """Take a reply after the record `after`; write it if a save is due, else start a timer for it."""
         with self._lock:
             self._reply = after, parts
             if self._timer is None:
@@ -208,7 +214,7 @@ class Partial:
         if reply is None or not reply.parts:
             return
         self._due = time.monotonic() + self._interval
-        # A streaming reply that cannot be saved is not lost yet: its record will report a disk that still fails then.
+        # A streaming reply that cannot be saved is not lost yet: if the disk still fails, its record reports it.
         with contextlib.suppress(OSError):
             write_file(self._disk, self._path, _encode(reply))
             self._written = True
@@ -242,9 +248,9 @@ def _part(raw: object) -> Part | None:
 
 
 class Writer:
-    """The writing end of one session's folder, which is made at the first save and locked while open.
+    """The writing end of one session's folder, which is created at the first save and locked while open.
 
-    Tools keep outputs from their own threads, so only one thread writes at a time.
+    Tools store outputs from their own threads, so only one thread writes at a time.
     """
 
     def __init__(
@@ -255,7 +261,7 @@ class Writer:
         lock: Lock | None = None,
         on_created: Callable[[], None] | None = None,
     ) -> None:
-        """Prepare to write; `origin` becomes `origin.json` when the folder is created, and `on_created` is called then."""
+        """Prepare to write. When the folder is created, `origin` becomes `origin.json`, and `on_created` is called."""
         self._folder, self._disk, self._origin, self._lock = folder, disk, origin, lock
         self._records = folder / "records"
         self._on_created = on_created
@@ -293,8 +299,8 @@ class Writer:
     def save(self) -> bool:
         """Write all waiting records, oldest first; return True if none waits any more. Never raises for a failing disk.
 
-        A write that failed is repeated at once from memory into a new file: after a failed fsync, the content of the
-        first file is unknown.
+        A failed write is repeated at once from memory into a new file: after a failed fsync, the content of the first
+        file is unknown.
         """
         with self._guard:
             return not self._released and self._written()
@@ -323,12 +329,12 @@ class Writer:
             write_file(self._disk, path, data, durable=durable)
 
     def trouble(self) -> str:
-        """Return why records are only in memory; or, once, that a write had to be repeated; or an empty text."""
+        """Return why records are only in memory; or, once, that a write was repeated; or an empty text."""
         news, self._news = self._news, ""
         return self._trouble or news
 
     def release(self) -> None:
-        """Release the lock; outputs that a running tool keeps afterwards are not written."""
+        """Release the lock; outputs stored afterwards by a running tool are not written."""
         with self._guard:
             self._released = True
             if self._lock is not None:
