@@ -46,16 +46,16 @@ class Mcp(Feature["Program"]):
         return McpSession(core, core.setup.servers, program.config[McpSettings])
 
     def part(self, program: Program) -> RunPart:
-        from agentcli.features.mcp.run_servers import RunServers
+        from agentcli.features.mcp.run import McpRun
 
-        return RunServers(program)
+        return McpRun(program)
 
     def definitions(self, program: Program) -> Iterable[Definition]:
-        from agentcli.features.mcp.run_servers import project_servers
+        from agentcli.features.mcp.run import run_of
 
-        return project_servers(program)
+        return run_of(program).definitions()
 
     def started(self, program: Program) -> Iterable[Started]:
-        from agentcli.features.mcp.run_servers import servers_of
+        from agentcli.features.mcp.run import run_of
 
-        return servers_of(program).started()
+        return run_of(program).started()

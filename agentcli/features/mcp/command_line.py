@@ -250,7 +250,7 @@ def _program(cwd: str, trust: bool) -> Program:
 
 
 def _servers(program: Program) -> RunServers:
-    from agentcli.features.mcp.run_servers import servers_of
+    from agentcli.features.mcp.run import servers_of
 
     return servers_of(program)
 

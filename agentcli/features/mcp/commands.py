@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.features.mcp.config import ServerDefinition
-from agentcli.features.mcp.run_servers import RunServers, servers_of, unread
+from agentcli.features.mcp.run import servers_of
+from agentcli.features.mcp.run_servers import RunServers, unread
 from agentcli.features.mcp.schema import mends
 from agentcli.features.mcp.server_login import log_in
 from agentcli.features.mcp.session import MENTION

@@ -20,7 +20,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.json_comments import without_comments
 from agentcli.core.text.near import did_you_mean, near_names
-from agentcli.features.mcp.names import SERVER_NAME
+from agentcli.features.mcp.names import GEMINI, PROJECT_FILES, SERVER_NAME, USER_FILE
 from agentcli.features.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport, reaching
 from agentcli.program.files import project_files
 from agentcli.system import probe
@@ -276,11 +276,6 @@ def _table(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-USER_FILE = "mcp.json"
-"""The user's own definitions, in the configuration folder."""
-GEMINI = ".gemini/settings.json"
-PROJECT_FILES = (GEMINI, ".mcp.json", ".agentcli/mcp.json")
-"""Definitions of a project, of which the last counts; each kind is looked for from the top of the repository down."""
 FILE_BYTES = 1_000_000
 """Largest size of a file of definitions, in bytes."""
 

@@ -1,4 +1,4 @@
-"""Names of MCP tools as models see them: unique, stable, and valid for every provider."""
+"""Names: of MCP tools as models see them, unique, stable and valid for every provider; and of the files that define servers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ LONGEST = 64
 SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """Form of a server's name."""
 _TAIL = 6
+USER_FILE = "mcp.json"
+"""The user's own definitions of servers, in the configuration folder."""
+GEMINI = ".gemini/settings.json"
+PROJECT_FILES = (GEMINI, ".mcp.json", ".agentcli/mcp.json")
+"""Definitions of a project, of which the last counts; each kind is looked for from the top of the repository down."""
 
 
 def tool_name(server: str, tool: str) -> str:

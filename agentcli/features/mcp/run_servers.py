@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,6 @@ from agentcli.features.mcp.names import server_prefix
 from agentcli.features.mcp.server_login import authentication, to_renew
 from agentcli.permissions.started import Started
 from agentcli.program.definition import Definition
-from agentcli.program.feature import RunPart
 from agentcli.program.program import Program
 from agentcli.program.project import Project
 from agentcli.program.trust import not_read
@@ -44,7 +43,7 @@ HEADER = 20
 """Most characters of a field's title before a question."""
 
 
-class RunServers(RunPart):
+class RunServers:
     """The MCP servers of a run. A project's servers need the user's approval."""
 
     def __init__(self, program: Program) -> None:
@@ -116,9 +115,9 @@ class RunServers(RunPart):
             found += project_definitions(self._project.cwd)
         return found + self._given()
 
-    def servers(self) -> McpServers | None:
-        """Return the servers that may be started now; None if none is configured."""
-        return self.connected()
+    def of_project(self) -> Sequence[Definition]:
+        """Return the servers that the files of the project would start."""
+        return project_servers(self._project)
 
     def unread(self) -> str:
         """Return the warning about the hooks and servers of an untrusted folder."""
@@ -229,19 +228,12 @@ FORM = 4
 FILL_IN = "Fill it in"
 
 
-def servers_of(program: Program) -> RunServers:
-    """Return the servers of a run."""
-    found = program.part(RunServers)
-    assert found is not None  # only the feature itself, and a program that has it, ask
-    return found
-
-
 def approvable(server: ServerDefinition) -> Definition:
     """Return the server as a definition that a person approves."""
     return Definition("server", server.name, server.source, server.starts, server.content)
 
 
-def project_servers(project: Project) -> Iterable[Definition]:
+def project_servers(project: Project) -> Sequence[Definition]:
     """Return the servers that the files of the project would start."""
     return [approvable(server) for server in project_definitions(project.cwd).servers.values() if not server.disabled]
 

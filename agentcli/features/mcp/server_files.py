@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
-from agentcli.features.mcp.config import USER_FILE, definition
+from agentcli.features.mcp.config import definition
+from agentcli.features.mcp.names import USER_FILE
 from agentcli.program.project import Project
 from agentcli.program.trust import repository
 from agentcli.system import probe

@@ -13,7 +13,7 @@ from agentcli.agent.buffers import EditorFiles
 from agentcli.agent.ports import Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.features.mcp.run_servers import RunServers
+from agentcli.features.mcp.run import McpRun
 from agentcli.frontends.acp.elsewhere import SharedElsewhere, machine_of, shared_elsewhere
 from agentcli.frontends.commands.registry import SlashCommands, slash_commands
 from agentcli.frontends.opening import program_of
@@ -58,8 +58,8 @@ class EditorHost:
         files = EditorFiles(editor) if editor is not None else None
         program = program_of(options, self._env, FrontEnd(approve, ask, files))
         # Servers sent by the person's editor need no approval.
-        if (servers := program.part(RunServers)) is not None:
-            servers.add(request.servers or {}, "the editor")
+        if request.servers and (run := program.part(McpRun)) is not None:
+            run.all.add(request.servers, "the editor")
         return EditorProject(program)
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:

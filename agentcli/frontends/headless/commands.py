@@ -105,10 +105,10 @@ def _refuse_unknown(text: str, project: Program) -> None:
         return named(project.extensions, name) is not None
 
     def is_server(name: str) -> bool:
-        from agentcli.features.mcp.run_servers import RunServers
+        from agentcli.features.mcp.run import McpRun
 
-        servers = project.part(RunServers)
-        return servers is not None and name in servers.configured().servers
+        run = project.part(McpRun)
+        return run is not None and name in run.all.configured().servers
 
     unknown = unknown_command(text, is_known, is_server)
     if unknown:

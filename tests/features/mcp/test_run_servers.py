@@ -19,7 +19,7 @@ from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.mcp_servers import ServerState
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.features.mcp.commands import server_rows
-from agentcli.features.mcp.run_servers import servers_of
+from agentcli.features.mcp.run import servers_of
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.program import Program
 from agentcli.providers.scripted.model import Reply, call, say

@@ -18,7 +18,7 @@ import pytest
 
 from agentcli.core.errors import InputError, ToolError
 from agentcli.core.mcp_servers import ServerTool
-from agentcli.features.mcp.run_servers import servers_of
+from agentcli.features.mcp.run import servers_of
 from agentcli.features.mcp.server_login import FILE, LoginStore, authentication, log_in, log_out
 from agentcli.system.key_store import KeyStore
 from tests.agent.open_session import open_session

@@ -12,7 +12,7 @@ import pytest
 from agentcli.core.errors import InputError
 from agentcli.features.hooks.files import bundled_hooks
 from agentcli.features.hooks.loaded import loaded
-from agentcli.features.mcp.run_servers import servers_of
+from agentcli.features.mcp.run import servers_of
 from agentcli.frontends.cli import run
 from agentcli.frontends.opening import program_of, project_of
 from agentcli.frontends.plugin_contents import contents

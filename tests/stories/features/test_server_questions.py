@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.tool import Question
-from agentcli.features.mcp.run_servers import servers_of
+from agentcli.features.mcp.run import servers_of
 from agentcli.program.front_end import FrontEnd
 from tests.features.mcp.running import call, fake, settled, text
 from tests.features.mcp.server_runs import define, options, program

@@ -21,7 +21,7 @@ from agentcli.extras.importers.config.found import Found, read_json, table
 from agentcli.extras.importers.config.import_run import ImportPlan, import_plan
 from agentcli.features.hooks.files import EVENTS, FIELDS
 from agentcli.features.hooks.loaded import project_hooks
-from agentcli.features.mcp.run_servers import servers_of
+from agentcli.features.mcp.run import servers_of
 from agentcli.frontends.commands.extensions import shadowed
 from agentcli.frontends.commands.registry import slash_commands
 from agentcli.program.feature import tools_of
