@@ -18,7 +18,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Work alone": ("goals", "scripting", "batch", "cluster", "ci", "python"),
     "Elsewhere": ("editors", "serve"),
     "Measure": ("bench", "benchmarks"),
-    "Look up": ("configuration", "otel", "contributing"),
+    "Look up": ("configuration", "otel", "contributing", "shell-analysis"),
 }
 """Groups of pages, in the order in which a newcomer may read them."""
 TOPICS = tuple(topic for topics in GROUPS.values() for topic in topics)

@@ -149,7 +149,7 @@ def by_file(call: ToolCall, tools: Mapping[str, Traits]) -> tuple[ToolCall, ...]
 def _command_nature(
     tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace
 ) -> CallFacts:
-    from agentcli.permissions.shell.command_line import analyse  # loads the tables of all programs
+    from agentcli.permissions.shell.command_line import analyse  # about 60 ms: the tables of all programs
 
     denials = reading_denials(rules.deny, tools)
     hidden = existing(denials, workspace) if denials else NOTHING
@@ -212,7 +212,7 @@ def _offers(line: CommandLine, tool: str, approved: Sequence[str]) -> Offers:
 
     @cache
     def offers() -> tuple[str, ...]:
-        from agentcli.permissions.offers import offered
+        from agentcli.permissions.offers import offered  # 5 ms, only for a question
 
         return offered(line, tool, approved)
 
@@ -228,7 +228,7 @@ def _denied_reading(
     denials = reading_denials(rules, tools)
     if not paths and not denials:
         return CallFacts()
-    from agentcli.permissions.denied.commands import judge_reading, named_by
+    from agentcli.permissions.denied.commands import judge_reading, named_by  # 7 ms, only for deny rules about files
 
     if rule := named_by(line, paths, workspace):
         return CallFacts(denied=rule)
@@ -247,7 +247,7 @@ def _with_allowing(
     facts: CallFacts, line: CommandLine, own: Sequence[Rule], tools: Mapping[str, Traits], rules: Sequence[Rule]
 ) -> CallFacts:
     """Return the facts of a command with what the allow rules say, of which `own` are about its tool."""
-    from agentcli.permissions.allowing import allowing_rule, sandbox_rule
+    from agentcli.permissions.allowing import allowing_rule, sandbox_rule  # 10 ms, only for allow rules
 
     boxing = [rule for rule in rules if rule.tool == SANDBOX]
     allowed = allowing_rule(own, line, [rule for rule in rules if rule.tool in _readers(tools)])
