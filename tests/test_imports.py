@@ -141,7 +141,7 @@ LATER = (
     "agentcli.tools.foreign",
 )
 """Modules that a session needs once a tool is called, a text is searched, or something is taken back."""
-MOST = 330
+MOST = 285
 """Number of our own modules that a one-shot may load."""
 
 

@@ -22,13 +22,13 @@ from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode
 from agentcli.core.schema import check
 from agentcli.core.tool import DECLINED, Effect, Tool, Traits
-from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rule, parse_rules
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY, OTHER_PARTS
 
 if TYPE_CHECKING:
     from agentcli.agent.timed_rules import Judge, Term, TimedRule, TimedRules
+    from agentcli.permissions.decide import Decision
 
 Preview = Callable[[Tool, Mapping[str, Any], Sequence[Path]], Awaitable[str]]
 """The preview of a call in its approval request: for an edit, the diff it would make at the paths that were decided about."""
@@ -155,6 +155,8 @@ class ApprovalGate:
 
     def objection(self, call: ToolCall, permitted: ToolCall) -> str:
         """Return the reason why a permitted call may not become another one by itself; empty if rules and mode see the same in both."""
+        from agentcli.permissions.decide import decide
+
         before, after = (
             decide(each, self.traits, self.rules + self.turn_rules, self.mode, self.workspace)
             for each in (permitted, call)
@@ -255,6 +257,8 @@ class ApprovalGate:
 
     def _judged(self, call: Call) -> tuple[Decision, Sequence[TimedRule]]:
         """Return the decision, and the timed rules without which the call would not be allowed."""
+        from agentcli.permissions.decide import Decision
+
         timed, judge = self.timed.now, self._judge(call)
         decision, needed = timed.judged(judge) if timed is not None else (judge(()), ())
         if call.its_tool.traits.behaviour.presents_plan and self.mode == "plan" and decision.decision == "allow":
@@ -262,6 +266,8 @@ class ApprovalGate:
         return decision, needed
 
     def _judge(self, call: Call) -> Judge:
+        from agentcli.permissions.decide import decide
+
         rules, workspace = self.rules + self.turn_rules, replace_cwd(self.workspace, call.folder)
 
         def judge(more: Sequence[Rule]) -> Decision:

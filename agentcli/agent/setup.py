@@ -28,13 +28,13 @@ from agentcli.core.tool import NO_SANDBOX, Boxed, CommandSandbox, RunTool, Tool,
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules
-from agentcli.system.worktrees import Worktree, no_worktree
 from agentcli.tools.jobs import Jobs
 
 if TYPE_CHECKING:
     from agentcli.agent.buffers import EditorFiles
     from agentcli.agent.timed_rules import RunRules, TimedRules
     from agentcli.sessions.in_memory import MemorySession
+    from agentcli.system.worktrees import Worktree
 
 INSTRUCTIONS = "# Instructions of the user and the project"
 """The first line of the system prompt's block of instruction files."""
@@ -170,6 +170,13 @@ def in_memory(
     from agentcli.sessions.in_memory import MemorySession
 
     return MemorySession(past, predecessor=predecessor, session_id=session_id)
+
+
+def no_worktree(_: str) -> Worktree:
+    """Raise NoWorktree: for sessions that have no place for one."""
+    from agentcli.system.worktrees import NoWorktree
+
+    raise NoWorktree("this session has no place for one")
 
 
 Children = Callable[[Journal, int], Sequence[tuple[str, str]]]

@@ -6,16 +6,18 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from agentcli.agent.calls.call import PrintedEvents
 from agentcli.core.event import Recorded, ToolProgress
 from agentcli.core.families import LineNumbers
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.record import Body, Todo, TodoItem
-from agentcli.core.text.passage import Entry, Mark, Needles, OutOfTime, Passage, passages
 from agentcli.core.tool import CallScope, Service, ToolLimits
 from agentcli.permissions.paths import Workspace
+
+if TYPE_CHECKING:
+    from agentcli.core.text.passage import Mark, Needles, Passage
 
 Offer = tuple[type, object]
 """A service, by the type that its tools ask for."""
@@ -109,6 +111,8 @@ class SessionPassages:
 
 def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None, until: float) -> Iterator[Passage]:
     """Yield the passages of a session, then the predecessor's passages, numbered below 1; the predecessor was handed off to it."""
+    from agentcli.core.text.passage import OutOfTime, passages
+
     if newest is None or newest > 0:
         for entry in journal.candidates(needles, call_id, newest, until):
             found = passages(entry, journal.output)
@@ -125,6 +129,8 @@ def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | No
 
 def _marks(journal: Journal, terms: Sequence[str], newest: int | None, until: float) -> Iterator[Mark]:
     """Yield the marks of a session, then its predecessor's marks, numbered below 1."""
+    from agentcli.core.text.passage import OutOfTime
+
     if newest is None or newest > 0:
         yield from journal.marks(terms, newest, until)
     former = journal.predecessor
@@ -138,6 +144,8 @@ def _marks(journal: Journal, terms: Sequence[str], newest: int | None, until: fl
 
 
 def _passages_of(journal: Journal, seq: int, turn: int) -> Sequence[Passage]:
+    from agentcli.core.text.passage import Entry, passages
+
     former = journal.predecessor if seq < 0 else None
     if former is not None:
         found = _passages_of(former.journal, seq + former.until + 1, turn)

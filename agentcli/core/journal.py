@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Part
 from agentcli.core.record import Body, Record
-from agentcli.core.text.passage import Entry, Mark, Needles
+
+if TYPE_CHECKING:
+    from agentcli.core.text.passage import Entry, Mark, Needles
 
 
 @dataclass(frozen=True, slots=True)

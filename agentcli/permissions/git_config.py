@@ -9,7 +9,6 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.system import probe
-from agentcli.system.git_keys import reads_only
 
 _CONFIG_BYTES = 1_000_000
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
@@ -118,6 +117,8 @@ def _common_folder(git_folder: Path) -> Path:
 
 def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
     """Return the first key of a config file that may start a program, with the file name; else the empty string."""
+    from agentcli.system.git_keys import reads_only
+
     if not file.exists():
         return ""
     if not file.is_file() or file.stat().st_size > _CONFIG_BYTES:

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-from agentcli.core.aliases import known_as, like_tool
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.mcp_servers import PREFIX
-from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.path_pattern import (
     Reading,
     as_text,
@@ -65,6 +63,8 @@ class Rule:
 
     def is_for(self, tool: str) -> bool:
         """Return True if the rule applies to this tool; `mcp__git` to every tool of the server git, `edit` to `multi_edit` as well."""
+        from agentcli.core.aliases import like_tool
+
         if self.tool.startswith(PREFIX) and "__" not in self.tool[len(PREFIX) :] and tool.startswith(f"{self.tool}__"):
             return True
         return self.tool in (tool, like_tool(tool)) or ("*" in self.tool and bool(wildcard(self.tool).fullmatch(tool)))
@@ -123,6 +123,9 @@ def in_own_names(rules: Rules, known: Iterable[str]) -> Rules:
 
 
 def _named(kind: str, rule: Rule, names: Sequence[str]) -> Rule:
+    from agentcli.core.aliases import known_as
+    from agentcli.core.text.near import did_you_mean, near_names
+
     if "__" in rule.tool or any(rule.is_for(name) for name in names) or (kind, rule.tool) == ("allow", SANDBOX):
         return rule
     own = known_as(rule.tool)

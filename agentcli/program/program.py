@@ -37,7 +37,6 @@ from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Mode
 from agentcli.core.tool import Tool, Traits
-from agentcli.permissions.started import Started
 from agentcli.program.approvals import not_started
 from agentcli.program.config.schema import Schema
 from agentcli.program.feature import Feature, FoundHooks, RunPart, tools_of, traits_of
@@ -56,14 +55,15 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.settings import SKIPPED, CheckpointLimits
 from agentcli.system import probe
 from agentcli.system.key_store import KeyStore
-from agentcli.system.worktrees import Worktree, add_worktree, former_worktree
 from agentcli.tools.registry import run
 
 if TYPE_CHECKING:
+    from agentcli.permissions.started import Started
     from agentcli.program.definition import Definition
     from agentcli.program.feature import WrapTurn
     from agentcli.sessions.checkpoints.changes import Changes
     from agentcli.sessions.checkpoints.file_states import Kind
+    from agentcli.system.worktrees import Worktree
 
 
 P = TypeVar("P", bound=RunPart)
@@ -168,9 +168,13 @@ class Program(Project):
             self.env = with_keys(self.given_env, known, stored)
 
     def _new_worktree(self, _: str) -> Worktree:
+        from agentcli.system.worktrees import add_worktree
+
         return add_worktree(self.cwd, self.worktrees / new_id(), self.given_env)
 
     def _former_worktree(self, inner: Path) -> Worktree | None:
+        from agentcli.system.worktrees import former_worktree
+
         return former_worktree(self.cwd, inner, self.worktrees, self.given_env)
 
     def instruction_files(self) -> InstructionSet:

@@ -13,7 +13,6 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.json_comments import without_comments
 from agentcli.program.files import SETTINGS_BYTES
 from agentcli.sessions.project import main_worktree
 from agentcli.system.locked_file import update
@@ -112,6 +111,8 @@ def _held(kind: Kind, path: Path, root: Path) -> Kind | None:
 
     A file that cannot be read as JSON may have anything.
     """
+    from agentcli.core.text.json_comments import without_comments
+
     if kind not in _KEYS or path.suffix != ".json":
         return kind
     try:

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.settings import PermissionSettings
 from agentcli.agent.setup import Permissions, Sandboxes
-from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode
 from agentcli.core.tool import Boxed, CommandSandbox, ToolLimits, Traits, Wrap
-from agentcli.permissions.decide import decide
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
 from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
@@ -29,7 +27,6 @@ from agentcli.permissions.sandbox.aftermath import Aftermath
 from agentcli.permissions.sandbox.box import limits_told, unseen
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
 from agentcli.permissions.sandbox.visible import folders_of_programs
-from agentcli.permissions.started import Started
 from agentcli.program.config.general import General
 from agentcli.program.project import Project
 from agentcli.program.project_rules import project_rules, rules_before_trust
@@ -40,6 +37,7 @@ from agentcli.system.programs import trusted_path
 if TYPE_CHECKING:
     from agentcli.agent.timed_rules import RunRules
     from agentcli.permissions.sandbox.space import PrivateSpace
+    from agentcli.permissions.started import Started
 
 
 class WorkspacePolicy:
@@ -167,6 +165,8 @@ class WorkspacePolicy:
 
     def objection(self, path: Path) -> str:
         """Return why an undo does not restore a file (even mode auto-edit would ask about an edit of it, or deny it); else empty."""
+        from agentcli.permissions.decide import decide
+
         call = ToolCall("undo", "edit", {"file_path": str(path)})
         decision = decide(call, self._traits, self.rules(), "auto-edit", self.workspace())
         return "" if decision.decision == "allow" else f"{decision.why}, so an edit of it asks first"
@@ -331,6 +331,8 @@ class _Wraps:
 
 def _denied(tool: str) -> Rules:
     """Return the rule by which a plugin denies a tool; a command covers all that begin with it. An invalid rule denies the whole tool."""
+    from agentcli.core.aliases import own_rule
+
     name, command, rest = own_rule(tool).partition("(")
     rule = (
         f"{name}({rest[:-1]}:*)" if name == "bash" and rest.endswith(")") and "*" not in rest else name + command + rest

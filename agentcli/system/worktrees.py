@@ -65,11 +65,6 @@ class Worktree:
         return git(self.folder, *arguments, env=self.env)
 
 
-def no_worktree(_: str) -> Worktree:
-    """Raise NoWorktree: for sessions that have no place for one."""
-    raise NoWorktree("this session has no place for one")
-
-
 def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
     """Make a worktree at `folder` of the repository that contains `cwd`, from its HEAD. Raise NoWorktree."""
     try:

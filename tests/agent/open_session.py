@@ -25,6 +25,7 @@ from agentcli.agent.setup import (
     SessionSetup,
     SubagentSetup,
     Toolset,
+    no_worktree,
 )
 from agentcli.agent.setup import (
     Person as WhoIsAsked,
@@ -48,7 +49,6 @@ from agentcli.program.mcp_settings import McpSettings
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel
 from agentcli.sessions.in_memory import MemorySession
-from agentcli.system.worktrees import no_worktree
 from agentcli.tools.registry import TRAITS, run, tools
 
 DEMO = spec("demo")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import field
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.hooks import NOTHING, Outcome
 from agentcli.context.inject import wrap
@@ -17,7 +17,9 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Event, PermissionDecided
 from agentcli.core.message import FINDINGS, FOR_MODEL, Status, ToolCall, ToolResult
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolOutput, Traits
-from agentcli.permissions.decide import Decision
+
+if TYPE_CHECKING:
+    from agentcli.permissions.decide import Decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from agentcli.agent.approval import ApprovalGate, AskHooks
@@ -20,7 +20,6 @@ from agentcli.agent.ports import FoundTools
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.written_calls import plain_value, written_calls
-from agentcli.core.aliases import TEXT_EDITORS, meanings, no_tool, own_name
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Recorded
@@ -28,8 +27,10 @@ from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.message import Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
-from agentcli.permissions.decide import Decision
 from agentcli.tools.mending import mended, with_ignored, with_remarks
+
+if TYPE_CHECKING:
+    from agentcli.permissions.decide import Decision
 
 
 class Prepare(Stage):
@@ -80,6 +81,8 @@ class Prepare(Stage):
         return (*rest, *([Text(before)] if before else ()), *map(self._typed, own))
 
     def _is_tool(self, name: str) -> bool:
+        from agentcli.core.aliases import TEXT_EDITORS, meanings, own_name
+
         known = (*self.tools, *self._server_tools.names)
         foreign = (tool in self.tools for tool, _ in meanings(name))
         return own_name(name, known) in known or name in TEXT_EDITORS or any(foreign)
@@ -125,6 +128,8 @@ class Prepare(Stage):
 
     async def _find(self, call: ToolCall) -> Tool | str:
         """Return the tool that a call means, or the reason why there is none."""
+        from agentcli.core.aliases import no_tool
+
         if call.name == CALL:
             return await self._server_tools.no_server_tool(call.input)
         if (tool := self.tools.get(call.name)) is not None:

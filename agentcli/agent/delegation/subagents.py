@@ -29,12 +29,12 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import Tool, ToolOutput
 from agentcli.resources import prompt
-from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh
 from agentcli.tools.task import Delegates, Delegation
 
 if TYPE_CHECKING:
     from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun
+    from agentcli.system.worktrees import Worktree
 
 
 class Child(Protocol):
@@ -149,6 +149,7 @@ class Subagents(SessionPart):
     async def _worktree(self, run: SubagentRun) -> Worktree | None:
         """Return the worktree of a subagent whose definition wants one; None if there can be none, and tell the person why."""
         from agentcli.agent.delegation.worktree import folder_of
+        from agentcli.system.worktrees import NoWorktree
 
         if not run.kind.worktree or self._core.approval.mode == "plan":
             return None

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcli.permissions.paths import Workspace, resolved
-from agentcli.permissions.sandbox.protected import Found, found_in, set_aside
+
+if TYPE_CHECKING:
+    from agentcli.permissions.sandbox.protected import Found
 
 
 class Aftermath:
@@ -27,6 +30,8 @@ class Aftermath:
 
         What it made is set `aside`; without that it is reported only, since what a person has made meanwhile looks alike.
         """
+        from agentcli.permissions.sandbox.protected import found_in
+
         if not self._running:
             self._accept(found_in(workspace.resolved_roots, again=False))
         self._running += 1
@@ -41,6 +46,8 @@ class Aftermath:
 
     def outside(self, workspace: Workspace) -> Callable[[], Sequence[str]]:
         """Look at what commands that still run in the sandbox have made, before one runs outside, whose files count as known."""
+        from agentcli.permissions.sandbox.protected import found_in
+
         if self._running:
             self._settle(workspace, aside=False)
 
@@ -57,6 +64,8 @@ class Aftermath:
         self._special = set(found.special)
 
     def _settle(self, workspace: Workspace, aside: bool) -> None:
+        from agentcli.permissions.sandbox.protected import found_in, set_aside
+
         now = found_in(workspace.resolved_roots)
         cwd = resolved(workspace.cwd)
         new = {path for inode, path in now.names.items() if inode not in self._known}

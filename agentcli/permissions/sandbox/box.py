@@ -9,7 +9,6 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.paths import PRIVATE_IN_HOME, PROTECTED_FILES, Workspace, impossible, resolved
-from agentcli.permissions.sandbox.protected import GIT_SETTINGS, found_in
 from agentcli.permissions.sandbox.visible import visible
 from agentcli.system import probe
 
@@ -77,6 +76,8 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
     With `git`, the repository around the current folder is writable except for its settings and hooks. A `still` box
     has no sockets either.
     """
+    from agentcli.permissions.sandbox.protected import GIT_SETTINGS, found_in
+
     roots = tuple(dict.fromkeys(workspace.resolved_roots))
     seen, found = visible(workspace, credentials=git), found_in(roots)
     own = _repository(workspace) if git else None
@@ -160,6 +161,8 @@ def unseen(workspace: Workspace, path: str) -> bool:
 
 def limits_told(workspace: Workspace) -> str:
     """Return a line on what the last look at a workspace has found too large, or to hold secrets; empty if nothing."""
+    from agentcli.permissions.sandbox.protected import found_in
+
     found, cwd = found_in(workspace.resolved_roots, again=False), resolved(workspace.cwd)
     private = [os.path.relpath(name.path, cwd) for name in found.private]
     closed = [os.path.relpath(path, cwd) for path in found.closed]

@@ -13,7 +13,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.sandbox import bubblewrap, landlock, seatbelt
+from agentcli.permissions.sandbox import bubblewrap
 from agentcli.permissions.sandbox.box import Box, box_for, box_for_reader, fixed
 from agentcli.system.programs import find_program
 
@@ -64,6 +64,8 @@ class Sandbox:
             case "bubblewrap":
                 return bubblewrap.masked(self.program, hidden, around, argv)
             case "seatbelt":
+                from agentcli.permissions.sandbox import seatbelt
+
                 return seatbelt.masked(hidden, around, argv)
             case _:
                 return Boxed(argv)
@@ -114,8 +116,12 @@ class Sandbox:
             case "bubblewrap":
                 return bubblewrap.boxed(self.program, box, argv)
             case "landlock":
+                from agentcli.permissions.sandbox import landlock
+
                 return landlock.boxed(box, argv)
             case _:
+                from agentcli.permissions.sandbox import seatbelt
+
                 return seatbelt.boxed(box, argv)
 
 
@@ -141,6 +147,8 @@ def choose(setting: Setting, workspace: Iterable[Path] = ()) -> Sandbox:
 def detect(path: str | None = None, workspace: Iterable[Path] = ()) -> Sandbox:
     """Return the best sandbox that works here, by trying it. `path` replaces PATH in the search for bubblewrap."""
     if sys.platform == "darwin":
+        from agentcli.permissions.sandbox import seatbelt
+
         problem = seatbelt.works()
         return Sandbox("none", problem) if problem else Sandbox("seatbelt")
     program = find_program("bwrap", workspace) if path is None else shutil.which("bwrap", path=path)
@@ -150,6 +158,8 @@ def detect(path: str | None = None, workspace: Iterable[Path] = ()) -> Sandbox:
     if not problem and program:
         _seen_to_work.add(program)
         return Sandbox("bubblewrap", program=program)
+    from agentcli.permissions.sandbox import landlock
+
     if weaker := landlock.works():
         return Sandbox("none", f"{problem}; {weaker}")
     return Sandbox("landlock", problem)

@@ -24,7 +24,6 @@ from agentcli.program.config.retired import RETIRED
 from agentcli.program.config.retired import warning as retired_warning
 from agentcli.program.config.schema import Schema
 from agentcli.program.config.tables import ALIASES, TABLES, Tables, put, split
-from agentcli.program.config.toml_text import toml_value
 
 PREFIX = "AGENTCLI_"
 FLAG = "--set"
@@ -252,6 +251,8 @@ def _project_layer(schema: Schema, path: Path | None, user: Sequence[Layer], war
 
 def _permitted(key: str, raw: Any, layer: Layer, own: Config) -> tuple[Any, str]:
     """Return the value that a project gives to a setting, or the reason why it may not."""
+    from agentcli.program.config.toml_text import toml_value
+
     allowed = own.schema.access(key)
     if allowed.project == "never":
         return raw, "a project may not set it"

@@ -18,19 +18,15 @@ from agentcli.agent.project.places import programs
 from agentcli.agent.tool_context import offer
 from agentcli.agent.unreadable import require_readable_uri
 from agentcli.context.inject import wrap
-from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.journal import Journal
 from agentcli.core.message import TYPED, Part, Text, ToolCall, ToolResult, reminder
-from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
 from agentcli.core.tool import UNKNOWN, ToolOutput
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.program.extensions import commands, skills
 from agentcli.program.extensions.discover import changes_since, with_nested
-from agentcli.program.extensions.fill import Filler
 from agentcli.program.extensions.lookup import named
-from agentcli.program.extensions.template import arguments
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 from agentcli.tools.skill import Skills
@@ -228,6 +224,7 @@ class SessionExtensions:
     async def open_skill(self, call_id: str, name: str, given: str) -> ToolOutput:
         """Return the body of a skill that the model asks for. Raises ToolError for a skill that it cannot have."""
         from agentcli.context.compaction.carryover import skill_body
+        from agentcli.core.text.near import did_you_mean, near_names
 
         known = {skill.name: skill for skill in self.found.skills.values() if skill.for_model}
         skill = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
@@ -297,6 +294,9 @@ class SessionExtensions:
     async def _with_command(
         self, command: Template, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
     ) -> Prompt:
+        from agentcli.program.extensions.fill import Filler
+        from agentcli.program.extensions.template import arguments
+
         grants = await self._granted(command, call_id)
         self._core.approval.turn_rules = grants.rules
         try:
@@ -330,6 +330,9 @@ class SessionExtensions:
 
     async def _body(self, skill: Skill, given: str, call_id: str) -> str:
         """Return the body of a skill in its tags, with its folder and the names of its files."""
+        from agentcli.program.extensions.fill import Filler
+        from agentcli.program.extensions.template import arguments
+
         try:
             parts = await asyncio.to_thread(skills.body_of, skill)
             listed = await asyncio.to_thread(skills.files_of, skill)
@@ -368,6 +371,8 @@ def _put_before(entry: Skill | Template, parts: Sequence[Part], seen: Container[
 
 def _own(rules: Sequence[str]) -> tuple[str, ...]:
     """Return the rules of a file in our syntax, without rules about tools that agentcli lacks."""
+    from agentcli.core.aliases import own_rule
+
     return tuple(filter(None, map(own_rule, rules)))
 
 
