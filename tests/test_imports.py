@@ -157,8 +157,8 @@ def test_a_one_shot_needs_few_modules_of_ours_and_none_that_it_may_need_later(tm
 
 def test_a_run_without_commands_loads_nothing_that_judges_them(tmp_path: Path) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
-    judging = "agentcli.permissions.shell"
-    assert "agentcli.permissions.decide" in modules
+    judging = tuple(f"agentcli.permissions.{name}" for name in ("decide", "facts", "shell"))
+    assert "agentcli.permissions.rules" in modules
     assert not [module for module in modules if module.startswith(judging)]
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agentcli.agent.project.frontmatter import read
 from agentcli.agent.project.instruction_imports import Imports
 from agentcli.agent.project.places import Place, files, folders, read_text
 from agentcli.core.dataclass import dataclass
@@ -167,6 +166,8 @@ def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterat
 
     At most `limit` bytes of each are used. Unusable files get a note.
     """
+    from agentcli.agent.project.frontmatter import read
+
     for found in files(Place(folder / RULES, "project", ".claude", within), ".md", DEPTH, notes):
         try:
             head = read(read_text(found.path, within))
