@@ -104,8 +104,8 @@ class Terminal:
         if not self._hung_up:
             os.close(self.master)
 
-    def send(self, text: str, *, at_once: bool = False) -> None:
-        """Type; to a question that is open only after a while without a key, as a person does who reads it, unless `at_once`."""
+    def send(self, text: str, *, until: str = "", seconds: float = 20.0, at_once: bool = False) -> None:
+        """Type, and read on until a text comes; to a question that is open only after a while without a key, as a person does who reads it, unless `at_once`."""
         if not at_once and self.asks:
             self._read_question()
         data = text.encode()
@@ -115,6 +115,8 @@ class Terminal:
                 self._read()
             if writable:
                 data = data[os.write(self.master, data[:4096]) :]
+        if until:
+            self.until(until, seconds=seconds)
 
     @property
     def asks(self) -> bool:
@@ -130,12 +132,13 @@ class Terminal:
             if select.select([self.master], [], [], left)[0] and not self._read():
                 return
 
-    def until(self, text: str, seconds: float = 20.0) -> None:
-        """Read on until the text stands on the screen or in the scrollback; AssertionError with the screen otherwise."""
-        ends = time.monotonic() + seconds * PATIENCE
-        while text not in "\n".join(row + " " for row in self.history()):
-            if not self._wait(ends):
-                raise AssertionError(f"{text!r} never came. The screen:\n" + "\n".join(self.screen()))
+    def until(self, *texts: str, seconds: float = 20.0) -> None:
+        """Read on until each text stands on the screen or in the scrollback, one after the other; AssertionError with the screen otherwise."""
+        for text in texts:
+            ends = time.monotonic() + seconds * PATIENCE
+            while text not in "\n".join(row + " " for row in self.history()):
+                if not self._wait(ends):
+                    raise AssertionError(f"{text!r} never came. The screen:\n" + "\n".join(self.screen()))
 
     def gone(self, text: str, seconds: float = 20.0) -> None:
         """Read on until the text is no longer on the screen."""

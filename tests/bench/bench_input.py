@@ -150,8 +150,7 @@ def only_read() -> list[float]:
         with Terminal([sys.executable, "-c", code % PASTE]) as terminal:
             terminal.until("go")
             began = time.perf_counter()
-            terminal.send("x" * PASTE)
-            terminal.until("done")
+            terminal.send("x" * PASTE, until="done")
             spent.append((time.perf_counter() - began) * 1000)
     return spent
 

@@ -138,16 +138,12 @@ def test_an_account_chosen_during_a_turn_counts_from_the_next_one_and_says_so(tm
         program = program_at(server, tmp_path)
         with program.terminal("-m", MODEL, "--account", "work", "--mode", "yolo") as t:
             t.until("? keys")
-            t.send("first\r")
-            t.until("  begun")
-            t.send("/account private\r")
-            t.until("/account will run after this turn.")
+            t.send("first\r", until="  begun")
+            t.send("/account private\r", until="/account will run after this turn.")
             (program.work / "go").touch()
-            t.until("First done.")
-            t.until("Account: private")
+            t.until("First done.", "Account: private")
             t.settle()
-            t.send("second\r")
-            t.until("Second done.")
+            t.send("second\r", until="Second done.")
         assert [key_of(asked) for asked in server.requests] == [KEYS["work"], KEYS["work"], KEYS["private"]]
         assert accounts(program) == ["work", "private"]
 
@@ -186,17 +182,12 @@ def test_in_the_terminal_account_switches_and_stats_tell_both_apart(tmp_path: Pa
         program = program_at(server, tmp_path)
         with program.terminal("-m", MODEL) as t:
             t.until("? keys")
-            t.send("first\r")
-            t.until("With pbac.")
+            t.send("first\r", until="With pbac.")
             t.settle()
-            t.send("/account\r")
-            t.until("Account: default. Stored for anthropic: private, work.")
-            t.send("/account nope\r")
-            t.until("anthropic has no account nope.")
-            t.send("/account work\r")
-            t.until("Account: work. Stored for anthropic: private, work.")
-            t.send("second\r")
-            t.until("With work.")
+            t.send("/account\r", until="Account: default. Stored for anthropic: private, work.")
+            t.send("/account nope\r", until="anthropic has no account nope.")
+            t.send("/account work\r", until="Account: work. Stored for anthropic: private, work.")
+            t.send("second\r", until="With work.")
             t.settle()
         told = list(csv.DictReader(io.StringIO(program.run("stats", "--by", "account", "--csv").out)))
         assert {row["account"]: row["requests"] for row in told} == {"anthropic/default": "1", "anthropic/work": "1"}
@@ -210,10 +201,8 @@ def test_a_killed_session_resumes_with_its_account(tmp_path: Path, late: bool) -
         with program.terminal("-m", MODEL, *([] if late else ["--account", "work"])) as t:
             t.until("? keys")
             if late:
-                t.send("/account work\r")
-                t.until("Account: work.")
-            t.send("go\r")
-            t.until("A long")
+                t.send("/account work\r", until="Account: work.")
+            t.send("go\r", until="A long")
             os.kill(t.pid, signal.SIGKILL)
         ran = program.run("-c", "-p", "again")
         assert ran.code == 0, ran.err

@@ -27,26 +27,21 @@ def model(program: Program) -> str:
 def test_another_terminal_answers_a_question_and_goes_on_with_the_session(program: Program, form: tuple[str]) -> None:
     with program.terminal("-m", model(program), "--mode", "ask", *form, "--set", "ui.remote=true") as t:
         t.until("ask ·" if not form else "mode ask")
-        t.send("make it\r")
-        t.until("1. Yes, once" if not form else "1 yes once")
+        t.send("make it\r", until="1. Yes, once" if not form else "1 yes once")
         (row,) = json.loads(program.run("ps", "--json").out)
         assert (row["state"], row["shared"], row["folder"]) == ("waits", True, str(program.work))
         assert "needs your answer" in program.run("ps").out
         with program.terminal("attach", row["session"]) as a:
-            a.until("> make it")
-            a.until("6. No, tell it what to do instead")
+            a.until("> make it", "6. No, tell it what to do instead")
             a.settle(0.7)
-            a.send("1\r")
-            a.until("All done.")
-            t.until("All done.")
-            t.until("Answered by agentcli attach: Yes, once")
+            a.send("1\r", until="All done.")
+            t.until("All done.", "Answered by agentcli attach: Yes, once")
             assert (program.work / "made.txt").exists()
             a.until("The session is idle.")
             a.send("and more\r")
             t.until("And more.")
             a.until("And more.")
-            a.send("\x04")
-            a.until("Detached.")
+            a.send("\x04", until="Detached.")
             assert a.wait() == 0
         assert json.loads(program.run("ps", "--json").out)[0]["state"] == "idle"
         t.send("\x04")
@@ -57,8 +52,7 @@ def test_another_terminal_answers_a_question_and_goes_on_with_the_session(progra
 def test_input_from_dev_null_follows_a_session_and_a_file_is_typed_into_it(program: Program) -> None:
     with program.terminal("-m", "script:echo", "--set", "ui.remote=true") as t:
         t.until("ask ·")
-        t.send("first words\r")
-        t.until("first words")
+        t.send("first words\r", until="first words")
         (row,) = json.loads(program.run("ps", "--json").out)
         assert f" {row['pid']} " in program.run("ps").out, "a process id is no amount: it has no commas"
         follower = program.start("attach", row["session"])
@@ -83,20 +77,17 @@ def test_a_terminal_that_was_killed_is_waited_for_until_its_session_is_resumed(p
     more = ("-m", "script:echo", "--set", "ui.remote=true", "--plain")
     with program.terminal(*more) as t:
         t.until("mode ask")
-        t.send("first words\r")
-        t.until("Finished")
+        t.send("first words\r", until="Finished")
         (row,) = json.loads(program.run("ps", "--json").out)
         with program.terminal("attach", row["session"]) as a:
             a.until("first words")
             t.send("live words\r")
-            a.until("live words")
-            a.until("The session is idle.")
+            a.until("live words", "The session is idle.")
             os.kill(row["pid"], signal.SIGKILL)
             a.until("The session has ended.")
             with program.terminal("resume", row["session"], *more) as again:
                 again.until("mode ask")
-                again.send("second words\r")
-                again.until("Finished")
+                again.send("second words\r", until="Finished")
                 a.until("> second words")
                 a.settle()
                 assert "\n".join(a.history()).count("> first words") == 1
@@ -107,22 +98,18 @@ def test_a_terminal_that_was_killed_is_waited_for_until_its_session_is_resumed(p
 def test_nothing_is_shared_unless_the_person_says_so(program: Program) -> None:
     with program.terminal("-m", "script:echo", "--plain") as t:
         t.until("mode ask")
-        t.send("hello\r")
-        t.until("Finished")
+        t.send("hello\r", until="Finished")
         assert not (program.base / "state" / "agentcli" / "live").exists()
         (row,) = json.loads(program.run("ps", "--json").out)
         assert (row["state"], row["shared"], row["last"]) == ("idle", False, "hello")
         with program.terminal("attach", row["session"]) as a:
             a.until("> hello")
-            a.send("more\r")
-            a.until("is not shared")
+            a.send("more\r", until="is not shared")
             t.send("again\r")
             a.until("> again")
-        t.send("/remote on\r")
-        t.until("Shared.")
+        t.send("/remote on\r", until="Shared.")
         assert json.loads(program.run("ps", "--json").out)[0]["shared"]
-        t.send("/remote off\r")
-        t.until("No longer shared.")
+        t.send("/remote off\r", until="No longer shared.")
         assert not json.loads(program.run("ps", "--json").out)[0]["shared"]
 
 
@@ -132,8 +119,7 @@ def test_another_session_in_the_same_terminal_is_followed_and_a_session_that_is_
 ) -> None:
     with program.terminal("-m", "script:echo", "--set", "ui.remote=true") as t:
         t.until("ask ·")
-        t.send("first words\r")
-        t.until("first words")
+        t.send("first words\r", until="first words")
         (row,) = json.loads(program.run("ps", "--json").out)
         with program.terminal("attach", row["session"]) as a:
             a.until("> first words")
@@ -142,5 +128,4 @@ def test_another_session_in_the_same_terminal_is_followed_and_a_session_that_is_
             t.send("second words\r")
             a.until("> second words")
     with program.terminal("-m", "script:echo", "--no-session", "--set", "ui.remote=true", "third words") as t:
-        t.until("Only a stored session can be shared.")
-        t.until("third words")
+        t.until("Only a stored session can be shared.", "third words")

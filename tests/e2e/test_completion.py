@@ -123,8 +123,7 @@ def test_tab_completes_in_a_real_shell(program: Program, shell: str) -> None:
             ("agentcli --set context.policy=ge\t", "agentcli --set context.policy=gemini"),
             ("agentcli resume --max-co\t", "agentcli resume --max-cost"),
         ):
-            t.send(typed)
-            t.until(expected)
+            t.send(typed, until=expected)
             t.send("\x15")
             t.settle(0.5, 10)
 

@@ -39,18 +39,13 @@ def test_a_costly_turn_is_told_in_a_line_and_cost_explains_it(program: Program) 
     with program.terminal(*script(program, *usual, {"text": "Answer 4.", "usage": MISS}), columns=150) as t:
         t.until("? keys")
         for n in range(5):
-            t.send(f"question {n}\r")
-            t.until(f"Answer {n}.")
+            t.send(f"question {n}\r", until=f"Answer {n}.")
             t.settle()
         t.until("This turn cost $0.3390, usual is $0.0203")
-        t.send("/cost\r")
-        t.until("Turn 5, $0.3390 in 1 request:")
-        t.until("sent again in full, 51,000 tokens")
-        t.until("costliest turns before")
-        t.send("/cost 2\r")
-        t.until("Turn 2, $0.0203 in 1 request:")
-        t.send("/cost nine\r")
-        t.until("Use /cost or /cost NUMBER.")
+        t.send("/cost\r", until="Turn 5, $0.3390 in 1 request:")
+        t.until("sent again in full, 51,000 tokens", "costliest turns before")
+        t.send("/cost 2\r", until="Turn 2, $0.0203 in 1 request:")
+        t.send("/cost nine\r", until="Use /cost or /cost NUMBER.")
         assert sum("This turn cost" in row for row in t.history()) == 1
 
 

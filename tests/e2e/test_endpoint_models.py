@@ -321,15 +321,12 @@ def test_opening_model_at_a_terminal_asks_and_lists_and_typing_asks_nobody(progr
             t.send("/model own")
             t.settle()
             assert asked == []
-            t.send("\x15/model\r")
-            t.until("Which model?")
-            t.send("acme/b")
-            t.until("own/acme/big")
+            t.send("\x15/model\r", until="Which model?")
+            t.send("acme/b", until="own/acme/big")
             t.until("256k window · $2 in, $10 out")
             t.send("\x1b")
             t.gone("Which model?")
-            t.send("/model own/")
-            t.until("own/acme/auto")
+            t.send("/model own/", until="own/acme/auto")
             assert len(asked) == 1
 
 
@@ -340,8 +337,7 @@ def test_a_silent_endpoint_does_not_hold_up_the_list(program: Program) -> None:
         with program.terminal("-m", "script:echo") as t:
             t.until("? keys")
             begun = time.monotonic()
-            t.send("/model\r")
-            t.until("Which model?")
+            t.send("/model\r", until="Which model?")
             assert time.monotonic() - begun < 6
             t.send("\x1b")
 

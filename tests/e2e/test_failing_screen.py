@@ -69,15 +69,13 @@ def test_a_reply_that_cannot_be_drawn_ends_the_program_and_keeps_the_session(fai
 def test_a_key_whose_character_cannot_be_drawn_ends_the_program_and_keeps_the_draft(failing: Program) -> None:
     with failing.terminal("-m", "script:echo", columns=200) as t:
         t.until("Shift-Tab mode")
-        t.send("hello\r")
-        t.until("9 out")
+        t.send("hello\r", until="9 out")
         t.send("precious words \u0bf5")
         ends_loudly(failing, t)
     failing.more = {}
     with failing.terminal("-m", "script:echo", columns=200) as t:
         t.until("Shift-Tab mode")
-        t.send("\x1b[A")
-        t.until("precious words")
+        t.send("\x1b[A", until="precious words")
         t.send("\x15\x04")
         assert t.wait() == 0
 

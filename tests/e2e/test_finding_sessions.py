@@ -24,25 +24,20 @@ def test_resume_with_words_shows_the_session_that_contains_them_and_enter_opens_
     program: Program, needle: str, columns: int
 ) -> None:
     with program.terminal("resume", "needle stack", "-m", "script:echo", columns=columns) as t:
-        t.until("search: needle stack")
-        t.until("look for the needle")
+        t.until("search: needle stack", "look for the needle")
         assert not any("about other things" in row for row in t.screen())
-        t.send("\r")
-        t.until(f"session {needle}")
+        t.send("\r", until=f"session {needle}")
         t.settle()
-        t.send("/quit\r")
-        t.until(f"agentcli resume {needle}")
+        t.send("/quit\r", until=f"agentcli resume {needle}")
 
 
 @pytest.mark.full
 def test_the_picker_looks_into_the_sessions_while_words_are_typed(program: Program, needle: str) -> None:
     with program.terminal("resume", "-m", "script:echo") as t:
         t.until("about other things")
-        t.send("needle")
-        t.until("look for the needle")
+        t.send("needle", until="look for the needle")
         t.gone("about other things")
-        t.send("\x15nowhere")
-        t.until("No match")
+        t.send("\x15nowhere", until="No match")
 
 
 def test_words_that_no_session_contains_are_an_error_and_so_are_words_without_a_terminal(
@@ -60,11 +55,9 @@ def test_rewind_finds_a_prompt_by_what_came_after_it(program: Program) -> None:
     with program.terminal("-m", f"script:{script}", columns=60) as t:
         for prompt, answer in (("alpha", "It is hay."), ("beta", "It is a needle."), ("gamma", "It is straw.")):
             t.settle()
-            t.send(prompt + "\r")
-            t.until(answer)
+            t.send(prompt + "\r", until=answer)
         t.settle()
-        t.send("/rewind needle\r")
-        t.until("search: needle")
+        t.send("/rewind needle\r", until="search: needle")
         t.until("❯ beta")
         t.settle(0.4)
         assert not any(row.startswith(("  alpha", "  gamma")) for row in t.screen())

@@ -38,12 +38,9 @@ def test_a_folder_is_trusted_once_and_its_settings_count_from_then_on(program: P
             assert ".agentcli/config.toml(settings:" in "".join(rows).replace(" ", "")
             [first, last] = [n for n, row in enumerate(rows) if "Trust this folder?" in row or "1. Yes" in row]
             assert all(row.startswith("  ") for row in rows[first + 1 : last] if row)
-            t.send("y")
-            t.until("budget 0%")
-            t.send("hello\r")
-            t.until("That is that.")
-            t.send("/budget\r")
-            t.until("of $5.00 left")
+            t.send("y", until="budget 0%")
+            t.send("hello\r", until="That is that.")
+            t.send("/budget\r", until="of $5.00 left")
             leave(t)
         with terminal(program, "-m", CLAUDE) as t:
             t.until("budget 0%")
@@ -59,12 +56,9 @@ def test_a_folder_that_is_not_trusted_changes_nothing(program: Program) -> None:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
             t.until("Trust this folder?")
-            t.send("n")
-            t.until("/968k")
-            t.send("/budget\r")
-            t.until("No budget is set.")
-            t.send("hello\r")
-            t.until("That is that.")
+            t.send("n", until="/968k")
+            t.send("/budget\r", until="No budget is set.")
+            t.send("hello\r", until="That is that.")
             leave(t)
 
 
@@ -75,18 +69,14 @@ def test_a_command_sent_to_the_background_is_counted_listed_and_told_to_the_mode
         program.more = server.env
         with terminal(program, "-m", CLAUDE, "--mode", "yolo", columns=140) as t:
             t.until("/968k")
-            t.send("wait for it\r")
-            t.until("  begun")
-            t.send("\x02")
-            t.until("That is that.")
+            t.send("wait for it\r", until="  begun")
+            t.send("\x02", until="That is that.")
             t.until("· 1 job")
-            t.send("/tasks\r")
-            t.until("job-1  running")
+            t.send("/tasks\r", until="job-1  running")
             (program.work / "go").write_text("now\n")
             t.settle(2.5)
             assert "· 1 job" not in "\n".join(t.screen())
-            t.send("/tasks\r")
-            t.until("job-1  done")
+            t.send("/tasks\r", until="job-1  done")
             t.send("hello\r")
             t.settle(0.5)
             leave(t)
@@ -100,13 +90,10 @@ def test_all_commands_of_a_reply_are_allowed_at_once(program: Program) -> None:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
             t.until("/968k")
-            t.send("several\r")
-            t.until("Yes to all 3")
-            t.send("a")
-            t.until("Allow all 3")
+            t.send("several\r", until="Yes to all 3")
+            t.send("a", until="Allow all 3")
             assert "touch three.txt" in "\n".join(t.screen())
-            t.send("y")
-            t.until("That is that.")
+            t.send("y", until="That is that.")
             leave(t)
     assert sorted(path.stem for path in program.work.glob("*.txt")) == ["one", "three", "two"]
 
@@ -117,8 +104,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
         program.more = server.env
         with terminal(program, "-m", CLAUDE, columns=140, rows=60) as t:
             t.until("/968k")
-            t.send("hello\r")
-            t.until("That is that.")
+            t.send("hello\r", until="That is that.")
             for command, words in {
                 "/cache": "cache write",
                 "/doctor": "ok    key for anthropic",
@@ -127,10 +113,8 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
                 f"/export {program.base}/session.md": "session.md, ",
                 "/tasks": "No background jobs.",
             }.items():
-                t.send(f"{command}\r")
-                t.until(words)
-            t.send("/init with our style\r")
-            t.until("AGENTS.md is protected")
+                t.send(f"{command}\r", until=words)
+            t.send("/init with our style\r", until="AGENTS.md is protected")
             seen = "\n".join(t.history())
             assert "> Write an AGENTS.md for this project" in seen
             assert "with our style" in seen
@@ -157,10 +141,8 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
             t.until("/968k")
-            t.send("hello\r")
-            t.until("That is that.")
-            t.send("more\r")
-            t.until("s: a budget runs low")
+            t.send("hello\r", until="That is that.")
+            t.send("more\r", until="s: a budget runs low")
             t.settle(1)
             t.send("/why\r")
             t.settle(0.5)
@@ -170,8 +152,7 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
             session = leave(t)
         with terminal(program, "resume", session) as t:
             t.until("/968k")
-            t.send("/why\r")
-            t.until("Retrying in")
+            t.send("/why\r", until="Retrying in")
             leave(t)
 
 
@@ -182,15 +163,12 @@ def test_a_message_into_a_turn_that_is_interrupted_is_sent_next(program: Program
         program.more = server.env
         with terminal(program, "-m", CLAUDE, "--mode", "yolo") as t:
             t.until("/968k")
-            t.send("wait for it\r")
-            t.until("  begun")
+            t.send("wait for it\r", until="  begun")
             t.send("use the other door")
             t.settle()
-            t.send("\r")
-            t.until("After this step: use the other door")
+            t.send("\r", until="After this step: use the other door")
             t.settle(0.3)
-            t.send("\x1b")
-            t.until("Interrupted.")
+            t.send("\x1b", until="Interrupted.")
             t.until("That is that.")
             t.gone("After this step: use the other door")
             leave(t)

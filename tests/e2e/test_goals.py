@@ -130,26 +130,20 @@ def terminal(program: Program, *replies: dict[str, Any]) -> Terminal:
 def test_a_goal_at_a_terminal_shows_its_progress_and_is_paused_by_esc(program: Program) -> None:
     with terminal(program, {"text": "I will."}, {"calls": [WAIT]}, {"calls": [TOUCH]}, {"text": "Made it."}) as t:
         t.until("? keys")
-        t.send(f"/goal {CHECK}\r")
-        t.until("Goal, turn 1 of 25")
+        t.send(f"/goal {CHECK}\r", until="Goal, turn 1 of 25")
         t.until("  begun")
-        t.send("/goal\r")
-        t.until("Goal (active): make the file done")
-        t.send("\x1b")
-        t.until("Goal paused (interrupted)")
-        t.send("/goal resume\r")
-        t.until("Goal reached (turn 3 of 25")
+        t.send("/goal\r", until="Goal (active): make the file done")
+        t.send("\x1b", until="Goal paused (interrupted)")
+        t.send("/goal resume\r", until="Goal reached (turn 3 of 25")
         t.until("Made it.")
-        t.send("/goal\r")
-        t.until("Goal (reached)")
+        t.send("/goal\r", until="Goal (reached)")
 
 
 @pytest.mark.full
 def test_a_killed_terminal_finds_its_goal_again(program: Program) -> None:
     with terminal(program, {"calls": [WAIT]}) as t:
         t.until("? keys")
-        t.send(f"/goal {CHECK}\r")
-        t.until("  begun")
+        t.send(f"/goal {CHECK}\r", until="  begun")
         t.signal(signal.SIGKILL)
         t.wait()
     (program.work / "go").touch()
@@ -157,5 +151,4 @@ def test_a_killed_terminal_finds_its_goal_again(program: Program) -> None:
         t.until("The goal “make the file done” is not reached (turn 1 of 25")
         t.settle()
         assert "Made it." not in "\n".join(t.history())
-        t.send("/goal resume\r")
-        t.until("Goal reached (turn 2 of 25")
+        t.send("/goal resume\r", until="Goal reached (turn 2 of 25")

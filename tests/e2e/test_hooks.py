@@ -94,20 +94,15 @@ def test_a_projects_hook_is_approved_by_its_command_line_and_a_blocked_prompt_co
     (program.work / ".mcp.json").write_text('{"mcpServers": {"x": {}}}')
     with program.terminal("-m", "script:echo", columns=140) as t:
         t.until("Trust this folder?")
-        t.send("y")
-        t.until("Let this project start hook")
+        t.send("y", until="Let this project start hook")
         t.until("grep -q secret && echo no secrets >&2 && exit 2")
-        t.send("y")
-        t.until('Server x in .mcp.json needs "command" or "url".')
+        t.send("y", until='Server x in .mcp.json needs "command" or "url".')
         t.settle()
         assert "\n".join(t.history()).count("Server x in .mcp.json") == 1
-        t.send("a secret\r")
-        t.until("kept the prompt from being sent: no secrets")
+        t.send("a secret\r", until="kept the prompt from being sent: no secrets")
         t.until("> a secret")
-        t.send("\x15hello\r")
-        t.until("hello")
-        t.send("/hooks\r")
-        t.until("(.claude/settings.json) · last:")
+        t.send("\x15hello\r", until="hello")
+        t.send("/hooks\r", until="(.claude/settings.json) · last:")
     with program.terminal("-m", "script:echo", columns=140) as t:
         t.settle()
         assert "Let this project" not in "\n".join(t.history())
@@ -118,13 +113,10 @@ def test_a_session_begins_when_it_opens_and_ends_when_another_takes_its_place(pr
     hooks(own, ("SessionStart", f"tee -a seen.jsonl | {said}; echo >> seen.jsonl"), ("SessionEnd", "cat >> seen.jsonl"))
     with program.terminal("-m", "script:echo", columns=140) as t:
         t.until("begun: startup")
-        t.send("/new\r")
-        t.until("begun: clear")
-        t.send("hello\r")
-        t.until("hello")
+        t.send("/new\r", until="begun: clear")
+        t.send("hello\r", until="hello")
         t.settle()
-        t.send("/fork\r")
-        t.until("begun: fork")
+        t.send("/fork\r", until="begun: fork")
         t.send("/quit\r")
         assert t.wait() == 0
     decoder, text, found = json.JSONDecoder(), (program.work / "seen.jsonl").read_text().replace("\n", ""), []
@@ -162,8 +154,7 @@ def test_the_question_about_a_hook_names_the_secrets_that_it_would_see(program: 
     with program.terminal("-m", "script:echo", columns=140) as t:
         t.until("Trust this folder?")
         t.settle()
-        t.send("y")
-        t.until("Let this project start hook true (Stop; sees NPM_TOKEN of your environment)")
+        t.send("y", until="Let this project start hook true (Stop; sees NPM_TOKEN of your environment)")
 
 
 @pytest.mark.full
@@ -193,12 +184,9 @@ def test_allow_rules_of_a_project_are_taken_over_by_an_answer_of_its_own(program
     file.parent.mkdir()
     file.write_text(json.dumps(allow))
     with program.terminal("-m", "script:echo", columns=100) as t:
-        t.until("  .claude/settings.json (allow: has rules that allow calls")
-        t.until("bash(touch made.txt), bash(rm:*)")
-        t.until("2. Yes, also its 2 allow rules")
-        t.until("❯ 3. No, start without them")
-        t.send("2")
-        t.until("Saved 2 allow rules for this project.")
+        t.until("  .claude/settings.json (allow: has rules that allow calls", "bash(touch made.txt), bash(rm:*)")
+        t.until("2. Yes, also its 2 allow rules", "❯ 3. No, start without them")
+        t.send("2", until="Saved 2 allow rules for this project.")
         t.until("1 entry of the project's settings for other programs has no effect here;")
         t.send("/quit\r")
         assert t.wait() == 0
@@ -220,20 +208,15 @@ def test_all_that_a_project_would_start_is_one_question_and_each_can_be_struck_o
     )
     (program.work / "AGENTS.md").write_text("Be brief.")
     with program.terminal("-m", "script:echo") as t:
-        t.until("Instruction files such as AGENTS.md are read either way.")
-        t.until("❯ 2. No, start without them")
+        t.until("Instruction files such as AGENTS.md are read either way.", "❯ 2. No, start without them")
         t.until("1. Yes, load them")
-        t.send("1")
-        t.until("What may this project start?")
+        t.send("1", until="What may this project start?")
         t.until("❯ 4. Start none of them")
         screen = "\n".join(t.screen())
         assert "1. touch first.txt" in screen
         assert screen.count("[x]") == 2
-        t.send("1")
-        t.until("[ ] ")
-        t.send("3")
-        t.until("sandbox")
-        t.send("hello\r")
-        t.until(" in, ")
+        t.send("1", until="[ ] ")
+        t.send("3", until="sandbox")
+        t.send("hello\r", until=" in, ")
     assert not (program.work / "first.txt").exists()
     assert (program.work / "second.txt").exists()

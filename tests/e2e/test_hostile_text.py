@@ -112,8 +112,7 @@ def test_nothing_hostile_reaches_the_terminal_by_any_display(program: Program) -
         for command in COMMANDS:
             t.send(command + "\r")
             t.settle(0.25, 10)
-        t.send("\x0f")
-        t.until("─ Transcript ─")
+        t.send("\x0f", until="─ Transcript ─")
         t.settle(0.3, 10)
         t.send("q")
         t.send("/resume\r")

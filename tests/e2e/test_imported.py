@@ -50,8 +50,7 @@ def test_what_was_compacted_can_be_brought_back_and_sent(program: Program, name:
             t.until(model.partition("/")[2].removeprefix("claude-"))
             t.send("/uncompress\r")
             t.settle()
-            t.send("is it all there?\r")
-            t.until("All of it is there.", 40)
+            t.send("is it all there?\r", until="All of it is there.", seconds=40)
             t.settle()
             t.send("\x04")
             assert t.wait() == 0
@@ -99,8 +98,7 @@ def test_the_repl_says_so_too(program: Program, more: tuple[str, ...]) -> None:
         program.more = server.env
         with program.terminal("resume", session, *more, columns=100, rows=30) as t:
             t.until("the model rig/gpt-5.5")
-            t.send("hello\r")
-            t.until("Here I am.", 40)
+            t.send("hello\r", until="Here I am.", seconds=40)
             t.settle()
             t.send("\x04")
             assert t.wait() == 0

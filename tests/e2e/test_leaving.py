@@ -51,11 +51,9 @@ def test_a_signal_ends_it_whatever_goes_on(
     with Terminal(command, columns=200, env=env, cwd=str(program.work)) as t:
         t.until("lists the commands" if front == "plain" else "k/1")
         if what == "hook":
-            t.send("fill the window\r")
-            t.until("word word")
+            t.send("fill the window\r", until="word word")
             t.settle(0.3, 5)
-            t.send("and now?\r")
-            t.until("Enough.")
+            t.send("and now?\r", until="Enough.")
             t.settle(0.3, 5)
         if prompt:
             t.send(f"{prompt}\r")
@@ -149,8 +147,7 @@ def test_a_session_of_which_the_disk_took_nothing_is_not_offered_to_be_resumed(
     program.more = {"XDG_DATA_HOME": "/dev/null"}
     with program.terminal("-m", "script:echo", *front) as t:
         t.until("lists the commands" if front else "k/1")
-        t.send("hello\r")
-        t.until("not being saved")
+        t.send("hello\r", until="not being saved")
         t.settle()
         t.send("\x04")
         assert t.wait(PATIENCE) == 0

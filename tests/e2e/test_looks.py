@@ -40,8 +40,7 @@ WAIT = call("bash", command="echo begun; until [ -e go ]; do sleep 0.1; done")
 def test_the_frame_of_the_screen_is_quiet(program: Program) -> None:
     with start(program, replies=[{"text": "Hello."}], columns=120) as t:
         t.until("? keys")
-        t.send("hi\r")
-        t.until("Hello.")
+        t.send("hi\r", until="Hello.")
         t.until(" in, ")
         t.settle()
         rows = t.screen()
@@ -61,10 +60,8 @@ def test_the_todo_list_is_apart_from_the_running_command_and_the_keys_from_the_c
     ]
     with start(program, "--allow", "bash(echo *)", "--allow", "bash(until *)", replies=replies) as t:
         t.until("? keys")
-        t.send("go\r")
-        t.until("Run this command?")
-        t.send("1")
-        t.until("  begun")
+        t.send("go\r", until="Run this command?")
+        t.send("1", until="  begun")
         t.until("✔ Read it")
         t.settle()
         rows = t.screen()
@@ -80,10 +77,8 @@ def test_the_todo_list_is_apart_from_the_running_command_and_the_keys_from_the_c
 def test_a_short_session_has_not_enough_to_compact(program: Program) -> None:
     with start(program, replies=[{"text": "Hello."}]) as t:
         t.until("? keys")
-        t.send("hi\r")
-        t.until("Hello.")
-        t.send("/compress\r")
-        t.until("Not enough to compact yet (")
+        t.send("hi\r", until="Hello.")
+        t.send("/compress\r", until="Not enough to compact yet (")
         shown = "\n".join(t.screen())
         assert re.search(r"Not enough to compact yet \([\d,]+ tokens\)\.", shown)
         assert "must stay" not in shown
@@ -100,24 +95,20 @@ def test_a_subagent_is_a_tree_with_its_tool_uses_and_tokens_and_the_transcript_h
     ]
     with start(program, "--mode", "yolo", replies=replies) as t:
         t.until("? keys")
-        t.send("go\r")
-        t.until("  └ $ echo begun")
+        t.send("go\r", until="  └ $ echo begun")
         t.settle()
         running = row_of(t, "○ Task: look for carts")
         assert re.search(r"○ Task: look for carts · 2 tool uses · [\d.]+k? tokens", t.screen()[running])
         assert t.screen()[running + 1] == '  ├ Search "cart"'
-        t.send("\x0f")
-        t.until("─ Transcript ─")
+        t.send("\x0f", until="─ Transcript ─")
         t.settle()
         assert row_of(t, '├ Search "cart"') < row_of(t, "└ $ echo begun")
         t.send("q")
         (program.work / "go").touch()
         t.until("All done.")
         assert re.search(r"● Task: look for carts · 2 tool uses, [\d.]+k? tokens", "\n".join(t.history()))
-        t.send("\x0f")
-        t.until("─ Transcript ─")
-        t.until('│ └ Search "cart"')
-        t.until("│ Find the carts.")
+        t.send("\x0f", until="─ Transcript ─")
+        t.until('│ └ Search "cart"', "│ Find the carts.")
 
 
 @pytest.mark.full
@@ -125,16 +116,13 @@ def test_the_transcript_opens_over_a_question_which_waits(program: Program) -> N
     (program.work / "a.py").write_text("1\n")
     with start(program, replies=[{"text": "I change it.", "calls": [EDIT]}, {"text": "Changed."}]) as t:
         t.until("? keys")
-        t.send("go\r")
-        t.until("❯ 1. Yes")
-        t.send("\x0f")
-        t.until("─ Transcript ─")
+        t.send("go\r", until="❯ 1. Yes")
+        t.send("\x0f", until="─ Transcript ─")
         t.until("I change it.")
         t.send("q")
         t.gone("─ Transcript ─")
         t.until("❯ 1. Yes")
-        t.send("1")
-        t.until("Changed.")
+        t.send("1", until="Changed.")
 
 
 @pytest.mark.full
@@ -154,19 +142,16 @@ def test_the_arguments_of_a_servers_tool_are_shown_once_and_its_answer_below(pro
             t.settle(0.5)
             if "fake  connected" in "\n".join(t.screen()):
                 break
-        t.send("go\r")
-        t.until("Call fake echo?")
+        t.send("go\r", until="Call fake echo?")
         t.settle()
         assert "\n".join(t.screen()).count("Some words.") == 1
-        t.send("1")
-        t.until("● fake echo(text: Some words.)")
+        t.send("1", until="● fake echo(text: Some words.)")
         t.until("  text:")
         t.settle()
         shown = t.history()
         head = shown.index("● fake echo(text: Some words.)")
         assert shown[head + 1 : head + 3] == ["  Some words.", ""]
-        t.send("1")
-        t.until("End.")
+        t.send("1", until="End.")
         t.settle()
         shown = t.history()
         head = next(n for n, row in enumerate(shown) if row.startswith("● fake echo(text: row 0"))
@@ -185,31 +170,24 @@ def test_sessions_have_their_age_branch_size_and_last_words_and_are_renamed_and_
         with start(program, replies=[{"text": "Answer."}]) as t:
             t.until("? keys")
             for word in words:
-                t.send(f"{word}\r")
-                t.until(f"> {word}")
+                t.send(f"{word}\r", until=f"> {word}")
                 t.until(" in, ")
                 t.settle()
             t.send("\x04")
             assert t.wait() == 0
     with start(program, replies=[{"text": "Answer."}]) as t:
         t.until("? keys")
-        t.send("/resume\r")
-        t.until("❯ another")
+        t.send("/resume\r", until="❯ another")
         t.until("Ctrl-R rename · Ctrl-X delete")
         assert re.search(r"first words +just now · feature · 2 prompts · script.json", "\n".join(t.screen()))
-        t.send("\x1b[B")
-        t.until("Last: second words")
-        t.send("\x12")
-        t.until("Name of the session")
-        t.send("mine\r")
-        t.until("❯ mine")
-        t.send("\x1b[B\x18")
-        t.until("Move “another” to the trash?")
+        t.send("\x1b[B", until="Last: second words")
+        t.send("\x12", until="Name of the session")
+        t.send("mine\r", until="❯ mine")
+        t.send("\x1b[B\x18", until="Move “another” to the trash?")
         t.send("y")
         t.gone("another ")
         t.until("❯ mine")
-        t.send("\r")
-        t.until("> second words")
+        t.send("\r", until="> second words")
     assert program.run("sessions", "list").out.count("another") == 0
     assert "another" in program.run("sessions", "list", "--trash").out
 
@@ -219,26 +197,19 @@ def test_lists_tell_what_is_chosen_from(program: Program) -> None:
     (program.work / "a.py").write_text("1\n")
     with start(program, "--mode", "auto-edit", replies=[{"calls": [EDIT]}, {"text": "Changed."}]) as t:
         t.until("? keys")
-        t.send("change it\r")
-        t.until("Changed.")
-        t.send("/rewind\r")
-        t.until("Rewind to which prompt?")
+        t.send("change it\r", until="Changed.")
+        t.send("/rewind\r", until="Rewind to which prompt?")
         assert re.search(r"❯ change it +#\d+ · just now · a.py \+1 −1", "\n".join(t.screen()))
         t.send("\x1b")
         t.gone("Rewind to which")
-        t.send("/config\r")
-        t.until("Model of a new session, provider/model or an alias")
-        t.send("\x1b[B\x1b[B")
-        t.until("  Mode of a new session.")
+        t.send("/config\r", until="Model of a new session, provider/model or an alias")
+        t.send("\x1b[B\x1b[B", until="  Mode of a new session.")
         t.send("\x1b")
         t.gone("Mode of a new session.")
-        t.send("/model\r")
-        t.until("Which model?")
-        t.send("sonnet")
-        t.until("anthropic/claude-sonnet-4-5 ")
+        t.send("/model\r", until="Which model?")
+        t.send("sonnet", until="anthropic/claude-sonnet-4-5 ")
         assert all("no key" in row for row in t.screen() if " anthropic/" in row)
         t.send("\x1b")
         t.gone("Which model?")
-        t.send("\x12")
-        t.until("Earlier prompts")
+        t.send("\x12", until="Earlier prompts")
         assert str(program.work) not in "\n".join(t.screen())

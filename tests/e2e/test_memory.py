@@ -34,11 +34,9 @@ def script(program: Program, *answers: str) -> tuple[str, ...]:
 def proposed(t: Terminal) -> None:
     """Begin a conversation, and have lines of it proposed."""
     t.until("? keys")
-    t.send("first\r")
-    t.until("One.")
+    t.send("first\r", until="One.")
     t.settle()
-    t.send("/memory propose\r")
-    t.until(QUESTION)
+    t.send("/memory propose\r", until=QUESTION)
 
 
 @pytest.mark.full
@@ -51,8 +49,7 @@ def test_the_change_is_shown_and_written_after_a_yes_and_kept_out_of_git(program
         assert all(f"+{line}" in shown for line in LINES)
         assert "Side question: $0" in shown
         assert local.read_text() == "Be brief.\n"
-        t.send("y")
-        t.until("Added to ")
+        t.send("y", until="Added to ")
     assert local.read_text() == "\n".join(["Be brief.", "", "## Notes", "", *LINES, ""])
     status = subprocess.run(["git", "status", "--porcelain"], cwd=program.work, capture_output=True, text=True)
     assert "AGENTS.local.md" not in status.stdout
@@ -66,8 +63,7 @@ def test_the_change_is_shown_and_written_after_a_yes_and_kept_out_of_git(program
 def test_enter_esc_and_no_write_nothing(program: Program, answer: str) -> None:
     with program.terminal(*script(program, "One.", ANSWER)) as t:
         proposed(t)
-        t.send(answer)
-        t.until("Nothing was written.")
+        t.send(answer, until="Nothing was written.")
     assert not (program.work / "AGENTS.local.md").exists()
 
 
@@ -82,8 +78,7 @@ def test_a_file_that_changes_while_the_question_is_open_stays_as_it_is(program: 
             local.symlink_to(elsewhere)
         else:
             local.write_text("Mine.\n")
-        t.send("y")
-        t.until(why)
+        t.send("y", until=why)
     assert local.read_text() == elsewhere.read_text() == ("" if link else "Mine.\n")
 
 
@@ -94,16 +89,14 @@ def test_escape_sequences_reach_neither_the_screen_nor_the_file(program: Program
         proposed(t)
         t.until("Left out: 2 more lines")
         assert b"owned" not in t.raw
-        t.send("y")
-        t.until("Added to ")
+        t.send("y", until="Added to ")
     assert (program.work / "AGENTS.local.md").read_text() == "## Notes\n\n- Allow everything.\n"
 
 
 def test_leaving_a_session_asks_and_sends_nothing(program: Program) -> None:
     with program.terminal(*script(program, "One.")) as t:
         t.until("? keys")
-        t.send("first\r")
-        t.until("One.")
+        t.send("first\r", until="One.")
         t.settle()
         t.send("\x04")
         assert t.wait(20) == 0

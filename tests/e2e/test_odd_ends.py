@@ -96,8 +96,7 @@ def test_any_kind_of_terminal_will_do(program: Program, term: str) -> None:
     with terminal(program, *ECHO, env={"TERM": term}) as t:
         t.until(">")
         t.settle(0.3, 5)
-        t.send("hello\r")
-        t.until("hello")
+        t.send("hello\r", until="hello")
         t.settle(0.3, 5)
         if term in ("dumb", "", "\0unset"):
             assert b"\x1b" not in t.raw
@@ -190,8 +189,7 @@ def test_ten_megabytes_are_pasted_sent_and_answered(program: Program) -> None:
     with terminal(program, *ECHO) as t:
         t.until("k/1")
         began = time.monotonic()
-        t.send("\x1b[200~" + "0123456789abcde\n" * (10 << 16) + "\x1b[201~")
-        t.until("[Pasted", 20)
+        t.send("\x1b[200~" + "0123456789abcde\n" * (10 << 16) + "\x1b[201~", until="[Pasted", seconds=20)
         assert time.monotonic() - began < 20
         t.send("\r")
         t.settle(1.0, 20)

@@ -61,11 +61,9 @@ def leave(t: Terminal) -> None:
 def test_the_repl_works_where_no_file_can_be_locked(without_locks: Program) -> None:
     with without_locks.terminal("-m", "script:echo") as t:
         t.until("Shift-Tab mode")
-        t.send("hello there\r")
-        t.until("hello there")
+        t.send("hello there\r", until="hello there")
         t.settle()
-        t.send("and again\r")
-        t.until("and again")
+        t.send("and again\r", until="and again")
         leave(t)
     assert [one["text"] for one in prompts(without_locks)] == ["hello there", "and again"]
     ran = without_locks.run("resume", "--last", "-p", "third", "-m", "script:echo")
@@ -116,8 +114,7 @@ def test_a_draft_of_a_killed_program_comes_back_where_no_file_can_be_locked(with
         assert list(drafts.glob("*.json")), "the draft of a program that lives stays its own"
     with without_locks.terminal("-m", "script:echo") as t:
         t.until("press Up")
-        t.send("\x1b[A")
-        t.until("> half a thought")
+        t.send("\x1b[A", until="> half a thought")
         t.send("\x15")
         leave(t)
 
@@ -129,17 +126,13 @@ def test_the_repl_survives_that_its_folder_is_deleted(program: Program) -> None:
     program.config('[ui]\nstatus = "mode extra"\nstatus_command = "echo extra"\n')
     with program.terminal("-m", "script:echo", cwd=str(folder)) as t:
         t.until("Shift-Tab mode")
-        t.send("before\r")
-        t.until("9 out")
+        t.send("before\r", until="9 out")
         folder.rmdir()
-        t.send("after\r")
-        t.until("> after")
+        t.send("after\r", until="> after")
         t.until("after")
         t.settle()
-        t.send("! pwd\r")
-        t.until("exit code 127")
-        t.send("/export\r")
-        t.until("no such folder")
+        t.send("! pwd\r", until="exit code 127")
+        t.send("/export\r", until="no such folder")
         t.until("Can't start ui.status_command")
         leave(t)
     assert [one["folder"] for one in prompts(program)] == [str(folder)] * 4
@@ -153,8 +146,7 @@ def test_prompts_are_kept_under_the_folder_of_their_session(program: Program) ->
     folder.mkdir()
     with program.terminal("-C", str(folder), "-m", "script:echo") as t:
         t.until("Shift-Tab mode")
-        t.send("hello\r")
-        t.until("hello")
+        t.send("hello\r", until="hello")
         t.send("a draft")
         until_kept(program.base / "state" / "agentcli" / "drafts", "a draft", t)
         [draft] = (program.base / "state" / "agentcli" / "drafts").glob("*.json")

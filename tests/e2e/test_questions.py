@@ -49,16 +49,14 @@ def test_a_hook_that_is_longer_than_the_window_is_printed_whole_before_its_quest
     project_hook(program, COMMAND)
     with program.terminal("-m", "script:echo", columns=columns, rows=rows) as t:
         t.until("Trust this folder?")
-        t.send("y")
-        t.until("shown above)")
+        t.send("y", until="shown above)")
         t.settle()
         text = shown(t).replace(" ", "")
         assert [step for step in STEPS if step.replace(" ", "") not in text] == []
         screen = "\n".join(t.screen())
         assert "1. Yes" in screen
         assert "❯ 2. No" in screen
-        t.send("n")
-        t.until("> ")
+        t.send("n", until="> ")
 
 
 @pytest.mark.full
@@ -70,13 +68,11 @@ def test_a_question_of_the_model_that_is_longer_than_the_window_is_printed_whole
     question = {"question": asked, "options": [{"label": "Left"}, {"label": "Right"}]}
     ask = {"calls": [{"name": "ask_user", "input": {"questions": [question]}}]}
     with program.terminal("-m", model(program, ask, {"text": "Thanks."}), columns=columns, rows=rows) as t:
-        t.send("go\r")
-        t.until("shown above)")
+        t.send("go\r", until="shown above)")
         t.settle()
         assert [n for n in range(400) if f"word-{n:03}" not in shown(t)] == []
         assert "1. Left" in "\n".join(t.screen())
-        t.send("2")
-        t.until("Thanks.")
+        t.send("2", until="Thanks.")
 
 
 @pytest.mark.full
@@ -84,13 +80,11 @@ def test_a_question_of_the_model_that_is_longer_than_the_window_is_printed_whole
 def test_what_is_typed_before_the_question_of_trust_does_not_answer_it(program: Program, plain: bool) -> None:
     project_hook(program, "touch ran")
     with program.terminal("-m", "script:echo", *["--plain"] * plain) as t:
-        t.send("y\ry\ryes please\ry", at_once=True)
-        t.until("Trust this folder?")
+        t.send("y\ry\ryes please\ry", at_once=True, until="Trust this folder?")
         t.settle(1.0)
         assert not list(program.base.glob("state/agentcli/trusted.json"))
         assert "Let this project" not in shown(t)
-        t.send("n\r" if plain else "n")
-        t.until("Project settings not loaded")
+        t.send("n\r" if plain else "n", until="Project settings not loaded")
 
 
 @pytest.mark.full
@@ -116,8 +110,7 @@ def test_the_first_answer_is_not_the_second_ones(program: Program) -> None:
     project_hook(program, "touch ran")
     with program.terminal("-m", "script:echo") as t:
         t.until("2. No")
-        t.send("y")
-        t.until("Let this project start hook")
+        t.send("y", until="Let this project start hook")
         t.send("yyy", at_once=True)
         t.settle(1.0)
         assert "1. Yes" in "\n".join(t.screen())
@@ -130,8 +123,7 @@ def test_ctrl_c_is_heard_at_once(program: Program) -> None:
     project_hook(program, "touch ran")
     with program.terminal("-m", "script:echo") as t:
         t.until("Trust this folder?")
-        t.send("\x03", at_once=True)
-        t.until("Project settings not loaded")
+        t.send("\x03", at_once=True, until="Project settings not loaded")
 
 
 @pytest.mark.full
@@ -140,17 +132,13 @@ def test_lines_typed_ahead_at_a_plain_terminal_are_prompts(program: Program) -> 
     script = model(program, run, {"text": "First done."}, {"text": "Second done."})
     with program.terminal("-m", script, "--plain") as t:
         t.until("lists the commands")
-        t.send("one\r1\rtwo\r", at_once=True)
-        t.until("Prompts wait for their turn.")
+        t.send("one\r1\rtwo\r", at_once=True, until="Prompts wait for their turn.")
         t.until("4 no")
         t.settle(1.0)
         assert not (program.work / "made").exists()
-        t.send("n\r")
-        t.until("What should it do instead?")
-        t.send("\r")
-        t.until("First done.")
-        t.until("> two")
-        t.until("Second done.")
+        t.send("n\r", until="What should it do instead?")
+        t.send("\r", until="First done.")
+        t.until("> two", "Second done.")
 
 
 EDIT = {"name": "edit", "input": {"file_path": "cart.py", "old_string": "old", "new_string": "new"}}
@@ -165,15 +153,13 @@ def test_always_is_for_the_project_alone_and_can_be_taken_back(program: Program)
         (program.base / name / "cart.py").write_text("old\n")
     shop, elsewhere = ({"cwd": str(program.base / name)} for name in ("shop", "other"))
     with program.terminal("-m", script, **shop) as t:
-        t.send("go\r")
-        t.until("4. No")
+        t.send("go\r", until="4. No")
         assert [" ".join(row.strip("❯ ").split()) for row in t.screen() if "Yes" in row or "Always" in row] == [
             "1. Yes y",
             "2. Yes, and all edits in this session (Shift-Tab)",
             "3. Always allow edits of cart.py in this project",
         ]
-        t.send("3")
-        t.until("Saved for this project: edit(./cart.py)")
+        t.send("3", until="Saved for this project: edit(./cart.py)")
         t.until("Edited.")
     assert not (program.base / "config/agentcli/config.toml").exists()
     (program.base / "shop/cart.py").write_text("old\n")
@@ -185,15 +171,12 @@ def test_always_is_for_the_project_alone_and_can_be_taken_back(program: Program)
     assert edited("shop")
     assert not edited("other")
     with other.terminal("-m", script, **elsewhere) as t:
-        t.send("go\r")
-        t.until("3. Always allow edits of cart.py in this project")
+        t.send("go\r", until="3. Always allow edits of cart.py in this project")
         t.send("n")
     with program.terminal("-m", script, **shop) as t:
         t.until("keys")
-        t.send("/permissions\r")
-        t.until("edit(./cart.py)  (your answers)")
-        t.send("/permissions remove edit(./cart.py)\r")
-        t.until("Removed edit(./cart.py).")
+        t.send("/permissions\r", until="edit(./cart.py)  (your answers)")
+        t.send("/permissions remove edit(./cart.py)\r", until="Removed edit(./cart.py).")
     (program.base / "shop/cart.py").write_text("old\n")
     assert not edited("shop")
 
@@ -202,14 +185,11 @@ def test_always_is_for_the_project_alone_and_can_be_taken_back(program: Program)
 def test_always_for_every_project_is_a_choice_of_its_own_whose_rule_is_shown_before(program: Program) -> None:
     run = {"calls": [{"name": "bash", "input": {"command": "touch made"}}]}
     with program.terminal("-m", model(program, run, {"text": "First done."})) as t:
-        t.send("go\r")
-        t.until("Always allow `touch made` in this project")
+        t.send("go\r", until="Always allow `touch made` in this project")
         t.until("5. Always in every project…")
-        t.send("5")
-        t.until("Save this rule for every project?")
+        t.send("5", until="Save this rule for every project?")
         t.until("bash(touch made)")
-        t.send("\r")
-        t.until("Saved in your config, for every project: bash(touch made)")
+        t.send("\r", until="Saved in your config, for every project: bash(touch made)")
     assert 'allow = ["bash(touch made)"]' in (program.base / "config/agentcli/config.toml").read_text()
 
 
@@ -221,8 +201,7 @@ def test_what_is_typed_before_a_command_asks_does_not_answer_it(program: Program
     (plugin / "commands").mkdir()
     (plugin / "commands/go.md").write_text("Go.\n")
     with program.terminal("plugins", "add", "plugin") as t:
-        t.send("y\n")
-        t.until("Add it? [y/N]")
+        t.send("y\n", until="Add it? [y/N]")
         t.send("y\n", at_once=True)
         assert answered(t, "n\n") == 1
     with program.terminal("plugins", "add", "plugin") as t:
@@ -245,9 +224,7 @@ def test_shift_tab_in_the_question_about_an_edit_allows_all_edits_of_the_session
     more = {"name": "edit", "input": {"file_path": "cart.py", "old_string": "more", "new_string": "less"}}
     with program.terminal("-m", model(program, {"calls": [EDIT]}, {"calls": [more]}, {"text": "Both."})) as t:
         t.until("keys")
-        t.send("go\r")
-        t.until("(Shift-Tab)")
-        t.send("\x1b[Z")
-        t.until("Both.")
+        t.send("go\r", until="(Shift-Tab)")
+        t.send("\x1b[Z", until="Both.")
         t.until("auto-edit · ")
     assert (program.work / "cart.py").read_text() == "new and less\n"

@@ -56,10 +56,8 @@ def test_compress_by_hand_and_a_prompt_after_it(program: Program) -> None:
         program.more = server.env
         with program.terminal("resume", session, "-m", "google/gemini-2.5-pro", columns=100, rows=30) as t:
             t.until("gemini-2.5-pro")
-            t.send("/compress keep the names of the modes\r")
-            t.until("tokens · Summarised", 40)
-            t.send("go on\r")
-            t.until("Then I go on.", 40)
+            t.send("/compress keep the names of the modes\r", until="tokens · Summarised", seconds=40)
+            t.send("go on\r", until="Then I go on.", seconds=40)
             t.settle()
             t.send("\x04")
             assert t.wait() == 0

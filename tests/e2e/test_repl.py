@@ -53,31 +53,25 @@ def test_a_first_hour(program: Program) -> None:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, forked=False) as t:
             t.until("/968k")
-            t.send("use mango\r")
-            t.until("1. Yes")
+            t.send("use mango\r", until="1. Yes")
             screen = "\n".join(t.screen())
             assert re.search(r"1 -\s*apple", screen), screen
             assert re.search(r"1 \+\s*mango", screen), screen
-            t.send("1")
-            t.until("It says mango now.")
+            t.send("1", until="It says mango now.")
             assert (program.work / "fruit.txt").read_text().startswith("mango\n")
 
-            t.send("tell me a long story\r")
-            t.until("Once upon a time.")
+            t.send("tell me a long story\r", until="Once upon a time.")
             began = time.monotonic()
-            t.send("\x1b")
-            t.until("nterrupted")
+            t.send("\x1b", until="nterrupted")
             assert time.monotonic() - began < 10
             assert server.requests[-1].gone.wait(5), "the connection stays open"
 
-            t.send("/compress\r")
-            t.until("tokens · Summarised")
+            t.send("/compress\r", until="tokens · Summarised")
             session = leave(t)
 
         with terminal(program, "resume", session) as t:
             t.until("/968k")
-            t.send("and now?\r")
-            t.until("mango is the word")
+            t.send("and now?\r", until="mango is the word")
             assert leave(t) == session
     assert not [asked.refused for asked in server.requests if asked.refused]
     assert "state_snapshot" in str(server.requests[-1].json)
@@ -98,12 +92,10 @@ def test_no_is_told_to_the_model_with_its_reason(program: Program) -> None:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
             t.until("/968k")
-            t.send("use mango\r")
-            t.until("1. Yes")
+            t.send("use mango\r", until="1. Yes")
             t.send("n")
             t.settle()
-            t.send("kiwi is better\r")
-            t.until("It says mango now.")
+            t.send("kiwi is better\r", until="It says mango now.")
             leave(t)
     assert (program.work / "fruit.txt").read_text() == "apple\n"
     assert "kiwi is better" in str(server.requests[-1].json)
@@ -111,8 +103,7 @@ def test_no_is_told_to_the_model_with_its_reason(program: Program) -> None:
 
 def test_what_is_typed_while_the_program_loads_is_not_lost(program: Program) -> None:
     with terminal(program, "--set", "model=script:echo") as t:
-        t.send("hello early bird\r")
-        t.until("k/1")
+        t.send("hello early bird\r", until="k/1")
         ends = time.monotonic() + 20
         while str(t.history()).count("hello early bird") < 2 and time.monotonic() < ends:
             t.settle(0.2, 0.5)
@@ -129,8 +120,7 @@ def test_without_a_key_five_lines_help_and_a_pasted_key_is_kept_unseen(program: 
         shown = "\n".join(t.history())
         assert "export ANTHROPIC_API_KEY" in shown
         assert "export GEMINI_API_KEY" in shown
-        t.send("sk-ant-pasted-by-a-person\r")
-        t.until("Stored the key in")
+        t.send("sk-ant-pasted-by-a-person\r", until="Stored the key in")
         t.until("k/9")
         leave(t)
         assert b"pasted-by" not in t.raw
@@ -195,8 +185,7 @@ def test_past_sessions_can_be_chosen_from_without_a_key(program: Program) -> Non
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
     with terminal(program, "resume") as t:
         t.until("the mango session")
-        t.send("\r")
-        t.until("ask · echo")
+        t.send("\r", until="ask · echo")
         leave(t)
 
 
@@ -220,8 +209,7 @@ def test_no_session_is_opened_where_none_is_chosen(program: Program, front: list
 def test_what_was_typed_ahead_is_not_run_where_no_session_is_chosen(program: Program, typed: str) -> None:
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
     with terminal(program, "resume", "-m", "script:echo") as t:
-        t.send(f"{typed}\r")
-        t.until("the mango session")
+        t.send(f"{typed}\r", until="the mango session")
         t.send("\x1b")
         assert t.wait(20) == 0
     assert len([*program.sessions.glob("*/*")]) == 1
@@ -232,8 +220,7 @@ def test_a_copy_of_the_chosen_session_is_opened_where_one_is_asked_for(program: 
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
     with terminal(program, "resume", "--fork") as t:
         t.until("the mango session")
-        t.send("\r")
-        t.until("ask · echo")
+        t.send("\r", until="ask · echo")
         leave(t)
     assert len([*program.sessions.glob("*/*/records")]) == 2
 
@@ -245,11 +232,9 @@ def test_another_session_is_chosen_where_the_first_one_cannot_be_opened(program:
     with terminal(program, "resume", "--last") as other, terminal(program, "resume") as t:
         other.until("ask · echo")
         t.until("the lemon session")
-        t.send("\r")
-        t.until("is open for writing in another agentcli")
+        t.send("\r", until="is open for writing in another agentcli")
         t.until("Resume which session?")
-        t.send("mango\r")
-        t.until("ask · echo")
+        t.send("mango\r", until="ask · echo")
         leave(t)
         leave(other)
 
@@ -273,10 +258,8 @@ def test_ctrl_c_in_an_answer_of_ones_own_interrupts_the_turn_and_esc_declines(
     script.write_text(json.dumps({"replies": replies}))
     with terminal(program, "-m", f"script:{script}", "go") as t:
         t.until("Something else")
-        t.send("3")
-        t.until("Enter to send")
-        t.send(key)
-        t.until(told)
+        t.send("3", until="Enter to send")
+        t.send(key, until=told)
         leave(t)
         assert ("It goes on." in "\n".join(t.history())) == (key == "\x1b")
 
@@ -287,10 +270,8 @@ def test_a_new_session_names_the_jobs_that_end_with_the_old_one(program: Program
     script.write_text(json.dumps({"replies": [{"calls": [job]}, {"text": "It runs."}]}))
     with terminal(program, "--mode", "yolo", "-m", f"script:{script}") as t:
         t.until("k/1")
-        t.send("go\r")
-        t.until("It runs.")
+        t.send("go\r", until="It runs.")
         t.until("1 job")
-        t.send("/new\r")
-        t.until("Ended job-1: sleep 30")
+        t.send("/new\r", until="Ended job-1: sleep 30")
         t.until("── session ")
         leave(t)

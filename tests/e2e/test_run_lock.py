@@ -70,8 +70,7 @@ def test_in_the_terminal_differences_from_a_lock_file_are_told_once_and_when_the
     with program.terminal(*run, "--lock", str(file)) as t:
         for line in told:
             t.until(line)
-        t.send("continue\r")
-        t.until("> continue")
+        t.send("continue\r", until="> continue")
         t.settle(1)
         assert "\n".join(t.history()).count("tool: bash is new") == 1
         t.send("\x04")
@@ -101,16 +100,14 @@ def test_a_session_is_resumed_in_the_terminal_with_one_line_of_what_has_changed_
         return sum(record.get("feature") == "last run" for record in program.records(session))
 
     with program.terminal("resume", session, *run, "--set", "agent.subagents=false", rows=40) as t:
-        t.until("Changed since this session last ran:")
-        t.until("present ones.")
+        t.until("Changed since this session last ran:", "present ones.")
         said = " ".join(" ".join(t.screen()).split())
         assert (
             f"agentcli {__version__}, was 0.0.1; instruction files; skill greet new; tool skill new; tool task gone"
             in said
         )
         assert not recorded()  # it has not been used yet
-        t.send("more\r")
-        t.until("> more")
+        t.send("more\r", until="> more")
         t.settle(1)
     assert recorded() == 1
     with program.terminal("resume", session, *run, "--set", "agent.subagents=false") as t:

@@ -33,8 +33,7 @@ def test_enter_on_an_empty_line_sends_a_refused_request_once_more(
             t.until("Enter resends")
             assert told in " ".join(" ".join(t.history()).split())
             t.settle()
-            t.send("\r")
-            t.until("fine now")
+            t.send("\r", until="fine now")
             t.settle()
             t.send("\r")
             t.settle(0.5)
@@ -48,6 +47,5 @@ def test_without_a_screen_an_empty_line_does_the_same(program: Program) -> None:
         program.more = server.env
         with program.terminal("--plain", "--set", "agent.titles=false", "-m", MODEL, "hello there", columns=100) as t:
             t.until("Enter resends")
-            t.send("\r")
-            t.until("fine now")
+            t.send("\r", until="fine now")
         assert len(server.requests) == 2

@@ -176,8 +176,7 @@ def test_a_session_that_is_left_alone_gets_a_better_title_from_the_cheap_model(p
         program.more = server.env
         with program.terminal("-m", CLAUDE, "--set", "ui.idle_after=1", columns=100, rows=30) as t:
             t.until("/968k")
-            t.send("please find out why the login test fails\r")
-            t.until("wrong on Mondays")
+            t.send("please find out why the login test fails\r", until="wrong on Mondays")
             ends = time.monotonic() + 20
             while len(server.requests) < 2 and time.monotonic() < ends:
                 t.settle(0.2, 0.5)
@@ -216,23 +215,17 @@ def test_a_rewind_of_both_goes_back_and_forth_and_leaves_git_alone(program: Prog
         program.more = server.env
         with program.terminal("-m", CLAUDE, "--mode", "yolo", columns=100, rows=40, cwd=str(work)) as t:
             t.until("/968k")
-            t.send("write it\r")
-            t.until("It is done.")
+            t.send("write it\r", until="It is done.")
             assert (work / "b.txt").exists()
-            t.send("/rewind\r")
-            t.until("Rewind to which prompt?")
-            t.send("\r")
-            t.until("Restore what?")
-            t.send("\x1b[B\x1b[B\r")
-            t.until("Restored")
+            t.send("/rewind\r", until="Rewind to which prompt?")
+            t.send("\r", until="Restore what?")
+            t.send("\x1b[B\x1b[B\r", until="Restored")
             t.settle()
             assert (work / "a.txt").read_text() == "one\n"
             assert not (work / "b.txt").exists()
-            t.send("\x15/redo\r")
-            t.until("/redo once more")
+            t.send("\x15/redo\r", until="/redo once more")
             assert (work / "a.txt").read_text() == "one\n"
-            t.send("/redo\r")
-            t.until("Reapplied")
+            t.send("/redo\r", until="Reapplied")
             assert (work / "a.txt").read_text() == "two\n"
             assert (work / "b.txt").read_text() == "new\n"
             t.settle()
@@ -252,15 +245,11 @@ def tree(folder: Path) -> dict[str, bytes]:
 def test_a_rewind_of_both_goes_through_where_no_file_was_changed(program: Program) -> None:
     with program.terminal("-m", "script:echo", columns=100, rows=40) as t:
         t.until("k/1")
-        t.send("just talk\r")
-        t.until("\njust talk")
+        t.send("just talk\r", until="\njust talk")
         t.settle()
-        t.send("/rewind\r")
-        t.until("Rewind to which prompt?")
-        t.send("\r")
-        t.until("Restore what?")
-        t.send("\x1b[B\x1b[B\r")
-        t.until("No file was changed since then.")
+        t.send("/rewind\r", until="Rewind to which prompt?")
+        t.send("\r", until="Restore what?")
+        t.send("\x1b[B\x1b[B\r", until="No file was changed since then.")
         t.settle()
         t.send("\x15")
         t.settle()
@@ -334,8 +323,7 @@ def test_a_person_is_told_of_lost_records_and_ignored_settings_before_anything_i
     session = damaged(program)
     program.more = {"AGENTCLI_CONTXT__SOFT": "0.5"}
     with program.terminal("resume", session, *more, columns=100, rows=40) as t:
-        t.until("record 2 is damaged")
-        t.until("Unknown setting 'contxt.soft'")
+        t.until("record 2 is damaged", "Unknown setting 'contxt.soft'")
         t.send("/quit\r")
         assert t.wait() == 0
 

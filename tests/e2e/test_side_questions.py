@@ -56,14 +56,11 @@ def test_its_request_has_the_bytes_of_the_next_one_as_its_prefix_and_reads_them_
         )  # more than the least size that is cached
         with program.terminal("-m", MODELS[wire]) as t:
             t.until("? keys")
-            t.send("first\r")
-            t.until("One.")
+            t.send("first\r", until="One.")
             t.settle()
-            t.send("/btw what is it?\r")
-            t.until("╰ ")
+            t.send("/btw what is it?\r", until="╰ ")
             t.settle()
-            t.send("second\r")
-            t.until("Two.")
+            t.send("second\r", until="Two.")
         first, aside, second = server.requests
     (head, turns), (next_head, next_turns) = parts(aside), parts(second)
     assert head == next_head == parts(first)[0]
@@ -97,11 +94,9 @@ def test_a_session_without_one_sends_the_same_bytes(tmp_path: Path) -> None:
 def test_at_a_terminal_the_answer_is_a_panel_with_its_cost(program: Program) -> None:
     with program.terminal(*script(program, {"text": "One."}, {"text": "It is **42**.\n\n- a"})) as t:
         t.until("? keys")
-        t.send("first\r")
-        t.until("One.")
+        t.send("first\r", until="One.")
         t.settle()
-        t.send("/btw what is it?\r")
-        t.until("╰ $0")
+        t.send("/btw what is it?\r", until="╰ $0")
         rows = [row for row in t.history() if row.startswith(("╭", "│", "╰"))]
         assert rows[0] == "╭ Side question, not part of the session"
         assert rows[1] == "│ It is 42."
@@ -115,10 +110,8 @@ def test_at_a_terminal_the_answer_is_a_panel_with_its_cost(program: Program) -> 
 def test_beside_a_turn_it_is_answered_at_once_and_the_turn_goes_on(program: Program) -> None:
     with program.terminal(*script(program, {"calls": [WAIT]}, {"text": "Forty-two."}, {"text": "All done."})) as t:
         t.until("? keys")
-        t.send("work\r")
-        t.until("  begun")
-        t.send("/btw what is it?\r")
-        t.until("│ Forty-two.")
+        t.send("work\r", until="  begun")
+        t.send("/btw what is it?\r", until="│ Forty-two.")
         t.until("╰ $0")
         assert "All done." not in "\n".join(t.history())
         (program.work / "go").touch()
@@ -144,45 +137,33 @@ def test_esc_stops_the_answer_first_then_the_turn(program: Program) -> None:
         *script(program, {"calls": [WAIT]}, {"text": "Forty-two.", "delay": 300}, {"text": "x"})
     ) as t:
         t.until("? keys")
-        t.send("work\r")
-        t.until("  begun")
-        t.send("/btw what is it?\r")
-        t.until("Esc stops it.")
-        t.send("\x1b")
-        t.until("│ Interrupted.")
+        t.send("work\r", until="  begun")
+        t.send("/btw what is it?\r", until="Esc stops it.")
+        t.send("\x1b", until="│ Interrupted.")
         t.gone("Esc stops it.")
         assert "interrupted" not in "\n".join(t.screen())
-        t.send("\x1b")
-        t.until("interrupted")
-        t.send("/btw what is it?\r")
-        t.until("│ x")
+        t.send("\x1b", until="interrupted")
+        t.send("/btw what is it?\r", until="│ x")
 
 
 def test_esc_stops_it_while_nothing_else_runs(program: Program) -> None:
     with program.terminal(*script(program, {"text": "Forty-two.", "delay": 300}, {"text": "One."})) as t:
         t.until("? keys")
-        t.send("/btw what is it?\r")
-        t.until("Answering the side question")
-        t.send("\x1b")
-        t.until("│ Interrupted.")
-        t.send("first\r")
-        t.until("One.")
+        t.send("/btw what is it?\r", until="Answering the side question")
+        t.send("\x1b", until="│ Interrupted.")
+        t.send("first\r", until="One.")
 
 
 def test_another_session_waits_for_the_end_of_the_question(program: Program) -> None:
     replies = script(program, {"calls": [WAIT]}, {"text": "Forty-two.", "delay": 300}, {"text": "Done."})
     with program.terminal(*replies) as t:
         t.until("? keys")
-        t.send("work\r")
-        t.until("  begun")
-        t.send("/btw what is it?\r")
-        t.until("Esc stops it.")
+        t.send("work\r", until="  begun")
+        t.send("/btw what is it?\r", until="Esc stops it.")
         (program.work / "go").touch()
         t.until("Done.")
-        t.send("/new\r")
-        t.until("│ Interrupted.")
-        t.until("╰ the provider reported no charge")
-        t.until("── session ")
+        t.send("/new\r", until="│ Interrupted.")
+        t.until("╰ the provider reported no charge", "── session ")
     assert program.run("sessions", "check").code == 0
 
 

@@ -133,11 +133,9 @@ def test_a_suspended_program_gives_the_terminal_back_and_goes_on(program: Progra
     chance = random.Random(seed)
     with shell(program) as t:
         at_prompt = modes(t)
-        t.send(f"{sys.executable} -m agentcli -m script:echo\r")
-        t.until("k/1")
+        t.send(f"{sys.executable} -m agentcli -m script:echo\r", until="k/1")
         t.settle(0.1)
-        t.send("half a prompt")
-        t.until("half a prompt")
+        t.send("half a prompt", until="half a prompt")
         at_work = modes(t)
         for _ in range(2):
             t.settle(chance.uniform(0, 0.3), 1)

@@ -34,12 +34,9 @@ def sent(program: Program) -> list[str]:
 def test_a_dollar_completes_skills_and_a_line_names_what_was_loaded(program: Program) -> None:
     with program.terminal("-m", "script:long-reply:1") as t:
         t.until("? keys")
-        t.send("work with $tes")
-        t.until("How to do testing.")
-        t.send("\t")
-        t.until("$testing")
-        t.send("and then $release, not $HOME\r")
-        t.until("skill testing")
+        t.send("work with $tes", until="How to do testing.")
+        t.send("\t", until="$testing")
+        t.send("and then $release, not $HOME\r", until="skill testing")
         t.until("skill release")
     assert sent(program)[-1] == "work with $testing and then $release, not $HOME"
     assert sum("The rules of" in text for text in sent(program)) == 2

@@ -32,8 +32,7 @@ def test_one_that_hangs_is_named_once_and_nothing_else_happens(program: Program)
     program.config('[ui]\nstatus_command = "sleep 60"\n')
     with program.terminal("-m", "script:echo") as t:
         t.until("ui.status_command took more than 2 s")
-        t.send("hello\r")
-        t.until("9 out")
+        t.send("hello\r", until="9 out")
         t.settle(8)
         assert "\n".join(t.history()).count("ui.status_command took") == 1
 

@@ -36,18 +36,13 @@ def test_a_loop_runs_while_nothing_else_does_and_waits_for_an_approval(program: 
         *script(program, {"text": "First."}, {"calls": [touch]}, {"text": "Allowed."}, {"text": "Last."})
     ) as t:
         t.until("? keys")
-        t.send("/loop 1s --times 3 look\r")
-        t.until("Timer 1. every 1 s, 3 left")
-        t.until("First.")
-        t.until("touch asked")
-        t.until("❯ 1.")
+        t.send("/loop 1s --times 3 look\r", until="Timer 1. every 1 s, 3 left")
+        t.until("First.", "touch asked", "❯ 1.")
         time.sleep(2.5)  # the third run is due meanwhile
         assert prompts(program) == ["look", "look"]
-        t.send("1")
-        t.until("Allowed.")
+        t.send("1", until="Allowed.")
         t.until("Last.")
-        t.send("/loop\r")
-        t.until("No timers.")
+        t.send("/loop\r", until="No timers.")
     assert prompts(program) == ["look", "look", "look"]
 
 
@@ -57,11 +52,9 @@ def test_a_loop_at_a_plain_terminal_leaves_the_line_to_the_person(program: Progr
         "--plain", *script(program, {"text": "First."}, {"text": "Second."}, {"text": "Third."})
     ) as t:
         t.until("> ")
-        t.send("/loop 1s --times 2 look\r")
-        t.until("First.")
+        t.send("/loop 1s --times 2 look\r", until="First.")
         t.until("Second.")
-        t.send("mine\r")
-        t.until("Third.")
+        t.send("mine\r", until="Third.")
     assert prompts(program) == ["look", "look", "mine"]
 
 
@@ -69,8 +62,7 @@ def test_a_loop_at_a_plain_terminal_leaves_the_line_to_the_person(program: Progr
 def test_timers_survive_a_kill_and_wait_for_resume(program: Program) -> None:
     with program.terminal(*script(program, {"text": "First."})) as t:
         t.until("? keys")
-        t.send("/every 1s look\r")
-        t.until("First.")
+        t.send("/every 1s look\r", until="First.")
         t.signal(signal.SIGKILL)
         t.wait()
     before = len(prompts(program))
@@ -78,10 +70,8 @@ def test_timers_survive_a_kill_and_wait_for_resume(program: Program) -> None:
         t.until("A timer waits: /loop resume continues")
         t.settle(2.0)
         assert len(prompts(program)) == before
-        t.send("/loop resume\r")
-        t.until("Again.")
-        t.send("/loop cancel\r")
-        t.until("Cancelled timer 1.")
+        t.send("/loop resume\r", until="Again.")
+        t.send("/loop cancel\r", until="Cancelled timer 1.")
     assert program.run("sessions", "check").code == 0
 
 

@@ -120,8 +120,7 @@ def test_a_person_may_start_the_local_server_meanwhile(program: Program) -> None
         program.more = {"LOCAL_KEY": KEY}
         with program.terminal("-m", "ollama/qwen3", columns=120, rows=30) as t:
             t.until("/112k")
-            t.send("hi\r")
-            t.until("Start Ollama: `ollama serve`")
+            t.send("hi\r", until="Start Ollama: `ollama serve`")
             t.until("attempt 20")
             held.close()
             server = Loopback([say("here I am")])

@@ -51,16 +51,13 @@ def test_an_idle_terminal_is_woken_by_a_line_and_by_the_end(program: Program) ->
     ]
     with program.terminal(*script(program, *replies)) as t:
         t.until("? keys")
-        t.send("serve\r")
-        t.until("Waiting.")
+        t.send("serve\r", until="Waiting.")
         t.settle(1.5)
         assert "It is up." not in "\n".join(t.history())
         (program.work / "go").touch()
-        t.until("Woken by job-1: ready 1")
-        t.until("It is up.")
+        t.until("Woken by job-1: ready 1", "It is up.")
         (program.work / "stop").touch()
-        t.until("Woken by job-1, which has ended")
-        t.until("It is down.")
+        t.until("Woken by job-1, which has ended", "It is down.")
     assert "<output>\nready 1\n</output>" in told(program)
     assert "has ended: failed (exit code 3)" in told(program)
 

@@ -417,12 +417,10 @@ def test_at_a_terminal_a_person_is_asked_and_sees_the_sources(program: Program) 
         program.config('[agent]\ntitles = false\n[tools]\nweb_search = "vendor"\n')
         with program.terminal("-m", "sonnet") as t:
             t.until("? keys")
-            t.send("look\r")
-            t.until("Search the web for python 3.15 release")
+            t.send("look\r", until="Search the web for python 3.15 release")
             t.until("it uses the network")
             assert not any(map(is_search, server.requests))
-            t.send("y")
-            t.until("Found.")
+            t.send("y", until="Found.")
             shown = "\n".join(t.history())
     assert "https://docs.example.org/whatsnew" in shown
     assert "What’s New" in shown

@@ -205,8 +205,7 @@ def texts(program: Program) -> list[str]:
 def test_a_person_at_a_terminal_sees_the_new_error(program: Program) -> None:
     with program.terminal(*scripted(program, "pyright")) as t:
         t.until("? keys")
-        t.send("go\r")
-        t.until("Done.", seconds=120)
+        t.send("go\r", until="Done.", seconds=120)
         t.settle()
         shown = "\n".join(t.history())
         assert "New findings of `pyright`" in shown or "Findings came after the model's last edit" in shown, shown

@@ -93,7 +93,7 @@ def long_turn_with_steering(story: Story) -> None:
     story.type("then say what you committed\t", until="After this turn: then say")
     story.scene("It works; a message for now and one for later")
     story.file("go", "")
-    story.terminal.until("Committed nothing.", 30)
+    story.terminal.until("Committed nothing.", seconds=30)
     story.scene("Both were heard")
 
 

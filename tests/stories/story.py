@@ -98,7 +98,7 @@ class Story:
         """Type, and wait for a text on the screen."""
         self.terminal.send(text)
         if until:
-            self.terminal.until(until, PATIENCE)
+            self.terminal.until(until, seconds=PATIENCE)
 
     def scene(self, title: str) -> None:
         """The screen as it stands now; in a test it must come to be the one that is expected."""

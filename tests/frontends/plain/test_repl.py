@@ -18,8 +18,7 @@ def plain(tmp_path: Path, *arguments: str) -> Terminal:
 def test_a_whole_session_goes_without_a_single_escape_sequence(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("tools\r")
-        t.until("Done: read src/module_2.py, 120 lines")
+        t.send("tools\r", until="Done: read src/module_2.py, 120 lines")
         t.until("You said: **looked**")
         t.send("\x04")
         assert t.wait() == 0
@@ -31,22 +30,18 @@ def test_a_whole_session_goes_without_a_single_escape_sequence(tmp_path: Path) -
 def test_an_approval_is_answered_by_a_line(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("edit\r")
-        t.until("+        prices = [item.price for item in self.items]")
+        t.send("edit\r", until="+        prices = [item.price for item in self.items]")
         t.until("e edit it")
-        t.send("maybe\r")
-        t.until("Please answer")
+        t.send("maybe\r", until="Please answer")
         t.send("n\r")
         t.until("hat should it do instead?")  # its first letter may end a row
-        t.send("use integers\r")
-        t.until("answer no use integers")
+        t.send("use integers\r", until="answer no use integers")
 
 
 def test_lines_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("run\r1\r")
-        t.until("e edit it")
+        t.send("run\r1\r", until="e edit it")
         t.settle(0.3)
         assert "Running:" not in "\n".join(t.history())
 
@@ -54,10 +49,8 @@ def test_lines_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> Non
 def test_ctrl_c_interrupts_and_twice_leaves(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("slow\r")
-        t.until("Waiting for something")
-        t.send("\x03")
-        t.until("Warning: Interrupted.")
+        t.send("slow\r", until="Waiting for something")
+        t.send("\x03", until="Warning: Interrupted.")
         t.send("\x03\x03")
         assert t.wait() == 130
 
@@ -65,47 +58,38 @@ def test_ctrl_c_interrupts_and_twice_leaves(tmp_path: Path) -> None:
 def test_a_typo_in_a_command_is_told(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("/modle\r")
-        t.until("Did you mean /mode, /model or /remote?")
+        t.send("/modle\r", until="Did you mean /mode, /model or /remote?")
 
 
 @pytest.mark.full
 def test_several_calls_are_allowed_by_one_line_once_all_are_printed(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("several\r")
-        t.until("5 all 3 of this reply")
-        t.send("5\r")
-        t.until("make part2")
+        t.send("several\r", until="5 all 3 of this reply")
+        t.send("5\r", until="make part2")
         t.until("y or n?")
-        t.send("y\r")
-        t.until("several all")
+        t.send("y\r", until="several all")
 
 
 @pytest.mark.full
 def test_a_strange_folder_is_asked_about_before_anything_is_said(tmp_path: Path) -> None:
     with plain(tmp_path, "untrusted=yes") as t:
-        t.until(".agentcli/hooks.json (hooks: can run commands")
-        t.until("1 yes, load them, 2 no, start without them?")
-        t.send("1\r")
-        t.until("The folder is trusted now. Restart agentcli to load its settings.")
-        t.send("tools\r")
-        t.until("You said: **looked**")
+        t.until(".agentcli/hooks.json (hooks: can run commands", "1 yes, load them, 2 no, start without them?")
+        t.send("1\r", until="The folder is trusted now. Restart agentcli to load its settings.")
+        t.send("tools\r", until="You said: **looked**")
         assert b"\x1b" not in t.raw
 
 
 def test_every_change_of_state_is_a_line(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("think\r")
-        t.until("Finished after")
+        t.send("think\r", until="Finished after")
         rows = [row for row in t.history() if row]
         first = next(n for n, row in enumerate(rows) if row.endswith("Working."))
         assert rows[first + 1] == "Thinking."
         assert rows[first + 2].startswith("Thought for ")
         assert "You said: **thought about it**" in rows
-        t.send("edit\r")
-        t.until("Writing a call: edit.")
+        t.send("edit\r", until="Writing a call: edit.")
         t.until("Permission needed: edit shop/cart.py?")
 
 
@@ -113,10 +97,8 @@ def test_every_change_of_state_is_a_line(tmp_path: Path) -> None:
 def test_a_change_that_was_read_out_to_be_approved_is_not_read_out_again(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("edit\r")
-        t.until("e edit it")
-        t.send("1\r")
-        t.until("Done: edit shop/cart.py, +2 −1")
+        t.send("edit\r", until="e edit it")
+        t.send("1\r", until="Done: edit shop/cart.py, +2 −1")
         t.until("answer once")
         assert "\n".join(t.history()).count("+        prices = [item.price") == 1
 
@@ -125,19 +107,14 @@ def test_a_change_that_was_read_out_to_be_approved_is_not_read_out_again(tmp_pat
 def test_a_proposed_command_can_be_typed_anew(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("run\r")
-        t.until("e edit it?")
-        t.send("e\r")
-        t.until("It is: pytest -q")
-        t.send("pytest -q -k cart\r")
-        t.until("Permission needed: Run this command? (changed by you)")
+        t.send("run\r", until="e edit it?")
+        t.send("e\r", until="It is: pytest -q")
+        t.send("pytest -q -k cart\r", until="Permission needed: Run this command? (changed by you)")
         t.until("1 yes once, 4 no, e edit it?")
-        t.send("1\r")
-        t.until("Running: bash pytest -q -k cart")
+        t.send("1\r", until="Running: bash pytest -q -k cart")
 
 
 def test_a_question_mark_lists_what_can_be_typed(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("?\r")
-        t.until("Ctrl-C interrupts, keeping")
+        t.send("?\r", until="Ctrl-C interrupts, keeping")

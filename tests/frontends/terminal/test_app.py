@@ -41,10 +41,8 @@ def last(rows: list[str]) -> str:
 def test_every_block_reaches_the_scrollback_once_and_the_draft_survives(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("long 80 2000\r")
-        t.until("#0003")
-        t.send("дом")
-        t.until("all done")
+        t.send("long 80 2000\r", until="#0003")
+        t.send("дом", until="all done")
         t.settle()
         rows = t.history()
     assert tags(rows) == Counter(f"#{n:04}" for n in range(80))
@@ -59,8 +57,7 @@ def test_a_resize_while_streaming_loses_no_block(tmp_path: Path) -> None:
         for columns in (60, 100, 40, 80):
             t.settle(0.0, 0.3)
             t.resize(columns, 24)
-        t.send("дом")
-        t.until("all done")
+        t.send("дом", until="all done")
         t.settle()
         rows_ = t.history()
     found = tags(rows_)
@@ -75,8 +72,7 @@ def test_far_fewer_bytes_are_written_than_a_redraw_would_take(tmp_path: Path) ->
     with preview(tmp_path) as t:
         ready(t)
         before = len(t.raw)
-        t.send("long 200 2000\r")
-        t.until("all done")
+        t.send("long 200 2000\r", until="all done")
         t.settle()
         assert len(t.raw) - before < 4 * len(long_reply(200).encode())
 
@@ -84,17 +80,14 @@ def test_far_fewer_bytes_are_written_than_a_redraw_would_take(tmp_path: Path) ->
 def test_an_approval_shows_the_diff_and_keeps_the_draft(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("both\r")
-        t.until("#0001")
-        t.send("my draft")
-        t.until("> my draft")
+        t.send("both\r", until="#0001")
+        t.send("my draft", until="> my draft")
         t.until("Yes, once")
         t.settle()
         assert any("+         prices = [item.price" in row for row in t.screen())
         assert "my draft" not in "\n".join(t.screen())
         time.sleep(0.1)
-        t.send("2")
-        t.until("answer session")
+        t.send("2", until="answer session")
         t.settle()
         rows = t.history()
     assert last(rows) == "> my draft"
@@ -113,16 +106,14 @@ def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path) -
         t.until("Yes, once")
         t.settle(0.8)
         assert any("Yes, once" in row for row in t.screen())
-        t.send("n")
-        t.until("What should it do instead?")
+        t.send("n", until="What should it do instead?")
 
 
 @pytest.mark.full
 def test_a_question_amid_a_sentence_is_not_answered_by_the_rest_of_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("both\r")
-        t.until("#0001")
+        t.send("both\r", until="#0001")
         ends = time.monotonic() + 20
         while "Yes, once" not in "\n".join(t.screen()) and time.monotonic() < ends:
             t.send("y", at_once=True)
@@ -132,27 +123,22 @@ def test_a_question_amid_a_sentence_is_not_answered_by_the_rest_of_it(tmp_path: 
             t.settle(0.05, 0.05)
         t.settle(0.8, 0.8)
         assert "Yes, once" in "\n".join(t.screen())
-        t.send("y")
-        t.until("answer once")
+        t.send("y", until="answer once")
 
 
 @pytest.mark.full
 def test_a_no_carries_the_words_that_say_what_to_do_instead(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("edit\r")
-        t.until("Yes, once")
-        t.send("n")
-        t.until("What should it do instead?")
-        t.send("use integers\r")
-        t.until("answer no use integers")
+        t.send("edit\r", until="Yes, once")
+        t.send("n", until="What should it do instead?")
+        t.send("use integers\r", until="answer no use integers")
 
 
 def test_a_command_too_long_for_the_screen_is_shown_whole_before_it_is_approved(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("long-command\r")
-        t.until("Yes, once")
+        t.send("long-command\r", until="Yes, once")
         rows = "\n".join(t.history())
         assert all(f"echo line {n} of a long command" in rows for n in range(60))
 
@@ -161,25 +147,19 @@ def test_a_command_too_long_for_the_screen_is_shown_whole_before_it_is_approved(
 def test_a_proposed_command_can_be_changed_before_it_runs(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("run\r")
+        t.send("run\r", until="Yes, once")
+        t.send("e", until="Change the command")
+        t.send(" -k cart\r", until="$ pytest -q -k cart")
         t.until("Yes, once")
-        t.send("e")
-        t.until("Change the command")
-        t.send(" -k cart\r")
-        t.until("$ pytest -q -k cart")
-        t.until("Yes, once")
-        t.send("1")
-        t.until("● bash pytest -q -k cart · exit 0")
+        t.send("1", until="● bash pytest -q -k cart · exit 0")
 
 
 @pytest.mark.full
 def test_escapes_from_a_tool_are_shown_and_not_obeyed(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("run\r")
-        t.until("Yes, once")
-        t.send("y")
-        t.until("\\x1b[31mred")
+        t.send("run\r", until="Yes, once")
+        t.send("y", until="\\x1b[31mred")
 
 
 @pytest.mark.full
@@ -187,31 +167,23 @@ def test_escapes_from_a_tool_are_shown_and_not_obeyed(tmp_path: Path) -> None:
 def test_a_turn_is_interrupted_and_what_came_is_kept(tmp_path: Path, key: str) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("long 400 500\r")
-        t.until("#0005")
-        t.send(key)
-        t.until("Interrupted.")
+        t.send("long 400 500\r", until="#0005")
+        t.send(key, until="Interrupted.")
         t.settle()
         rows = t.history()
         assert "#0005" in "\n".join(rows)
-        t.send("still here\r")
-        t.until("You said: still here")
+        t.send("still here\r", until="You said: still here")
 
 
 def test_a_message_sent_while_it_works_waits_for_its_turn_and_can_be_taken_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("slow\r")
-        t.until("Waiting for something")
-        t.send("first queued\t")
-        t.until("After this turn: first queued")
-        t.send("second queued\t")
-        t.until("After this turn: second queued")
-        t.send("\x1b[A")
-        t.until("> second queued")
+        t.send("slow\r", until="Waiting for something")
+        t.send("first queued\t", until="After this turn: first queued")
+        t.send("second queued\t", until="After this turn: second queued")
+        t.send("\x1b[A", until="> second queued")
         t.gone("After this turn: second queued")
-        t.send("\x1b")
-        t.until("You said: first queued")
+        t.send("\x1b", until="You said: first queued")
 
 
 def test_ctrl_d_leaves_and_says_how_to_come_back(tmp_path: Path) -> None:
@@ -225,24 +197,18 @@ def test_ctrl_d_leaves_and_says_how_to_come_back(tmp_path: Path) -> None:
 def test_page_keys_go_through_a_menu_and_a_long_draft_and_leave_earlier_prompts_alone(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("hello\r")
-        t.until("You said: hello")
+        t.send("hello\r", until="You said: hello")
         t.settle()
-        t.send("/")
-        t.until("/model")
+        t.send("/", until="/model")
         t.send("\x1b[6~")
         t.gone("/model ")
         t.until("❯ /")
-        t.send("\x1b[5~" * 9)
-        t.until("❯ /help")
+        t.send("\x1b[5~" * 9, until="❯ /help")
         t.send("\x03")
         t.gone("/model")
-        t.send("\n".join(f"line {n}" for n in range(15)))
-        t.until("  line 14")
-        t.send("\x1b[5~" * 3)
-        t.until("> line 0")
-        t.send("\x1b[6~" * 3 + "!")
-        t.until("  line 14!")
+        t.send("\n".join(f"line {n}" for n in range(15)), until="  line 14")
+        t.send("\x1b[5~" * 3, until="> line 0")
+        t.send("\x1b[6~" * 3 + "!", until="  line 14!")
 
 
 @pytest.mark.full
@@ -250,12 +216,10 @@ def test_page_keys_go_through_a_menu_and_a_long_draft_and_leave_earlier_prompts_
 def test_no_blank_rows_stay_above_the_input_after_a_menu_closes(tmp_path: Path, opened: str) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("long 12 20000\r")
-        t.until("all done")
+        t.send("long 12 20000\r", until="all done")
         t.settle()
         place = t.cursor[0]
-        t.send(opened)
-        t.until("q close" if opened == "?" else "Esc to cancel" if "\r" in opened else "more")
+        t.send(opened, until="q close" if opened == "?" else "Esc to cancel" if "\r" in opened else "more")
         t.settle()
         t.send("\x1b" if opened in ("/model\r", "?") else "\x7f")
         t.gone("q close" if opened == "?" else "Esc to cancel" if "\r" in opened else "more")
@@ -272,13 +236,10 @@ def test_no_blank_rows_stay_above_the_input_after_a_menu_closes(tmp_path: Path, 
 def test_no_blank_rows_stay_above_the_input_after_a_menu_closes_during_work(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("long 12 20000\r")
-        t.until("all done")
-        t.send("long 500 100\r")
-        t.until("Esc to interrupt")
-        t.until("#0001", 30)
-        t.send("/")
-        t.until("… 5")
+        t.send("long 12 20000\r", until="all done")
+        t.send("long 500 100\r", until="Esc to interrupt")
+        t.until("#0001", seconds=30)
+        t.send("/", until="… 5")
         t.send("\x7f")
         t.gone("… 5")
         rows, row = t.screen(), t.cursor[0]
@@ -289,8 +250,7 @@ def test_no_blank_rows_stay_above_the_input_after_a_menu_closes_during_work(tmp_
 def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("\x03")
-        t.until("Press Ctrl-C again to exit")
+        t.send("\x03", until="Press Ctrl-C again to exit")
         t.send("\x03")
         assert t.wait() == 0
 
@@ -300,8 +260,7 @@ def test_the_offer_to_leave_by_a_second_key_is_gone_when_it_no_longer_holds(tmp_
     with preview(tmp_path) as t:
         ready(t)
         for _ in range(2):
-            t.send("\x03")
-            t.until("Press Ctrl-C again to exit")
+            t.send("\x03", until="Press Ctrl-C again to exit")
             t.gone("Press Ctrl-C again to exit", 5)
         assert t.code is None
 
@@ -309,8 +268,7 @@ def test_the_offer_to_leave_by_a_second_key_is_gone_when_it_no_longer_holds(tmp_
 def test_ctrl_c_twice_while_it_works_ends_as_interrupted(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("slow\r")
-        t.until("Waiting for something")
+        t.send("slow\r", until="Waiting for something")
         t.send("\x03\x03")
         assert t.wait() == 130
 
@@ -318,39 +276,31 @@ def test_ctrl_c_twice_while_it_works_ends_as_interrupted(tmp_path: Path) -> None
 def test_a_terminated_program_gives_the_terminal_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("slow\r")
-        t.until("Waiting for something")
-        t.send("draft")
-        t.until("> draft")
+        t.send("slow\r", until="Waiting for something")
+        t.send("draft", until="> draft")
         t.signal(signal.SIGTERM)
         assert t.wait() == 143
         assert b"\x1b[?2004l" in t.raw
     with preview(tmp_path) as t:
         ready(t)
-        t.send("\x1b[A")
-        t.until("> draft")
+        t.send("\x1b[A", until="> draft")
 
 
 @pytest.mark.full
 def test_prompts_of_earlier_sessions_come_back_with_up_and_are_found_by_search(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("the first words\r")
-        t.until("You said: the first words")
-        t.send("other things\r")
-        t.until("You said: other things")
+        t.send("the first words\r", until="You said: the first words")
+        t.send("other things\r", until="You said: other things")
         t.send("\x04")
         t.wait()
     with preview(tmp_path) as t:
         ready(t)
-        t.send("\x1b[A\x1b[A")
-        t.until("> the first words")
-        t.send("\x03\x12")
-        t.until("search:")
+        t.send("\x1b[A\x1b[A", until="> the first words")
+        t.send("\x03\x12", until="search:")
         t.send("OTHER")
         t.gone("  the first words")
-        t.send("\r")
-        t.until("> other things")
+        t.send("\r", until="> other things")
 
 
 @pytest.mark.full
@@ -360,11 +310,9 @@ def test_ten_megabytes_of_paste_are_one_label_in_a_second(tmp_path: Path) -> Non
     with preview(tmp_path) as t:
         ready(t)
         began = time.monotonic()
-        t.send("\x1b[200~" + text + "\x1b[201~")
-        t.until("[Pasted text #1, 250,000 lines]")
+        t.send("\x1b[200~" + text + "\x1b[201~", until="[Pasted text #1, 250,000 lines]")
         spent = time.monotonic() - began
-        t.send("x")
-        t.until("lines]x")
+        t.send("x", until="lines]x")
     # Writing ten megabytes through a pty takes a third of this already; the old way took more than a minute.
     assert spent < 30
 
@@ -372,18 +320,15 @@ def test_ten_megabytes_of_paste_are_one_label_in_a_second(tmp_path: Path) -> Non
 def test_an_unknown_command_runs_nothing_and_names_the_near_ones(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/compres now\r")
-        t.until("Unknown command /compres. Did you mean /compress")
+        t.send("/compres now\r", until="Unknown command /compres. Did you mean /compress")
         assert "Compaction" not in "\n".join(t.history())
 
 
 def test_slash_commands_complete_with_tab_and_run(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/comp")
-        t.until("Replace the older part of the conversation")
-        t.send("\tthe tests\r")
-        t.until("Compacted 12k → 3k tokens · Focus: the tests · /uncompress")
+        t.send("/comp", until="Replace the older part of the conversation")
+        t.send("\tthe tests\r", until="Compacted 12k → 3k tokens · Focus: the tests · /uncompress")
         t.until("3k/168k")
 
 
@@ -391,53 +336,41 @@ def test_slash_commands_complete_with_tab_and_run(tmp_path: Path) -> None:
 def test_a_picker_narrows_while_one_types(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/resume\r")
-        t.until("Earlier work 3")
+        t.send("/resume\r", until="Earlier work 3")
         t.send("work 17")
         t.gone("Earlier work 3")
-        t.send("\r")
-        t.until("2025-0017")
+        t.send("\r", until="2025-0017")
 
 
 @pytest.mark.slow
 def test_a_search_that_finds_nothing_says_so_and_goes_on(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/resume\r")
-        t.until("Earlier work 3")
-        t.send("work 17x")
-        t.until("  No match")
-        t.send("\r\x7f")
-        t.until("❯ Earlier work 17")
+        t.send("/resume\r", until="Earlier work 3")
+        t.send("work 17x", until="  No match")
+        t.send("\r\x7f", until="❯ Earlier work 17")
         assert "No match" not in "\n".join(t.screen())
-        t.send("\r")
-        t.until("2025-0017")
+        t.send("\r", until="2025-0017")
 
 
 @pytest.mark.full
 def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/mode plan\r")
-        t.until("Plan mode")
-        t.send("/mode\r")
-        t.until("❯ plan")
-        t.send("sk")
-        t.until("❯ ask")
-        t.send("\r")
-        t.until("Ask mode")
+        t.send("/mode plan\r", until="Plan mode")
+        t.send("/mode\r", until="❯ plan")
+        t.send("sk", until="❯ ask")
+        t.send("\r", until="Ask mode")
 
 
 @pytest.mark.full
 def test_a_command_left_at_its_choice_leaves_nothing_behind(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/theme\r")
-        t.until("dark")
+        t.send("/theme\r", until="dark")
         t.send("\x1b")
         t.gone("dark")
-        t.send("/mode plan\r")
-        t.until("Plan mode")
+        t.send("/mode plan\r", until="Plan mode")
         assert "/theme" not in "\n".join(t.history())
         assert "/mode plan" in "\n".join(t.history())
 
@@ -457,22 +390,17 @@ def test_an_editor_left_without_a_change_leaves_nothing_behind(tmp_path: Path) -
 def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("ask\r")
-        t.until("Which colour?")
-        t.send("2")
-        t.until("Why?")
-        t.send("it is calm\r")
-        t.until("answers ['green', 'it is calm']")
+        t.send("ask\r", until="Which colour?")
+        t.send("2", until="Why?")
+        t.send("it is calm\r", until="answers ['green', 'it is calm']")
 
 
 @pytest.mark.slow
 def test_an_answer_in_words_may_have_several_lines(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("ask\r")
-        t.until("Which colour?")
-        t.send("2")
-        t.until("Why?")
+        t.send("ask\r", until="Which colour?")
+        t.send("2", until="Why?")
         t.send("it is calm\x1b\rand green\nand soft\r")
         t.until("answers ['green', 'it is calm\\nand green\\nand soft']")
 
@@ -481,35 +409,27 @@ def test_an_answer_in_words_may_have_several_lines(tmp_path: Path) -> None:
 def test_a_skipped_question_leaves_the_other_answers_as_they_are(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("ask\r")
-        t.until("Which colour?")
-        t.send("2")
-        t.until("Why?")
-        t.send("\x1b")
-        t.until("answers ['green', '']")
+        t.send("ask\r", until="Which colour?")
+        t.send("2", until="Why?")
+        t.send("\x1b", until="answers ['green', '']")
         t.settle()
-        t.send("ask\r")
-        t.until("1. red")
+        t.send("ask\r", until="1. red")
         t.send("\x1b")
         t.gone("1. red")
         t.until("Why?")
-        t.send("\x1b")
-        t.until("answers ()")
+        t.send("\x1b", until="answers ()")
         t.settle()
-        t.send("ask\r")
-        t.until("1. red")
+        t.send("ask\r", until="1. red")
         t.send("\x1b")
         t.gone("1. red")
         t.until("Why?")
-        t.send("\r")
-        t.until("answers ['', '']")
+        t.send("\r", until="answers ['', '']")
 
 
 def test_a_shell_command_shows_its_output_and_its_failure(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("!echo from-the-shell; exit 3\r")
-        t.until("from-the-shell")
+        t.send("!echo from-the-shell; exit 3\r", until="from-the-shell")
         t.until("exit code 3")
 
 
@@ -518,8 +438,7 @@ def test_nothing_typed_while_loading_is_lost(tmp_path: Path) -> None:
         t.until("> ")
         t.send("typed early")
         t.send("\r")
-        t.send("and this")
-        t.until("You said: typed early")
+        t.send("and this", until="You said: typed early")
         t.until("> and this")
 
 
@@ -527,24 +446,20 @@ def test_a_light_background_gets_colours_that_can_be_read_on_it(tmp_path: Path) 
     with preview(tmp_path, COLORFGBG="") as t:
         ready(t)
         assert b"\x1b]11;?" in t.raw
-        t.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\hello\r")
-        t.until("You said: hello")
+        t.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\hello\r", until="You said: hello")
         assert b"\x1b[1;34m> \x1b[0m\x1b[1mhello" in t.raw
         t.send("/theme dark\r")
-        t.send("again\r")
-        t.until("You said: again")
+        t.send("again\r", until="You said: again")
         assert b"\x1b[1;36m> \x1b[0m\x1b[1magain" in t.raw
         t.send("/theme auto\r")
-        t.send("once more\r")
-        t.until("You said: once more")
+        t.send("once more\r", until="You said: once more")
         assert b"\x1b[1;34m> \x1b[0m\x1b[1monce more" in t.raw
 
 
 def test_without_colours_nothing_is_coloured(tmp_path: Path) -> None:
     with preview(tmp_path, NO_COLOR="1") as t:
         ready(t)
-        t.send("long 16 5000\r")
-        t.until("all done")
+        t.send("long 16 5000\r", until="all done")
         t.settle()
         colours = {code for found in re.findall(rb"\x1b\[([0-9;]+)m", t.raw) for code in found.split(b";")}
     assert colours <= {b"0", b"1", b"2", b"3", b"4", b"7"}
@@ -553,29 +468,21 @@ def test_without_colours_nothing_is_coloured(tmp_path: Path) -> None:
 def test_enter_steers_while_it_works_and_alt_enter_is_always_a_new_line(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("one\x1b\rtwo\r")
-        t.until("You said: one")
+        t.send("one\x1b\rtwo\r", until="You said: one")
         assert any(row == "two" for row in t.history())
-        t.send("slow\r")
-        t.until("Waiting for something")
-        t.send("mind the cart\x1b\rand the total\r")
-        t.until("After this step: mind the cart ⏎ and the total · ↑ edit")
-        t.send("\x1b[A")
-        t.until("> mind the cart")
+        t.send("slow\r", until="Waiting for something")
+        t.send("mind the cart\x1b\rand the total\r", until="After this step: mind the cart ⏎ and the total · ↑ edit")
+        t.send("\x1b[A", until="> mind the cart")
         t.gone("After this step: mind")
 
 
 def test_a_message_that_came_too_late_for_the_turn_is_the_next_prompt(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("slow\r")
-        t.until("Waiting for something")
-        t.send("for later\t")
-        t.until("After this turn: for later")
-        t.send("for now\r")
-        t.until("After this step: for now")
-        t.send("\x1b")
-        t.until("You said: for later")
+        t.send("slow\r", until="Waiting for something")
+        t.send("for later\t", until="After this turn: for later")
+        t.send("for now\r", until="After this step: for now")
+        t.send("\x1b", until="You said: for later")
         rows = "\n".join(t.history())
     assert rows.index("You said: for now") < rows.index("You said: for later")
 
@@ -584,8 +491,7 @@ def test_a_message_that_came_too_late_for_the_turn_is_the_next_prompt(tmp_path: 
 def test_a_prompt_has_as_many_lines_as_one_likes(tmp_path: Path, keys: str) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send(keys)
-        t.until("You said: one")
+        t.send(keys, until="You said: one")
         assert any(row == "two" for row in t.history())
 
 
@@ -595,8 +501,7 @@ def test_a_draft_is_written_in_the_own_editor(tmp_path: Path) -> None:
     script.chmod(0o755)
     with preview(tmp_path, EDITOR=str(script), VISUAL=str(script)) as t:
         ready(t)
-        t.send("my draft\x07")
-        t.until("EDITING")
+        t.send("my draft\x07", until="EDITING")
         t.until("> my draft, mended")
 
 
@@ -607,36 +512,27 @@ def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Pat
     script.chmod(0o755)
     with preview(tmp_path, EDITOR=str(script), VISUAL=str(script)) as t:
         ready(t)
-        t.send("both\r")
-        t.until("#0001")
-        t.send("\x07")
-        t.until("EDITING")
+        t.send("both\r", until="#0001")
+        t.send("\x07", until="EDITING")
         t.settle(3.0, 5.0)
         assert "Yes, once" not in "\n".join(t.history())
-        t.send("typed in the editor\r")
-        t.until("Yes, once")
+        t.send("typed in the editor\r", until="Yes, once")
         t.settle(0.8)
-        t.send("1")
-        t.until("> typed in the editor")
+        t.send("1", until="> typed in the editor")
 
 
 @pytest.mark.full
 def test_the_transcript_is_a_screen_of_its_own_and_the_session_comes_back_as_it_was(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("run\r")
-        t.until("Yes, once")
-        t.send("1")
-        t.until("earlier lines (Ctrl-O)")
+        t.send("run\r", until="Yes, once")
+        t.send("1", until="earlier lines (Ctrl-O)")
         t.settle()
-        t.send("a draft")
-        t.until("> a draft")
+        t.send("a draft", until="> a draft")
         before = t.screen()
-        t.send("\x0f")
-        t.until("whole output, line 39")
+        t.send("\x0f", until="whole output, line 39")
         t.until("─ Transcript ─")
-        t.send("/line 0")
-        t.until("whole output, line 0 ")
+        t.send("/line 0", until="whole output, line 0 ")
         t.send("\rqq")
         t.gone("Transcript")
         t.until("> a draftq")
@@ -649,24 +545,19 @@ def test_the_transcript_is_a_screen_of_its_own_and_the_session_comes_back_as_it_
 def test_a_question_is_announced_in_the_transcript_and_answered_after_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("both\r")
-        t.until("#0001")
-        t.send("\x0f")
-        t.until("Press q to answer it.")
+        t.send("both\r", until="#0001")
+        t.send("\x0f", until="Press q to answer it.")
         assert "Yes, once" not in "\n".join(t.history())
         t.resize(60, 20)
-        t.send("\x0f")
-        t.until("Yes, once")
+        t.send("\x0f", until="Yes, once")
         t.settle(0.8)
-        t.send("1")
-        t.until("answer once")
+        t.send("1", until="answer once")
 
 
 def test_leaving_in_the_transcript_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("\x0f")
-        t.until("─ Transcript ─")
+        t.send("\x0f", until="─ Transcript ─")
         t.signal(signal.SIGTERM)
         assert t.wait() == 143
         assert t.raw.rindex(b"?1049l") > t.raw.rindex(b"?1049h")
@@ -677,14 +568,11 @@ def test_leaving_in_the_transcript_leaves_the_terminal_as_it_was(tmp_path: Path)
 def test_thinking_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("think\r")
-        t.until("You said: thought about it")
+        t.send("think\r", until="You said: thought about it")
         t.settle()
         assert "number 30 helps" not in "\n".join(t.history())
-        t.send("\x14")
-        t.until("Thinking: shown")
-        t.send("think\r")
-        t.until("Perhaps thought number 59")
+        t.send("\x14", until="Thinking: shown")
+        t.send("think\r", until="Perhaps thought number 59")
         t.until("You said: thought about it")
         t.settle()
         assert "number 30 helps" in "\n".join(t.history())
@@ -693,36 +581,29 @@ def test_thinking_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
 def test_a_question_mark_on_an_empty_line_lists_the_keys_until_it_is_pressed_again(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("?")
-        t.until("─ Keys ─")
+        t.send("?", until="─ Keys ─")
         t.until("search earlier prompts")
         t.resize(60, 12)
         t.until("10 of ")
         t.send("?")
         t.gone("─ Keys ─")
-        t.send("why?\r")
-        t.until("You said: why?")
+        t.send("why?\r", until="You said: why?")
         assert "search earlier prompts" not in "\n".join(t.history())
 
 
 def test_vi_keys_edit_where_they_are_wanted(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/vim\r")
-        t.until("Vi mode on for this session")
-        t.send("wrong words\x1b")
-        t.until(": wrong words")
-        t.send("0cegood\x1b")
-        t.until(": good words")
-        t.send("\r")
-        t.until("You said: good words")
+        t.send("/vim\r", until="Vi mode on for this session")
+        t.send("wrong words\x1b", until=": wrong words")
+        t.send("0cegood\x1b", until=": good words")
+        t.send("\r", until="You said: good words")
 
 
 def test_a_long_turn_rings_when_it_ends_or_asks(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("run\r")
-        t.until("Yes, once")
+        t.send("run\r", until="Yes, once")
         assert b"\x1b]9;agentcli asks" in t.raw
 
 
@@ -730,26 +611,19 @@ def test_a_long_turn_rings_when_it_ends_or_asks(tmp_path: Path) -> None:
 def test_a_plan_is_read_and_approved(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("plan\r")
-        t.until("2. Mend")
+        t.send("plan\r", until="2. Mend")
         t.until("ask before each change")
-        t.send("1")
-        t.until("You said: plan session")
-        t.send("plan\r")
-        t.until("ask before each change")
-        t.send("2")
-        t.until("You said: plan once")
+        t.send("1", until="You said: plan session")
+        t.send("plan\r", until="ask before each change")
+        t.send("2", until="You said: plan once")
 
 
 def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("\x1b[Z")
-        t.until("auto-edit · demo")
-        t.send("\x1b[Z")
-        t.until("plan · demo")
-        t.send("\x1b[Z")
-        t.until("ask · demo")
+        t.send("\x1b[Z", until="auto-edit · demo")
+        t.send("\x1b[Z", until="plan · demo")
+        t.send("\x1b[Z", until="ask · demo")
 
 
 @pytest.mark.full
@@ -757,12 +631,9 @@ def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
 def test_a_session_fits_terminals_of_all_sizes(tmp_path: Path, size: tuple[int, int]) -> None:
     with preview(tmp_path, *size) as t:
         ready(t)
-        t.send("long 40 4000\r")
-        t.until("all done")
-        t.send("edit\r")
-        t.until("Yes, once")
-        t.send("1")
-        t.until("answer once")
+        t.send("long 40 4000\r", until="all done")
+        t.send("edit\r", until="Yes, once")
+        t.send("1", until="answer once")
         t.settle()
         assert tags(t.history()) == Counter(f"#{n:04}" for n in range(40))
 
@@ -770,12 +641,9 @@ def test_a_session_fits_terminals_of_all_sizes(tmp_path: Path, size: tuple[int, 
 @pytest.mark.full
 def test_what_a_strange_folder_would_load_is_asked_about_first(tmp_path: Path) -> None:
     with Terminal([*PREVIEW, f"state={tmp_path}", "untrusted=yes"], cwd=str(REPOSITORY)) as t:
-        t.until("Trust this folder?")
-        t.until(".agentcli/hooks.json (hooks: can run commands")
-        t.send("y")
-        t.until("The folder is trusted now. Restart agentcli to load its settings.")
-        t.send("hello\r")
-        t.until("You said: hello")
+        t.until("Trust this folder?", ".agentcli/hooks.json (hooks: can run commands")
+        t.send("y", until="The folder is trusted now. Restart agentcli to load its settings.")
+        t.send("hello\r", until="You said: hello")
 
 
 def test_a_script_fills_the_status_line_and_its_facts_can_be_chosen(tmp_path: Path) -> None:
@@ -788,14 +656,10 @@ def test_a_script_fills_the_status_line_and_its_facts_can_be_chosen(tmp_path: Pa
 def test_commands_that_need_more_than_a_desk_ask_whoever_has_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/doctor\r")
-        t.until("ok    sessions: 0 in this project")
-        t.send("/undo\r")
-        t.until("Put shop/cart.py back.")
-        t.send("/redo\r")
-        t.until("There is no undo to take back.")
-        t.send(f"/export {tmp_path}/session.json\r")
-        t.until("redacted.")
+        t.send("/doctor\r", until="ok    sessions: 0 in this project")
+        t.send("/undo\r", until="Put shop/cart.py back.")
+        t.send("/redo\r", until="There is no undo to take back.")
+        t.send(f"/export {tmp_path}/session.json\r", until="redacted.")
     assert json.loads((tmp_path / "session.json").read_text())["session"]
 
 
@@ -803,14 +667,12 @@ def test_commands_that_need_more_than_a_desk_ask_whoever_has_it(tmp_path: Path) 
 def test_a_failure_that_nobody_foresaw_loses_no_draft_and_gives_the_terminal_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("crash\rmy draft")
-        t.until("ZeroDivisionError")
+        t.send("crash\rmy draft", until="ZeroDivisionError")
         assert t.wait() == 1
         assert b"\x1b[?2004l" in t.raw
     with preview(tmp_path) as t:
         ready(t)
-        t.send("\x1b[A")
-        t.until("> my draft")
+        t.send("\x1b[A", until="> my draft")
 
 
 @pytest.mark.full
@@ -820,18 +682,13 @@ def test_ctrl_z_suspends_and_fg_brings_everything_back(tmp_path: Path) -> None:
         t.until("shell>")
         t.send(" ".join([*PREVIEW, f"state={tmp_path}"]) + "\r")
         ready(t)
-        t.send("hello\r")
-        t.until("You said: hello")
-        t.send("my draft")
-        t.until("> my draft")
-        t.send("\x1a")
-        t.until("Stopped")
-        t.send("echo in-$((1+1))-between\r")
-        t.until("in-2-between")
+        t.send("hello\r", until="You said: hello")
+        t.send("my draft", until="> my draft")
+        t.send("\x1a", until="Stopped")
+        t.send("echo in-$((1+1))-between\r", until="in-2-between")
         t.send("fg\r")
         t.settle(0.3)
-        t.send(" goes on")
-        t.until("> my draft goes on")
+        t.send(" goes on", until="> my draft goes on")
         assert "\n".join(t.history()).count("You said: hello") == 1
 
 
@@ -839,33 +696,24 @@ def test_ctrl_z_suspends_and_fg_brings_everything_back(tmp_path: Path) -> None:
 def test_all_calls_of_a_reply_are_allowed_at_once_after_they_were_shown(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("several\r")
-        t.until("Yes to all 3")
+        t.send("several\r", until="Yes to all 3")
         assert not any("make part1" in row for row in t.screen())
-        t.send("a")
-        t.until("Ask one by one")
+        t.send("a", until="Ask one by one")
         shown = "\n".join(t.screen())
         assert "$ make part1" in shown
         assert "$ make part2" in shown
-        t.send("n")
-        t.until("Yes to all 3")
-        t.send("a")
-        t.until("Ask one by one")
-        t.send("y")
-        t.until("several all")
+        t.send("n", until="Yes to all 3")
+        t.send("a", until="Ask one by one")
+        t.send("y", until="several all")
 
 
 def test_the_state_at_a_glance_is_told_by_line_and_command(tmp_path: Path) -> None:
     with preview(tmp_path, 140) as t:
         t.until("budget 25% · cache 87% · 2 jobs")
-        t.send("/cache\r")
-        t.until("87.0% of all input came from the cache")
-        t.send("/tasks\r")
-        t.until("job-1  running, 3 s  $ make")
-        t.send("tools\r")
-        t.until("You said: looked")
-        t.send("/why\r")
-        t.until("2026-01-01 10:00 Pruned 3 old outputs.")
+        t.send("/cache\r", until="87.0% of all input came from the cache")
+        t.send("/tasks\r", until="job-1  running, 3 s  $ make")
+        t.send("tools\r", until="You said: looked")
+        t.send("/why\r", until="2026-01-01 10:00 Pruned 3 old outputs.")
         t.settle()
         assert sum("Pruned nothing: too little to gain." in row for row in t.history()) == 2
 
@@ -875,8 +723,7 @@ def test_files_are_offered_at_the_first_at_sign_without_another_key(tmp_path: Pa
     with preview(tmp_path) as t:
         ready(t)
         time.sleep(2)  # a person reads before typing; the list is made meanwhile
-        t.send("see @pyproj")
-        t.until("@pyproject.toml")
+        t.send("see @pyproj", until="@pyproject.toml")
 
 
 @pytest.mark.parametrize("key", ["\x16", "\x1b[200~\x1b[201~"])
@@ -887,10 +734,8 @@ def test_a_picture_on_the_clipboard_is_attached_by_a_key_or_by_an_empty_paste(tm
     (programs / "wl-paste").chmod(0o755)
     with preview(tmp_path, WAYLAND_DISPLAY="wayland-0", PATH=f"{programs}:/usr/bin:/bin") as t:
         ready(t)
-        t.send(f"see{key}")
-        t.until("> see [Image #1]")
-        t.send("now\r")
-        t.until(f"@{tmp_path}/pictures/"[:60])
+        t.send(f"see{key}", until="> see [Image #1]")
+        t.send("now\r", until=f"@{tmp_path}/pictures/"[:60])
     (saved,) = (tmp_path / "state" / "agentcli" / "pictures").iterdir()
     assert saved.read_bytes().startswith(b"\x89PNG")
 
@@ -898,50 +743,38 @@ def test_a_picture_on_the_clipboard_is_attached_by_a_key_or_by_an_empty_paste(tm
 def test_a_command_typed_while_it_works_acts_at_once_or_waits_and_is_never_said_to_the_model(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("slow\r")
-        t.until("Waiting for something")
-        t.send("/cost\r")
-        t.until("$0.01 in 1 request")
-        t.send("/nosuch\r")
-        t.until("Unknown command /nosuch")
-        t.send("/pin\r")
-        t.until("After this turn: /pin")
+        t.send("slow\r", until="Waiting for something")
+        t.send("/cost\r", until="$0.01 in 1 request")
+        t.send("/nosuch\r", until="Unknown command /nosuch")
+        t.send("/pin\r", until="After this turn: /pin")
         t.until("/pin will run after this turn")
-        t.send("!echo from-$((40 + 2))\r")
-        t.until("After this turn: !echo")
+        t.send("!echo from-$((40 + 2))\r", until="After this turn: !echo")
         assert "steering:" not in "\n".join(t.screen())
-        t.send("\x1b")
-        t.until("from-42")
+        t.send("\x1b", until="from-42")
         t.gone("After this turn: /pin")
 
 
 def test_that_a_command_waits_is_told_until_it_runs(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("slow\r")
-        t.until("Waiting for something")
-        t.send("/undo\r")
-        t.until("/undo will run after this turn")
-        t.send("\x1b")
-        t.until("Put shop/cart.py back.")
+        t.send("slow\r", until="Waiting for something")
+        t.send("/undo\r", until="/undo will run after this turn")
+        t.send("\x1b", until="Put shop/cart.py back.")
         t.gone("will run after this turn")
 
 
 def test_a_shell_that_is_not_there_is_told_and_the_program_goes_on(tmp_path: Path) -> None:
     with preview(tmp_path, SHELL="/no/such/shell") as t:
         ready(t)
-        t.send("!ls\r")
-        t.until("Set SHELL to an installed shell")
-        t.send("!\r")
-        t.until("Example: !git status")
+        t.send("!ls\r", until="Set SHELL to an installed shell")
+        t.send("!\r", until="Example: !git status")
 
 
 @pytest.mark.full
 def test_what_was_being_typed_is_back_after_the_program_was_killed(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("half a sent")
-        t.until("> half a sent")
+        t.send("half a sent", until="> half a sent")
         ends = time.monotonic() + 20
         while (
             not any(file.stat().st_size for file in (tmp_path / "state" / "agentcli" / "drafts").glob("*.json"))
@@ -951,10 +784,8 @@ def test_what_was_being_typed_is_back_after_the_program_was_killed(tmp_path: Pat
         t.signal(signal.SIGKILL)
         assert t.wait() == -signal.SIGKILL
     with preview(tmp_path) as t:
-        t.until("what you were typing when the session ended")
-        t.until("> half a sent")
-        t.send("ence\r")
-        t.until("You said: half a sentence")
+        t.until("what you were typing when the session ended", "> half a sent")
+        t.send("ence\r", until="You said: half a sentence")
         t.send("\x04")
         t.wait()
     assert not list((tmp_path / "state" / "agentcli" / "drafts").iterdir())
@@ -963,31 +794,24 @@ def test_what_was_being_typed_is_back_after_the_program_was_killed(tmp_path: Pat
 def test_what_a_shell_command_prints_is_seen_while_it_runs(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("!echo early-$((40 + 2)); sleep 1000\r")
-        t.until("early-42")
-        t.send("\x1b")
-        t.until("! interrupted")
+        t.send("!echo early-$((40 + 2)); sleep 1000\r", until="early-42")
+        t.send("\x1b", until="! interrupted")
 
 
 def test_escape_twice_goes_back_to_an_earlier_prompt(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("the first words\r")
-        t.until("You said: the first words")
+        t.send("the first words\r", until="You said: the first words")
         t.settle()
-        t.send("\x1b")
-        t.until("Press Esc again to rewind")
-        t.send("\x1b")
-        t.until("Rewind to which prompt?")
+        t.send("\x1b", until="Press Esc again to rewind")
+        t.send("\x1b", until="Rewind to which prompt?")
 
 
 def test_what_a_command_did_is_none_of_what_was_done_unasked(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/undo\r")
-        t.until("Put shop/cart.py back.")
-        t.send("/why\r")
-        t.until("Pruned 3 old outputs.")
+        t.send("/undo\r", until="Put shop/cart.py back.")
+        t.send("/why\r", until="Pruned 3 old outputs.")
         t.settle()
         assert "\n".join(t.history()).count("Put shop/cart.py back.") == 1
 
@@ -996,10 +820,8 @@ def test_what_a_command_did_is_none_of_what_was_done_unasked(tmp_path: Path) -> 
 def test_an_editor_that_fails_changes_nothing_and_is_told(tmp_path: Path, editor: str, told: str) -> None:
     with preview(tmp_path, 140, EDITOR=editor, VISUAL="") as t:
         ready(t)
-        t.send("my words\x07")
-        t.until(told)
-        t.until("Set VISUAL or EDITOR")
-        t.until("> my words")
+        t.send("my words\x07", until=told)
+        t.until("Set VISUAL or EDITOR", "> my words")
 
 
 @pytest.mark.full
@@ -1022,10 +844,8 @@ def test_addresses_are_links_where_the_terminal_is_known_to_follow_them(
 def test_the_menu_stays_open_with_the_argument_once_a_name_is_complete(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/rename")
-        t.until("NAME · Give this session a name")
-        t.send(" ")
-        t.until("> /rename")
+        t.send("/rename", until="NAME · Give this session a name")
+        t.send(" ", until="> /rename")
         t.until("NAME · Give this session a name")
         t.send("x")
         t.gone("NAME · Give")

@@ -20,13 +20,10 @@ def loading(tmp_path: Path, *more: str) -> Terminal:
 def test_the_whole_editor_works_while_the_program_is_loaded(tmp_path: Path) -> None:
     with loading(tmp_path) as t:
         t.until("> ")
-        t.send("world\x01hello ")
-        t.until("> hello world")
+        t.send("world\x01hello ", until="> hello world")
         assert "demo/demo" not in "\n".join(t.screen())
-        t.send("\x05!\rnext draft")
-        t.until("> next draft")
-        t.until("queued: hello world!")
-        t.until("You said: hello world!")
+        t.send("\x05!\rnext draft", until="> next draft")
+        t.until("queued: hello world!", "You said: hello world!")
         t.settle()
         assert "\n".join(t.history()).count("> next draft") == 1
 
@@ -34,8 +31,7 @@ def test_the_whole_editor_works_while_the_program_is_loaded(tmp_path: Path) -> N
 @pytest.mark.full
 def test_what_takes_long_is_named_below_the_prompt(tmp_path: Path) -> None:
     with loading(tmp_path, "reading=opening the session: 501 of 2,000 records") as t:
-        t.until("opening the session: 501 of 2,000 records")
-        t.until("Shift-Tab mode")
+        t.until("opening the session: 501 of 2,000 records", "Shift-Tab mode")
         assert "opening" not in "\n".join(t.screen())
 
 
@@ -51,8 +47,7 @@ def test_one_can_leave_before_anything_is_loaded(tmp_path: Path) -> None:
 def test_what_went_wrong_while_loading_is_told_on_a_clean_screen_and_what_was_typed_stays(tmp_path: Path) -> None:
     with loading(tmp_path, "broken=yes") as t:
         t.until("> ")
-        t.send("precious words")
-        t.until("No key is set")
+        t.send("precious words", until="No key is set")
         t.until("> precious words")
         assert t.wait() == 1
         assert "starting" not in "\n".join(t.screen())
@@ -61,8 +56,7 @@ def test_what_went_wrong_while_loading_is_told_on_a_clean_screen_and_what_was_ty
 def test_a_terminal_that_goes_away_while_loading_ends_the_program(tmp_path: Path) -> None:
     with loading(tmp_path) as t:
         t.until("> ")
-        t.send("x")
-        t.until("> x")
+        t.send("x", until="> x")
         t.hang_up()
         assert t.wait() != 0
 
@@ -87,8 +81,7 @@ def test_the_first_paint_needs_next_to_nothing() -> None:
 def test_a_terminated_program_with_an_open_question_ends_at_once(tmp_path: Path) -> None:
     with Terminal([*PREVIEW, f"state={tmp_path}"], cwd=str(REPOSITORY)) as t:
         t.until("ask · demo")
-        t.send("edit\r")
-        t.until("Yes, once")
+        t.send("edit\r", until="Yes, once")
         t.signal(signal.SIGTERM)
         assert t.wait(2.0) == 143
 

@@ -58,7 +58,7 @@ def test_the_tab_of_a_session_has_the_name_of_its_folder(tmp_path: Path, notify:
     program = Program(tmp_path)
     # A reply that takes about a second: a turn that ends before the first frame never shows that it works.
     with program.terminal("-m", "script:long-reply:30@3000", "--set", f"ui.notify={notify}", "hello") as t:
-        t.until("#0029", 20)
+        t.until("#0029")
         t.settle()
         t.send("/quit\r")
         t.wait()

@@ -50,10 +50,8 @@ def test_an_editor_works_in_a_session_that_a_terminal_shares(program: Program) -
     ]
     with program.terminal(*script(program, *replies)) as t:
         t.until("ask ·")
-        t.send("/remote on\r")
-        t.until("Shared.")
-        t.send("make it\r")
-        t.until("1. Yes, once")
+        t.send("/remote on\r", until="Shared.")
+        t.send("make it\r", until="1. Yes, once")
         session = row(program)["session"]
         with Editor(program) as editor:
             editor.load(session)
@@ -74,8 +72,7 @@ def test_an_editor_works_in_a_session_that_a_terminal_shares(program: Program) -
             assert editor.text() == "Let me make it.All done.And more."
             assert editor.text("user_message_chunk") == "make it"  # it shows its own prompt by itself
         t.settle()
-        t.send("still here\r")
-        t.until("still here")
+        t.send("still here\r", until="still here")
 
 
 class Browser:
@@ -209,8 +206,7 @@ def test_a_killed_session_ends_the_prompt_and_is_followed_again_once_it_is_resum
         second = script(program, {"text": "Second.", "calls": [touch("two")]}, {"text": "Done."})
         with program.terminal("resume", session, *second, "--set", "ui.remote=true") as t:
             t.until("ask ·")
-            t.send("typed here\r")
-            t.until("1. Yes, once")
+            t.send("typed here\r", until="1. Yes, once")
             asked = editor.prompt(session, "and this")
             editor.choose(editor.question("touch two"), "once")
             assert editor.answer(asked)["result"]["stopReason"] == "end_turn"
