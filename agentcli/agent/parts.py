@@ -64,6 +64,11 @@ class SessionParts:
         core.ctx.add(subagents.services)
         self.all: Sequence[SessionPart] = (*own, *more, subagents)
 
+    @property
+    def nested_files(self) -> Sequence[str]:
+        """The paths of the instruction files that results in the view have brought."""
+        return self.nested.in_view() if self.nested is not None else ()
+
 
 class BackgroundJobs(SessionPart):
     """The news of background commands."""

@@ -20,20 +20,19 @@ from agentcli.agent.parts import MakePart, SessionParts, wait_for_background, wa
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
 from agentcli.agent.request_builder import changed_for_turn
-from agentcli.agent.setup import RUN_LOCK, SessionSetup, StandingInstructions, beginning
+from agentcli.agent.setup import RUN_LOCK, SessionSetup, beginning
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Emit, Event, TurnEnded, Warned, emit_all
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
-from agentcli.core.mcp_servers import Servers, ServerState
+from agentcli.core.mcp_servers import ServerState
 from agentcli.core.message import Message, ToolResult
-from agentcli.core.model import Model, ModelSpec
+from agentcli.core.model import Model
 from agentcli.core.record import MODES, USUAL_ACCOUNT, Mode, Pin, Settings, Title, Unpin
 from agentcli.core.tasks import emitted, run_beside
-from agentcli.core.tool import Boxed, Tool
-from agentcli.permissions.rules import Rules
+from agentcli.core.tool import Boxed
 from agentcli.permissions.unattended import PRIVATE, for_model, for_person
 from agentcli.sessions.info import name_of
 
@@ -60,13 +59,9 @@ class AgentSession:
         self.journal = journal
         self.cwd = setup.workspace.cwd
         self.for_people = frozenset(name for name, traits in setup.tools.traits.items() if traits.behaviour.for_people)
-        self.tools: Sequence[Tool] = setup.tools.offered
-        self.sandbox = setup.permissions.sandbox
         self._setup = setup
         self.core = core = core_of(journal, setup, model, mode)
-        self.jobs, self.hooks, self.buffers = core.jobs, core.hooks, core.buffers
-        self._approval = core.approval
-        self._parts = own = SessionParts(core, partial(AgentSession, features=features), features)
+        self.parts = own = SessionParts(core, partial(AgentSession, features=features), features)
         self.notes: Sequence[str] = [
             *lost(journal),
             *setup.run.notes,
@@ -92,43 +87,6 @@ class AgentSession:
         """The records in force, folded."""
         return self.journal.history
 
-    @property
-    def instructions(self) -> StandingInstructions:
-        """The instruction files in force."""
-        return self._parts.instructions.now
-
-    @property
-    def model(self) -> ModelSpec:
-        """The model in use."""
-        return self.core.model
-
-    @property
-    def receipt(self) -> str:
-        """The line on what the last message claims; empty if it claims nothing, or another message came since."""
-        last = self.history.entries[-1].body if self.history.entries else None
-        if not isinstance(last, Message) or last.role != "assistant" or last.calls:
-            return ""
-        return receipt_in(self.core, last.text).line
-
-    @property
-    def mode(self) -> Mode:
-        """The permission mode."""
-        return self._approval.mode
-
-    @property
-    def rules(self) -> Rules:
-        """The permission rules in force, including the session's."""
-        return self._approval.rules
-
-    @property
-    def nested_instructions(self) -> Sequence[str]:
-        """The paths of the instruction files that results in the view have brought."""
-        return self._parts.nested.in_view() if self._parts.nested is not None else ()
-
-    def forget_rule(self, rule: str) -> None:
-        """Drop an allow rule that an answer of the person has added or saved."""
-        self._approval.forget(rule)
-
     def turn(self, prompt: Prompt, interrupt: asyncio.Event, *, continues: bool = False) -> AsyncIterator[Event]:
         """Yield the events of `run`. A reader that leaves ends the turn."""
         return emitted(partial(self.run, prompt, interrupt, continues=continues))
@@ -139,7 +97,7 @@ class AgentSession:
         That end is the last event, and the only TurnEnded. If it `continues` the former turn, that one's limits count for both. Raises
         AgentError if it cannot begin.
         """
-        with watching(self._parts.all, emit) as emit:
+        with watching(self.parts.all, emit) as emit:
             ended = await self._turn(prompt, interrupt, emit, continues)
             await emit(ended)
             return ended
@@ -151,10 +109,10 @@ class AgentSession:
         following: Prompt | None = prompt
         while following is not None:
             ended = await self._answer(following, interrupt, emit)
-            for part in self._parts.all:
+            for part in self.parts.all:
                 await emit_all(part.ended(ended), emit)
             following = None
-            for part in with_state(self._parts.all, self.history.features):
+            for part in with_state(self.parts.all, self.history.features):
                 match await part.after_turn(ended, interrupt, emit):
                     case Prompt() as following:
                         spending.limits = spending.limits.rest(spending.steps, *spending.spent())
@@ -168,9 +126,9 @@ class AgentSession:
     async def _answer(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
         """Answer one prompt."""
         await self.prepare(interrupt)
-        self._approval.turn_rules = prompt.grants.rules
+        self.core.approval.turn_rules = prompt.grants.rules
         await emit_all(self._notices(), emit)
-        self._remind([await part.fact() for part in self._parts.all])
+        self._remind([await part.fact() for part in self.parts.all])
         for event in () if prompt.again else await self.conversation.hooked.admit(prompt.text, interrupt):
             if isinstance(event, TurnEnded):
                 return event
@@ -182,7 +140,7 @@ class AgentSession:
             return TurnEnded("failed", error=error)
         if (comparison := self._compared()) is not None:
             await emit_all(comparison.prompted(), emit)
-        self._approval.turn_rules = prompt.grants.rules
+        self.core.approval.turn_rules = prompt.grants.rules
         with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.models.connect) as notices:
             await emit_all(notices, emit)
             prompt, told = await self._large_input.fitted(prompt, interrupt)
@@ -198,9 +156,9 @@ class AgentSession:
         if lock is not None and not self._setup.person.attended:
             from agentcli.agent.run_lock import lock_of, require_same  # few runs have one
 
-            require_same(lock, lock_of(self.history, self.model.name, self.mode))
+            require_same(lock, lock_of(self.history, self.core.model.name, self.core.approval.mode))
         if prompt.parts:
-            require_readable(prompt, self.rules, self._setup)
+            require_readable(prompt, self.core.approval.rules, self._setup)
 
     async def prepare(self, interrupt: asyncio.Event) -> None:
         """Wait for servers that are being connected, and settle what each request begins with, once for the whole session.
@@ -211,17 +169,12 @@ class AgentSession:
         ask_window = getattr(self.conversation.model, "prepare", None)
         if ask_window is not None:
             await ask_window()
-        for part in self._parts.all:
+        for part in self.parts.all:
             await part.opened(interrupt)
         if self.history.system:
             return
-        self.core.record(beginning(self._setup, self.model, self.mode, self._parts.found.upfront()))
+        self.core.record(beginning(self._setup, self.core.model, self.core.approval.mode, self.parts.found.upfront()))
         self.conversation.builder.begin(self.history)
-
-    @property
-    def server_pool(self) -> Servers | None:
-        """The servers of the run; None if none is configured."""
-        return self._setup.servers
 
     @property
     def servers(self) -> Sequence[ServerState]:
@@ -230,7 +183,7 @@ class AgentSession:
 
     def is_due(self) -> bool:
         """Return whether a prompt is due that begins a turn by itself."""
-        return due(self._parts.all) is not None
+        return due(self.parts.all) is not None
 
     async def due(self, interrupt: asyncio.Event, show: Callable[[Sequence[Event]], None]) -> str | Prompt | None:
         """Return the prompt that is due: a text as a person types it, or a prompt for the model; `show` gets the events before it."""
@@ -238,26 +191,22 @@ class AgentSession:
         async def emit(event: Event) -> None:
             show([event])
 
-        part = due(self._parts.all)
+        part = due(self.parts.all)
         return await part.due(interrupt, emit) if part is not None else None
 
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point. Raises InputError for a file that a deny rule keeps from being read."""
-        require_readable(prompt, self.rules, self._setup)
+        require_readable(prompt, self.core.approval.rules, self._setup)
         prompt, told = self._large_input.in_files(prompt)
         self.conversation.steer(prompt, told)
 
-    def withdraw(self) -> Sequence[Prompt]:
-        """Remove and return the prompts that were added to the running turn and that the model has not seen, in order."""
-        return self.conversation.withdraw()
-
     def readable_changes(self, diff: str) -> str:
         """Return a diff of the repository without the files that deny rules keep from being read."""
-        return readable_changes(diff, self.rules, self._setup)
+        return readable_changes(diff, self.core.approval.rules, self._setup)
 
     def shared_command(self, command: str, argv: Sequence[str]) -> Boxed:
         """Prepare a person's command whose output the model sees. Raises InputError if deny rules forbid it."""
-        return shared_command(command, argv, self.rules, self.mode, self._setup)
+        return shared_command(command, argv, self.core.approval.rules, self.core.approval.mode, self._setup)
 
     def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
         """Pin the message with this seq, by default the newest prompt. Raises InputError for one that does not exist."""
@@ -286,20 +235,11 @@ class AgentSession:
             raise InputError(f"Unknown mode {mode!r}. Use one of: {', '.join(MODES)}.")
         if model:
             self.conversation.builder.model = self._setup.models.connect(model)
-            model = self.model.name
+            model = self.core.model.name
         if mode:
-            self._approval.mode = mode
-        ends = lifetime(self.model, self._setup.today().isoformat()) if model else ""
+            self.core.approval.mode = mode
+        ends = lifetime(self.core.model, self._setup.today().isoformat()) if model else ""
         return [self.core.record(Settings(model, mode)), *([Warned(ends)] if ends else [])]
-
-    @property
-    def effort(self) -> str:
-        """The thinking effort from the next request on; empty for the model's default."""
-        return self.conversation.builder.effort
-
-    @effort.setter
-    def effort(self, effort: str) -> None:
-        self.conversation.builder.effort = effort
 
     def rename(self, name: str) -> Sequence[Event]:
         """Give the session a name that `resume` takes. Raises InputError for one that cannot be shown as it is."""
@@ -312,20 +252,11 @@ class AgentSession:
         """
         if any(budget.used(spent) >= 1 for budget, spent in self.report.budgets()):
             return []
-        written = await self._titles.write(self.history, self.model, self.conversation.builder.window().tokens)
+        written = await self._titles.write(self.history, self.core.model, self.conversation.builder.window().tokens)
         if written is None:
             return []
         title, spent = written
         return [self.core.record(title), *spent] if title.title or spent else []
-
-    def reread_instructions(self) -> None:
-        """Read the instruction files again; the next prompt tells the model about changes."""
-        self._parts.instructions.reread()
-
-    @property
-    def source(self) -> Source:
-        """The way in which the session began, for hooks."""
-        return self.conversation.hooked.source
 
     def begin(self, show: Callable[[Sequence[Event]], None]) -> None:
         """Run the hooks of the session's start now, not with the first prompt, and compare with the last run; `show` gets the messages of both."""
@@ -348,20 +279,20 @@ class AgentSession:
         """Take over reminders that were prepared but not sent when the same session was open before."""
         self.conversation.pending += former.conversation.pending
         self.conversation.hooked.go_on_from(former.conversation.hooked)
-        self.hooks.go_on_from(former.hooks)
+        self.core.hooks.go_on_from(former.core.hooks)
 
     async def end(self, reason: str) -> None:
         """Run the hooks of the session's end, then close it."""
         await self.conversation.hooked.close()
-        await self.hooks.session_end(reason)
+        await self.core.hooks.session_end(reason)
         self.close()
 
     def close(self) -> None:
         """Save unsaved records and let others open the session. Its background jobs end."""
         if self._comparing is not None:
             self._comparing.cancel()
-        self.hooks.close()
-        for part in self._parts.all:
+        self.core.hooks.close()
+        for part in self.parts.all:
             part.closed()
         self.journal.close()
 
@@ -377,13 +308,13 @@ class AgentSession:
 
     def _own_notices(self) -> Iterator[Event]:
         """Yield the notices of features, and of an unknown model once."""
-        for part in self._parts.all:
+        for part in self.parts.all:
             yield from part.notices()
-        warnings = [] if self.model.known else [assumed(self.model)]
-        if self.model.prices is None and (
+        warnings = [] if self.core.model.known else [assumed(self.core.model)]
+        if self.core.model.prices is None and (
             self.core.spending.limits.cost is not None or any(budget.cost for budget, _ in self.report.budgets())
         ):
-            warnings.append(unlimited(self.model))
+            warnings.append(unlimited(self.core.model))
         for warning in warnings:
             if warning not in self._model_warnings:
                 self._model_warnings.add(warning)
@@ -391,12 +322,12 @@ class AgentSession:
 
     def _remind(self, facts: Sequence[str]) -> None:
         """Add the reminders that are due to the next prompt."""
-        unattended = _unattended(self._setup, for_model, self.mode)
-        if self.mode == "auto" and self._setup.workspace.tmp is not None:
+        unattended = _unattended(self._setup, for_model, self.core.approval.mode)
+        if self.core.approval.mode == "auto" and self._setup.workspace.tmp is not None:
             facts = (*facts, PRIVATE)
-        listings = "\n".join(filter(None, [part.listing() for part in self._parts.all]))
+        listings = "\n".join(filter(None, [part.listing() for part in self.parts.all]))
         self.conversation.pending += self.conversation.reminders.due(
-            self.mode, self._setup.today(), unattended, facts, listings
+            self.core.approval.mode, self._setup.today(), unattended, facts, listings
         )
 
 

@@ -41,7 +41,7 @@ def farewell(program: Program, session: AgentSession) -> Sequence[str]:
 
 def ended_jobs(session: AgentSession) -> Sequence[str]:
     """Return a line for each job that ends with the session."""
-    return [f"Ended {job.id}: {safe_line(job.command)}" for job in session.jobs.running()]
+    return [f"Ended {job.id}: {safe_line(job.command)}" for job in session.core.jobs.running()]
 
 
 def _way_back(program: Program, journal: Journal) -> Sequence[str]:

@@ -360,7 +360,7 @@ def test_all_edits_of_the_session_are_allowed_by_one_answer(tmp_path: Path) -> N
     say_to(session, "go")
     assert person.asked[0].edits
     assert [(tmp_path / name).read_text() for name in ("a.py", "b.py")] == ["new\n", "new\n"]
-    assert (session.mode, session.history.mode) == ("auto-edit", "auto-edit")
+    assert (session.core.approval.mode, session.history.mode) == ("auto-edit", "auto-edit")
     assert [ask.preview for ask in person.asked[1:]] == [COMMAND], "and nothing but edits"
     assert saved == []
 
@@ -373,7 +373,7 @@ def test_an_edit_outside_of_the_workspace_opens_nothing_else_for_the_session(tmp
     session = open_session(work, [say("", write), say("Done.")], person=person)
     say_to(session, "go")
     assert not person.asked[0].edits
-    assert session.mode == "ask"
+    assert session.core.approval.mode == "ask"
 
 
 def test_the_answer_that_allows_a_program_in_the_sandbox_runs_this_call_there_too(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_the_other_model_answers_and_the_user_is_told(tmp_path: Path, cause: str
     switched = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Settings)]
     assert [settings.model for settings in switched] == [OTHER]
     assert messages(session)[-1].model == "other"
-    assert session.model.name == session.history.model == OTHER
+    assert session.core.model.name == session.history.model == OTHER
 
 
 @each_row("cause", ["auth", "billing", "bad_request", "not_found", "refusal", "bad_reply"])
@@ -81,7 +81,7 @@ def test_without_a_configured_model_the_turn_fails(tmp_path: Path) -> None:
     session = open_session(tmp_path, pair, model=ASKED_FIRST)
     events = say_to(session, "go")
     assert (ended(events).ending, pair.asked, notices(events)) == ("failed", ["first"], [])
-    assert session.model.name == FIRST
+    assert session.core.model.name == FIRST
 
 
 def test_thoughts_of_the_first_model_are_not_sent_to_the_other(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_resumed_session_goes_on_with_the_model_it_had_and_can_go_back(tmp_pat
     say_to(session, "go")
     assert journal.history.model == OTHER
     session.switch(model=FIRST)
-    assert session.model.name == FIRST
+    assert session.core.model.name == FIRST
     assert ended(say_to(session, "again")).text == "The other one answers.", "it can fail over once more"
 
 

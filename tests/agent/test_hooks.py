@@ -16,7 +16,7 @@ from tests.agent.open_session import open_session
 
 
 def test_no_event_has_a_hook_and_subagents_are_told_nothing(tmp_path: Path) -> None:
-    hooks = open_session(tmp_path, [say("done")]).hooks
+    hooks = open_session(tmp_path, [say("done")]).core.hooks
     assert not hooks.has(*EVENTS)
     assert not hooks.is_subagent
     assert hooks.identity("explore", MemorySession()) is None
@@ -24,7 +24,7 @@ def test_no_event_has_a_hook_and_subagents_are_told_nothing(tmp_path: Path) -> N
 
 
 def test_every_event_passes_and_nothing_is_said(tmp_path: Path) -> None:
-    hooks = open_session(tmp_path, [say("done")]).hooks
+    hooks = open_session(tmp_path, [say("done")]).core.hooks
     call = ToolCall("c", "bash", {"command": "make"})
 
     async def fired() -> list[Outcome]:

@@ -59,7 +59,7 @@ def test_the_files_between_the_root_and_a_read_file_come_once_outermost_first(pr
     assert "rules of c" in fourth.output
     assert "rules of all" not in first.output
     assert len({request.system for request in requests}) == 1
-    assert list(session.nested_instructions) == [f"{project}/{name}/AGENTS.md" for name in ("a", "a/b", "c")]
+    assert list(session.parts.nested_files) == [f"{project}/{name}/AGENTS.md" for name in ("a", "a/b", "c")]
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_a_file_that_left_the_view_comes_again(project: Path) -> None:
     session, _ = working(project, call("read", file_path="a/x.py"))
     (first,) = results(session)
     session.journal.append(Prune((first.call_id,), 100, "test"))
-    assert list(session.nested_instructions) == []
-    assert session._parts.nested is not None
+    assert list(session.parts.nested_files) == []
+    assert session.parts.nested is not None
     bare = replace(first, output="x = 1", metadata={})
-    added = session._parts.nested.added(bare, project / "a/x.py", TRAITS["read"])
+    added = session.parts.nested.added(bare, project / "a/x.py", TRAITS["read"])
     assert added.output.count("rules of a") == 1
 
 

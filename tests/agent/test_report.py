@@ -91,7 +91,7 @@ def test_a_desk_tells_at_a_glance_and_has_no_jobs_at_first(tmp_path: Path) -> No
     assert (glance.hit_rate, glance.budget, glance.jobs) == (None, None, 0)
     assert glance.prunes == prunes_from(session.conversation.builder.window()) > 0
     assert session.report.tasks() == job_lines([], 0.0)
-    assert not session.jobs.send_away()
+    assert not session.core.jobs.send_away()
 
 
 def test_a_job_is_listed_with_the_time_since_its_start() -> None:
@@ -105,7 +105,7 @@ def test_a_session_that_is_left_leaves_no_job_behind(tmp_path: Path) -> None:
         session = open_session(tmp_path, script, mode="yolo")
         async for _ in session.turn(Prompt("go"), asyncio.Event()):
             pass
-        [job] = session.jobs.running()
+        [job] = session.core.jobs.running()
         session.close()
         assert job.task is not None
         await asyncio.wait_for(job.task, 20)

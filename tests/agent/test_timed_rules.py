@@ -179,7 +179,7 @@ def test_an_answer_with_a_term_is_not_saved(tmp_path: Path) -> None:
     say_to(session, "go")
     assert saved == []
     assert len(person.asked) == 2
-    assert [rule for rule in session.rules.allow if rule.origin == "session"] == []
+    assert [rule for rule in session.core.approval.rules.allow if rule.origin == "session"] == []
 
 
 def test_deny_rules_and_what_always_asks_stay_above_a_timed_rule(tmp_path: Path) -> None:

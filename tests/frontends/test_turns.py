@@ -9,7 +9,9 @@ from agentcli.sessions.in_memory import MemorySession
 
 def test_the_jobs_that_end_with_a_session_are_told() -> None:
     jobs = [SimpleNamespace(id="job-1", command="make all\n\x1b[2J")]
-    session: Any = SimpleNamespace(jobs=SimpleNamespace(running=lambda: jobs), journal=MemorySession())
-    host: Any = SimpleNamespace(choosing=False)
-    assert [line.startswith("Ended job-1: make all") for line in farewell(host, session)] == [True]
-    assert "\x1b" not in "".join(farewell(host, session))
+    session: Any = SimpleNamespace(
+        core=SimpleNamespace(jobs=SimpleNamespace(running=lambda: jobs)), journal=MemorySession()
+    )
+    program: Any = SimpleNamespace(sessions=SimpleNamespace(choosing=False))
+    assert [line.startswith("Ended job-1: make all") for line in farewell(program, session)] == [True]
+    assert "\x1b" not in "".join(farewell(program, session))

@@ -107,7 +107,7 @@ def test_a_session_on_a_server_of_ones_own_learns_its_window_from_the_first_refu
         ended(events)
         [warning] = [event.message for event in events if isinstance(event, Warned)]
         assert "a window of 200,000 tokens is assumed" in warning
-        assert (session.model.window, session.model.window_stated) == (30_000, True)
+        assert (session.core.model.window, session.core.model.window_stated) == (30_000, True)
         again = connect(found, settings["local"], {}, ONCE, memory=memory)
         assert again.spec.window == 30_000
 

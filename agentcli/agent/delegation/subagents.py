@@ -49,7 +49,7 @@ class Child(Protocol):
     def history(self) -> History: ...
 
     @property
-    def model(self) -> ModelSpec: ...
+    def core(self) -> SessionCore: ...
 
     async def run(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit) -> TurnEnded: ...
 
@@ -143,7 +143,7 @@ class Subagents(SessionPart):
                 ended = await working
             finally:
                 child.close()
-        result = outcome(run, child.journal, child.model, ended)
+        result = outcome(run, child.journal, child.core.model, ended)
         return await with_worktree(result, worktree, child.journal.id) if worktree else result
 
     async def _worktree(self, run: SubagentRun) -> Worktree | None:

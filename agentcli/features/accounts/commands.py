@@ -15,7 +15,7 @@ from agentcli.system.key_store import KeyStore, account_names
 
 def _stored(context: Terminal) -> Sequence[Item]:
     accounts = context.session.core.setup.models.accounts()
-    return [Item(name) for name in accounts.stored(context.session.model.provider)]
+    return [Item(name) for name in accounts.stored(context.session.core.model.provider)]
 
 
 @command("Model and permissions", at_once=("",), arguments=_stored)
@@ -26,7 +26,7 @@ async def account(context: Context, names: str) -> AsyncIterator[Output]:
     rate limit. The session records the account, and costs are counted for each. See /help models.
     """
     session = context.session
-    accounts, provider = session.core.setup.models.accounts(), session.model.provider
+    accounts, provider = session.core.setup.models.accounts(), session.core.model.provider
     if names:
         yield Acted(session.switch(account=names))
     order = accounts.order

@@ -40,7 +40,7 @@ def listed(program: Project) -> tuple[list[Listed], Sequence[str]]:
 def lines(program: Project, session: AgentSession) -> list[str]:
     """Describe the hooks of a session to people, with the last result of each."""
     hooks, notes = listed(program)
-    shown = [_line(one, session.hooks.last.get(one.hook)) for one in hooks]
+    shown = [_line(one, session.core.hooks.last.get(one.hook)) for one in hooks]
     if any(one.state != "active" for one in hooks):
         shown.append("/hooks approve asks about unapproved ones.")
     return [*(shown or [NO_HOOKS]), *notes]

@@ -48,7 +48,7 @@ async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
     Servers are defined in .mcp.json, .agentcli/mcp.json and your own mcp.json; `agentcli mcp add` adds one.
     What changes among them takes effect at once: the model reaches them through mcp_search and mcp_call.
     """
-    servers = context.session.server_pool
+    servers = context.session.core.setup.servers
     states = context.session.servers
     if not argument:
         yield Said(_listed(states) or ["No MCP servers. See `agentcli help mcp`."])
@@ -99,7 +99,7 @@ async def _pasted(context: Terminal, name: str) -> str | None:
 
 def resources(session: AgentSession) -> Sequence[Item]:
     """Return the resources of servers as `@server:uri`, for completion, without URIs that a prompt cannot mention."""
-    pool = session.server_pool
+    pool = session.core.setup.servers
     found = [(f"@{one.server}:{one.uri}", one) for one in (pool.resources() if pool is not None else ())]
     return [
         Item(label, safe_line(one.description or one.name))

@@ -142,6 +142,6 @@ class EditorProject:
 
     def _started(self, session: AgentSession) -> AgentSession:
         """Return the session; start its servers and import its provider's SDK in the background, before the first prompt."""
-        soon(warm, session.model.kind)
+        soon(warm, session.core.model.kind)
         self.program.start_parts()
         return session

@@ -27,14 +27,14 @@ ConfigOptions = list[SessionConfigOptionSelect | SessionConfigOptionBoolean]
 
 def modes(session: AgentSession, sandboxed: bool) -> SessionModeState:
     """Return the modes; `auto` only if a sandbox works."""
-    offered = [mode for mode in MODES if mode != "auto" or sandboxed or session.mode == "auto"]
+    offered = [mode for mode in MODES if mode != "auto" or sandboxed or session.core.approval.mode == "auto"]
     listed = [SessionMode(id=mode, name=_NAMES[mode], description=MODE_SUMMARIES[mode]) for mode in offered]
-    return SessionModeState(current_mode_id=session.mode, available_modes=listed)
+    return SessionModeState(current_mode_id=session.core.approval.mode, available_modes=listed)
 
 
 def config_options(session: AgentSession, sandboxed: bool, models: Sequence[str]) -> ConfigOptions:
     """Return mode and model, and effort if the model can think."""
-    model = session.model.name
+    model = session.core.model.name
     options: ConfigOptions = [
         SessionConfigOptionSelect(
             id=MODE,
@@ -42,7 +42,7 @@ def config_options(session: AgentSession, sandboxed: bool, models: Sequence[str]
             description="What runs without asking",
             category="mode",
             type="select",
-            current_value=session.mode,
+            current_value=session.core.approval.mode,
             options=[
                 SessionConfigSelectOption(value=mode.id, name=mode.name, description=mode.description)
                 for mode in modes(session, sandboxed).available_modes
@@ -57,8 +57,8 @@ def config_options(session: AgentSession, sandboxed: bool, models: Sequence[str]
             options=[SessionConfigSelectOption(value=each, name=each) for each in _with(models, model)],
         ),
     ]
-    if session.model.thinking != "none":
-        options.append(_effort_option(session.effort or DEFAULT))
+    if session.core.model.thinking != "none":
+        options.append(_effort_option(session.core.builder.effort or DEFAULT))
     return options
 
 

@@ -126,7 +126,7 @@ class EditorSession:
         else:
             self._refuse_unknown(text)
             self._buffers.begin()
-            prompt = await prompt_of(blocks, self.session.cwd, self.session.buffers)
+            prompt = await prompt_of(blocks, self.session.cwd, self.session.core.buffers)
             ended = await self.session.run(prompt, interrupt, self._show)
         if ended.ending == "blocked" and ended.error is not None:
             await self._send(message_chunk(str(ended.error)))
@@ -167,7 +167,7 @@ class EditorSession:
                 case options.MODEL:
                     self.session.switch(model=value)
                 case _:
-                    self.session.effort = "" if value == options.DEFAULT else value
+                    self.session.core.builder.effort = "" if value == options.DEFAULT else value
         await self._report_settings()
 
     async def _show(self, event: Event) -> None:
@@ -189,12 +189,14 @@ class EditorSession:
             return
         before, self._reported = self._reported, self._settings
         if before[0] != self._reported[0]:
-            await self._send(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.session.mode))
+            await self._send(
+                CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.session.core.approval.mode)
+            )
         await self._send(ConfigOptionUpdate(session_update="config_option_update", config_options=self.config_options))
 
     @property
     def _settings(self) -> tuple[str, str, str]:
-        return self.session.mode, self.session.model.name, self.session.effort
+        return self.session.core.approval.mode, self.session.core.model.name, self.session.core.builder.effort
 
     async def _approve(self, request: ApprovalRequest) -> ApprovalResponse | None:
         """Ask the person for an approval. Return None if no answer comes, which denies the call."""

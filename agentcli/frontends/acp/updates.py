@@ -96,7 +96,7 @@ class Shown:
 
 def shown(session: AgentSession) -> Shown:
     """Return what updates show of an open session."""
-    traits = {tool.name: tool.traits for tool in session.tools}
+    traits = {tool.name: tool.traits for tool in session.core.setup.tools.offered}
     return Shown(
         lambda: session.history, lambda: session.core.model.window, session.cwd, traits, session.core.buffers.edited
     )

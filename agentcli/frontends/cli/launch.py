@@ -119,7 +119,7 @@ def _load_session(
     with program.preparing():
         session = program.sessions.begin_with_choice(reading(report))
     # Import the SDK, which takes a second, while the person types, not while they wait for the first answer.
-    soon(warm, session.model.kind)
+    soon(warm, session.core.model.kind)
     if not options.no_session:
         sweep_later(program)
     soon(program.start_parts)

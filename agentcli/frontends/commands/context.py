@@ -91,7 +91,7 @@ async def context(ctx: Context, argument: str) -> AsyncIterator[Output]:
 
     With `all` every message is listed, otherwise the largest ones.
     """
-    report, name, every = ctx.session.report.context(), ctx.session.model.name, bool(argument)
+    report, name, every = ctx.session.report.context(), ctx.session.core.model.name, bool(argument)
     yield Drawn(
         listing(report, name, every),
         draw=lambda columns, look: chart(report, short_model(name), columns - 1, look.theme, every=every),

@@ -65,7 +65,7 @@ async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
 
 def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
     """Return the commands and skills that files define, and the prompts of servers, for completion, by names that are not `taken`."""
-    prompts = session.server_pool.prompts() if session.server_pool is not None else ()
+    prompts = session.core.setup.servers.prompts() if session.core.setup.servers is not None else ()
     return [
         *(Item(_free_name(one, taken), _summary(one)) for one in _entries(session)),
         *(Item(one.command, _one_line(one.description)) for one in prompts),

@@ -60,8 +60,8 @@ async def memory(context: Context, argument: str) -> AsyncIterator[Output]:
 
 
 def _listed(session: AgentSession) -> Iterator[str]:
-    instructions = session.instructions
-    nested = list(dict.fromkeys(session.nested_instructions))
+    instructions = session.parts.instructions.now
+    nested = list(dict.fromkeys(session.parts.nested_files))
     if not instructions.files and not nested:
         yield "No instruction files (AGENTS.md, CLAUDE.md, GEMINI.md) found. /init writes an AGENTS.md."
     for path, tokens in instructions.files:
@@ -72,13 +72,13 @@ def _listed(session: AgentSession) -> Iterator[str]:
 
 
 def _reload(session: AgentSession) -> Sequence[str]:
-    before, text = dict(session.instructions.files), session.instructions.text
-    session.reread_instructions()
-    now = dict(session.instructions.files)
+    before, text = dict(session.parts.instructions.now.files), session.parts.instructions.now.text
+    session.parts.instructions.reread()
+    now = dict(session.parts.instructions.now.files)
     lines = [f"New: {path}" for path in now if path not in before]
     lines += [f"Gone: {path}" for path in before if path not in now]
     lines += [f"Changed: {path}" for path in now if path in before and now[path] != before[path]]
-    if session.instructions.text == text:
+    if session.parts.instructions.now.text == text:
         return ["Nothing has changed."]
     return [*(lines or ["Changed."]), "The model learns it with your next prompt; the next session begins with it."]
 
@@ -104,7 +104,7 @@ async def _add(context: Terminal, text: str) -> None:
             await asyncio.to_thread(keep_out_of_git, cwd, lock)
     except StoreError as error:
         raise InputError(f"{error} Write the line there yourself.") from error
-    context.session.reread_instructions()
+    context.session.parts.instructions.reread()
     context.say(f"Added to {file}. The model learns it with your next prompt.")
 
 

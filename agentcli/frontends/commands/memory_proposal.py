@@ -96,7 +96,7 @@ async def propose(context: Context) -> AsyncIterator[Output]:
     if aside.notes:
         yield Said([f"Nothing to propose. {' '.join(aside.notes)}"])
         return
-    found = proposal(aside.answer, (session.instructions.text, before))
+    found = proposal(aside.answer, (session.parts.instructions.now.text, before))
     if not found.lines:
         yield Said([_why_empty(found)])
         return
@@ -137,8 +137,8 @@ async def _settled(terminal: Terminal, file: Path, before: str, lines: Sequence[
         await asyncio.to_thread(keep_out_of_git, terminal.session.cwd, lock)
     except StoreError as error:
         raise InputError(f"{error} Write the lines there yourself.") from error
-    terminal.session.reread_instructions()
-    if any(path.resolve() == file.resolve() for path, _ in terminal.session.instructions.files):
+    terminal.session.parts.instructions.reread()
+    if any(path.resolve() == file.resolve() for path, _ in terminal.session.parts.instructions.now.files):
         return f"Added to {file}. The model learns it with your next prompt."
     return f"Added to {file}, which this session does not read: /memory lists the files that it reads."
 

@@ -54,7 +54,7 @@ async def model(context: CommandContext, name: str) -> None:
 
         context.say(*await _refreshed(context.program))
         found = known_models(context.program.models)
-        now = context.session.model.name
+        now = context.session.core.model.name
         lacking = context.program.models.lacking_keys
         choices = [
             Choice(
@@ -68,7 +68,7 @@ async def model(context: CommandContext, name: str) -> None:
             return
         name = found[chosen].name
     context.show_events(context.session.switch(model=name))
-    spec = context.session.model
+    spec = context.session.core.model
     context.say(f"Model: {spec.name}, with a window of {spec.window:,} tokens.")
 
 
@@ -86,14 +86,14 @@ async def _refreshed(program: Program) -> Sequence[str]:
 async def mode(context: CommandContext, name: str) -> None:
     """Switch the permission mode: /mode [ask|auto-edit|plan|yolo|auto]"""
     if not name:
-        now = context.session.mode
+        now = context.session.core.approval.mode
         choices = [Choice(one, MODE_SUMMARIES[one] + (IN_USE if one == now else "")) for one in MODES]
         chosen = await context.pick("Which mode?", choices, start_of(MODES, now))
         if chosen is None:
             return
         name = MODES[chosen]
     context.show_events(context.session.switch(mode=name))
-    context.say(f"{name.capitalize()} mode: {MODE_SUMMARIES[context.session.mode]}.")
+    context.say(f"{name.capitalize()} mode: {MODE_SUMMARIES[context.session.core.approval.mode]}.")
 
 
 @terminal_command("Terminal", at_once=True, arguments=themes)

@@ -39,7 +39,7 @@ async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
             return
         rule = saved[chosen]
     kept.remove(rule)
-    context.session.forget_rule(rule)
+    context.session.core.approval.forget(rule)
     yield Said([f"Removed {rule}."])
 
 
@@ -74,11 +74,11 @@ async def budget(context: Context, _: str) -> AsyncIterator[Output]:
 
 def _rules(context: Context) -> Sequence[str]:
     session = context.session
-    lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.rules.listed()]
+    lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.core.approval.rules.listed()]
     timed = session.core.approval.timed.now
-    saved = any(rule.origin == "your answers" for rule in session.rules.allow)
+    saved = any(rule.origin == "your answers" for rule in session.core.approval.rules.allow)
     return [
-        f"Mode: {session.mode}. {context.program.workspace_policy.sandbox.report}",
+        f"Mode: {session.core.approval.mode}. {context.program.workspace_policy.sandbox.report}",
         *([*lines, *(timed.lines() if timed is not None else ())] or ["No rules set."]),
         *(["/permissions remove takes a rule back that you saved for this project."] if saved else []),
     ]

@@ -27,8 +27,13 @@ async def todo(context: Context, _: str) -> AsyncIterator[Output]:
 @command("Model and permissions", at_once=True)
 async def tools(context: Context, _: str) -> AsyncIterator[Output]:
     """List the tools that the model has: /tools"""
-    wide = max((len(tool.name) for tool in context.session.tools), default=0) + 2
-    yield Said([tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in context.session.tools])
+    wide = max((len(tool.name) for tool in context.session.core.setup.tools.offered), default=0) + 2
+    yield Said(
+        [
+            tool.name.ljust(wide) + _first_sentence(tool.schema.description)
+            for tool in context.session.core.setup.tools.offered
+        ]
+    )
 
 
 @command("Cost and state", at_once=True)

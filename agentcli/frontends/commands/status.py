@@ -50,7 +50,7 @@ async def status(context: Context, _: str) -> AsyncIterator[Output]:
 
 def _facts(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]:
     """Names and values, in the order in which a person reads them."""
-    model = session.model
+    model = session.core.model
     yield "version", f"agentcli {__version__} on Python {sys.version.split()[0]}"
     yield "session", _session(session)
     yield "model", f"{model.name}, window of {model.window:,} tokens{_source(model)}"
@@ -66,11 +66,13 @@ def _facts(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
         yield "account", account
     yield "folder", f"{session.cwd}{_trust(program, session)}"
     yield from (("also", str(root)) for root in program.roots if root != session.cwd)
-    yield "mode", session.mode
+    yield "mode", session.core.approval.mode
     if receipt := session.receipt:
         yield "last answer", receipt
     yield "sandbox", program.workspace_policy.sandbox.report
-    yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.instructions.files])
+    yield from _listed(
+        "instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.parts.instructions.now.files]
+    )
     config = program.dirs.config_file
     yield "config", str(config) if probe.exists(config) else f"{config} (none: built-in settings)"
     yield from _listed("servers", _servers(program))

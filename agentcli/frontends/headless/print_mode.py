@@ -92,12 +92,12 @@ def init_event(session: AgentSession) -> InitEvent:
     return InitEvent(
         schema_version=SCHEMA_VERSION,
         session_id=session.journal.id,
-        model=session.model.name,
+        model=session.core.model.name,
         cwd=str(session.cwd),
-        mode=session.mode,
+        mode=session.core.approval.mode,
         tools=tuple(str(tool["name"]) for tool in session.history.tools),
         mcp_servers=tuple(ServerStatus(state.name, state.status) for state in session.servers),
-        sandbox=session.sandbox,
+        sandbox=session.core.setup.permissions.sandbox,
     )
 
 

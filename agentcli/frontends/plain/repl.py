@@ -150,7 +150,7 @@ class PlainTerminal(LineTerminal):
     async def _loop(self) -> None:
         session = self.session
         self.say(
-            f"agentcli, {session.model.name}, mode {session.mode}. /help lists the commands, /quit exits.",
+            f"agentcli, {session.core.model.name}, mode {session.core.approval.mode}. /help lists the commands, /quit exits.",
             *session.notes,
         )
         await settle(self.program, session, self._asking.decide, self.confirm, self.say, self.move_to)

@@ -70,7 +70,7 @@ class Session:
         _sessions.add(self)
         try:
             embed()
-            await asyncio.to_thread(warm, agent.model.kind)
+            await asyncio.to_thread(warm, agent.core.model.kind)
             await agent.prepare(asyncio.Event())
         except BaseException:  # a cancelled start must not keep the session open either
             await self.close()
@@ -92,7 +92,7 @@ class Session:
         try:
             if self._turn is not None:
                 await self._turn.leave()
-            await agent.jobs.close()
+            await agent.core.jobs.close()
             await agent.end("other")
         finally:
             self._opened = None
@@ -158,12 +158,12 @@ class Session:
     @property
     def model(self) -> str:
         """The model in use."""
-        return self._open()[1].model.name
+        return self._open()[1].core.model.name
 
     @property
     def mode(self) -> str:
         """The permission mode."""
-        return self._open()[1].mode
+        return self._open()[1].core.approval.mode
 
     @property
     def cwd(self) -> Path:

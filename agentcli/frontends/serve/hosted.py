@@ -72,7 +72,7 @@ class HostedSession:
                 prompt = await self._next()
                 if prompt is not None:
                     await self._turn(prompt)
-                if prompt is not None or self.session.jobs.running():
+                if prompt is not None or self.session.core.jobs.running():
                     used = loop.time()
         finally:
             await self._sharing.end()
@@ -101,7 +101,7 @@ class HostedSession:
         finally:
             self.working = False
             self._sharing.turned()
-            for late in self.session.withdraw():
+            for late in self.session.conversation.withdraw():
                 self._waiting.put_nowait(late.text)
 
     async def _show(self, event: Event) -> None:

@@ -68,8 +68,8 @@ class SharedSession(Share):
             "state": self.state,
             "doing": self._doing if self.state == "works" else "",
             "folder": str(session.cwd),
-            "model": session.model.name,
-            "mode": session.mode,
+            "model": session.core.model.name,
+            "mode": session.core.approval.mode,
             "cost": history.cost,
             "records": history.last_seq,
             "turns": self._turns,
@@ -81,7 +81,7 @@ class SharedSession(Share):
     def tools(self) -> Mapping[str, Any]:
         """Return the window of the model and the traits of each tool, by which an editor shows calls."""
         session = self._front.session
-        return {"window": session.model.window, "tools": {tool.name: told(tool.traits) for tool in session.tools}}
+        return {"window": session.core.model.window, "tools": {tool.name: told(tool.traits) for tool in session.core.setup.tools.offered}}
 
     def show(self, event: Event) -> None:
         """Take an event of the front end."""

@@ -122,7 +122,7 @@ class Console:
 
     def requeue(self, waiting: Sequence[Queued]) -> None:
         """Replace the messages that have not been sent yet; the ones that steer are among those that the session still has."""
-        known = {prompt.text: prompt for prompt in self.session.withdraw()}
+        known = {prompt.text: prompt for prompt in self.session.conversation.withdraw()}
         steering = [one.text for one in waiting if one.steers and one.text in known]
         for text in steering:
             self.session.steer(known[text])
@@ -131,7 +131,7 @@ class Console:
 
     def queue_late(self) -> None:
         """Put the messages that came too late for the turn first in the queue."""
-        late = [prompt.text for prompt in self.session.withdraw()]
+        late = [prompt.text for prompt in self.session.conversation.withdraw()]
         self.screen.change(replace(self.state, steering=(), queue=(*late, *self.state.queue)))
 
     def say(self, *lines: str) -> None:

@@ -76,7 +76,7 @@ class Idle:
 
     def _notify(self) -> None:
         if not self._repl.working:
-            self._front.session.hooks.notify("agentcli is waiting for your input", "idle_prompt")
+            self._front.session.core.hooks.notify("agentcli is waiting for your input", "idle_prompt")
 
     def _start(self) -> None:
         busy = self._work is not None and not self._work.done()

@@ -115,7 +115,9 @@ def _counted(rules: Sequence[str]) -> str:
 
 def end_reason(following: AgentSession) -> str:
     """Return the reason that hooks get for the end of a session, given the session that replaces it."""
-    return following.source if following.source in ("clear", "resume") else "other"
+    return (
+        following.conversation.hooked.source if following.conversation.hooked.source in ("clear", "resume") else "other"
+    )
 
 
 async def _together(

@@ -116,7 +116,7 @@ def coloured(line: str) -> str:
 
 def facts(session: AgentSession, status: Status, seconds: float) -> dict[str, Any]:
     """Return what the command reads: the keys that Claude Code gives if agentcli knows their value, and our facts under `agentcli`."""
-    history, model = session.history, session.model
+    history, model = session.history, session.core.model
     usage, last = history.usage, _last_usage(session)
     used = round(100 * status.used / model.window) if model.window else 0
     summary = getattr(getattr(session.journal, "info", None), "summary", None)
@@ -131,7 +131,7 @@ def facts(session: AgentSession, status: Status, seconds: float) -> dict[str, An
         "model": {"id": model.id, "display_name": model.id},
         "workspace": {"current_dir": folder, "project_dir": folder, "added_dirs": []},
         "output_style": {"name": "default"},
-        "effort": {"level": session.effort},
+        "effort": {"level": session.core.builder.effort},
         "cost": {
             "total_cost_usd": history.cost or 0.0,
             "total_duration_ms": round(seconds * 1000),

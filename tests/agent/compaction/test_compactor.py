@@ -271,7 +271,7 @@ def test_an_interrupt_does_not_wait_for_an_exact_count(tmp_path: Path) -> None:
             return None
 
     session = open_session(tmp_path, [], context=ContextSettings(exact_count_seconds=1000.0))
-    session.conversation.builder.model = Silent(session.model, [])
+    session.conversation.builder.model = Silent(session.core.model, [])
 
     async def story() -> bool:
         interrupt = asyncio.Event()

@@ -335,7 +335,7 @@ def test_an_agent_of_a_file_has_its_text_as_system_prompt_and_its_tools_alone(tm
     assert report(results(session)[0]) == "Fine."
     assert asked[0].system[0] == "You review code."
     assert [tool.name for tool in asked[0].tools] == ["read", "glob", "grep", "list", "task"]
-    assert asked[0].model.id == session.model.id
+    assert asked[0].model.id == session.core.model.id
     assert asked[0].options["effort"] == "low"
 
 
@@ -590,7 +590,7 @@ def test_a_subagent_in_the_background_is_a_job_and_a_run_without_a_person_waits_
     assert "Background job job-1 (agent general: find it) has ended: done." in said[2]
     output = results(session)[1]
     assert "In parser.py." in output.output
-    assert output.metadata["spent"]["model"] == session.model.name
+    assert output.metadata["spent"]["model"] == session.core.model.name
 
 
 @each_row(("own", "limit", "steps"), [(0, 0, STEPS), (7, 0, 7), (0, 5, 5), (7, 5, 5)])

@@ -111,10 +111,12 @@ def test_a_server_that_waits_was_declined_or_is_disabled_says_so(project: Path) 
             "refused": "not approved",
             "off": "disabled",
         }
-        assert session.server_pool is not None
-        assert session.server_pool.obstacle("mcp__new__x").startswith("Server new is not connected: it waits for")
+        assert session.core.setup.servers is not None
+        assert session.core.setup.servers.obstacle("mcp__new__x").startswith(
+            "Server new is not connected: it waits for"
+        )
         with pytest.raises(ToolError, match="Server off is not connected"):
-            asyncio.run(session.server_pool.restart("off"))
+            asyncio.run(session.core.setup.servers.restart("off"))
     assert not (project / "fake.log").exists()
 
 
@@ -307,5 +309,5 @@ def test_a_project_cannot_have_its_servers_hints_trusted(project: Path) -> None:
     ) as run:
         session = run.sessions.new()
         states(session)
-        assert session.server_pool is not None
-        assert {tool.name for tool in session.server_pool.tools() if tool.reads} == {"mcp__two__peek"}
+        assert session.core.setup.servers is not None
+        assert {tool.name for tool in session.core.setup.servers.tools() if tool.reads} == {"mcp__two__peek"}

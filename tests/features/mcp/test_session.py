@@ -28,7 +28,7 @@ def stage_of(folder: Path, *, defers: bool) -> LoadingStage:
         return defers
 
     setup = replace(session.core.setup, models=replace(session.core.setup.models, defers=loads))
-    return LoadingStage(setup, session._parts.found, session.core.builder)
+    return LoadingStage(setup, session.parts.found, session.core.builder)
 
 
 def search() -> Call:

@@ -24,7 +24,7 @@ from tests.frontends.terminal.slash import COMMANDS
 async def greet(context: Context, whom: str) -> AsyncIterator[Output]:
     """Greet somebody: /greet [all]"""
     yield Drawn(
-        [f"Hello {whom or 'you'} from {context.session.model.id}"], draw=lambda columns, _: [f"drawn in {columns}"]
+        [f"Hello {whom or 'you'} from {context.session.core.model.id}"], draw=lambda columns, _: [f"drawn in {columns}"]
     )
     yield Said(["Bye."])
 
@@ -64,7 +64,7 @@ def test_a_report_is_drawn_at_a_terminal_and_is_the_answer_elsewhere(tmp_path: P
     context = ScriptedContext(session=open_session(tmp_path, [say("ok")]))
     asyncio.run(perform(greet, context, ""))
     assert context.output[-2:] == [f"drawn in {context.columns}", "Bye."]
-    assert turn(tmp_path, greet, "all") == [TurnEnded("done", f"Hello all from {context.session.model.id}|Bye.|")]
+    assert turn(tmp_path, greet, "all") == [TurnEnded("done", f"Hello all from {context.session.core.model.id}|Bye.|")]
 
 
 def test_an_act_answers_with_its_messages_and_the_window(tmp_path: Path) -> None:

@@ -121,4 +121,4 @@ def test_the_choice_of_a_model_starts_on_the_one_in_use(context: ScriptedContext
     type_(context, "/model")
     assert context.started_on == "anthropic/claude-sonnet-5-5"
     detail = next(item.detail for item in models(context) if item.label == context.started_on)
-    assert detail.startswith(f"{count(context.session.model.window)} window · $")
+    assert detail.startswith(f"{count(context.session.core.model.window)} window · $")

@@ -42,7 +42,7 @@ from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem, Trigger
 from agentcli.core.streams import closing
-from agentcli.core.tool import Boxed, Choice, Question, Tool
+from agentcli.core.tool import Boxed, Choice, Question
 from agentcli.frontends.cli.launch import load_terminal
 from agentcli.frontends.sharing import Sharing
 from agentcli.program.front_end import FrontEnd
@@ -125,17 +125,22 @@ class ScriptedSession:
         self.journal = MemoryJournal(name)
         self.model, self.cwd = MODELS[0], Path.cwd()
         self.for_people = frozenset(name for name, traits in TRAITS.items() if traits.behaviour.for_people)
-        self.tools: Sequence[Tool] = ()
         self.jobs = SimpleNamespace(send_away=self._send_away, running=lambda: ())
-        self.instructions = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")
+        files = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")
+        self.parts = SimpleNamespace(instructions=SimpleNamespace(now=files), nested_files=())
         self.servers: Sequence[Any] = ()
-        self.effort = ""
+        self.builder = SimpleNamespace(effort="")
+        self.hooked = SimpleNamespace(source="clear")
         self.approve, self.ask_user = approve, ask_user
         self.used = 12_000
         self.notes: Sequence[str] = ()
         self.extensions = NoExtensions()
-        self.server_pool = None
-        self.core = SimpleNamespace(setup=SimpleNamespace(models=SimpleNamespace(spec=lambda _: MODELS[0])))
+        self.setup = SimpleNamespace(
+            models=SimpleNamespace(spec=lambda _: MODELS[0]),
+            servers=None,
+            tools=SimpleNamespace(offered=()),
+            permissions=SimpleNamespace(sandbox=""),
+        )
         self.steered: list[str] = []
         self.unseen: list[Prompt] = []
 
@@ -374,6 +379,18 @@ class ScriptedSession:
         return [self._keep(Title(name=name))]
 
     @property
+    def core(self) -> ScriptedSession:
+        return self
+
+    @property
+    def approval(self) -> ScriptedSession:
+        return self
+
+    @property
+    def conversation(self) -> ScriptedSession:
+        return self
+
+    @property
     def compactor(self) -> ScriptedSession:
         return self
 
@@ -437,8 +454,6 @@ class ScriptedSession:
 
     def automatic_actions(self) -> Sequence[str]:
         return ["2026-01-01 10:00 Pruned 3 old outputs."]
-
-    source = "clear"
 
     def close(self) -> None: ...
 

@@ -20,7 +20,7 @@ def test_hooks_are_notified_once_the_user_has_been_waited_for_and_not_while_work
         return []
 
     hooks = SimpleNamespace(notify=lambda message, kind: told.append((message, kind)))
-    session: Any = SimpleNamespace(hooks=hooks, improve_title=improve_title)
+    session: Any = SimpleNamespace(core=SimpleNamespace(hooks=hooks), improve_title=improve_title)
     front: Any = SimpleNamespace(session=session, show_events=lambda _: None)
 
     async def wait() -> None:

@@ -102,7 +102,7 @@ def test_the_facts_have_the_keys_of_claude_code(tmp_path: Path) -> None:
     told = json.loads(json.dumps(facts(session, Status(model="x", used=100), 2.5)))
     assert told["session_id"] == session.journal.id
     assert told["cwd"] == told["workspace"]["current_dir"] == str(tmp_path)
-    assert told["model"] == {"id": session.model.id, "display_name": session.model.id}
+    assert told["model"] == {"id": session.core.model.id, "display_name": session.core.model.id}
     assert told["cost"]["total_duration_ms"] == 2500
     window = told["context_window"]
     assert window["total_output_tokens"] == window["current_usage"]["output_tokens"] > 0

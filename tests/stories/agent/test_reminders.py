@@ -53,7 +53,7 @@ def test_changed_instructions_are_told_to_a_session_that_began_with_others(tmp_p
     assert changed_instructions(now, ("base", f"{INSTRUCTIONS}\nother head\n\n## AGENTS.md\nUse tabs.")) == ""
     assert "are gone" in changed_instructions("", began)
     assert changed_instructions("", ("base",)) == ""
-    session._parts.instructions.now = StandingInstructions(text=now)
+    session.parts.instructions.now = StandingInstructions(text=now)
     reminders = say(session, "one")
     assert any("Use tabs." in text for text in reminders)
     assert say(session, "two") == []

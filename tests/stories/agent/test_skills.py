@@ -322,7 +322,7 @@ def test_another_model_and_effort_hold_for_the_turn(tmp_path: Path) -> None:
 
     session = in_project(work, script)
     say_to(session, "/x", "hello", "/y")
-    own = session.model.id
+    own = session.core.model.id
     assert asked == [("other", "low"), (own, ""), (own, "")]
 
 

@@ -125,7 +125,7 @@ async def test_pieces_of_one_message_have_one_id_and_a_turn_has_its_usage(tmp_pa
 
 @pytest.mark.parametrize("sandboxed", [True, False])
 def test_the_mode_auto_is_offered_where_commands_can_be_sandboxed(sandboxed: bool) -> None:
-    session: Any = SimpleNamespace(mode="ask")
+    session: Any = SimpleNamespace(core=SimpleNamespace(approval=SimpleNamespace(mode="ask")))
     offered = [mode.id for mode in modes(session, sandboxed).available_modes]
     assert sorted(offered) == sorted(["ask", "auto-edit", "plan", "yolo", *["auto"] * sandboxed])
 

@@ -76,7 +76,7 @@ def test_in_a_folder_that_is_not_trusted_nothing_is_read_and_the_command_says_so
     program = program_of(Options(model="script:echo", cwd=str(work)))
     session = program.sessions.new()
     assert not any("pdf" in block for block in session.history.system)
-    assert "skill" not in [tool.name for tool in session.tools]
+    assert "skill" not in [tool.name for tool in session.core.setup.tools.offered]
     session.close()
 
 
@@ -101,7 +101,7 @@ def test_without_skills_there_is_no_block_and_no_tool(work: Path) -> None:
     (work / ".claude").rename(work / "away")
     session = program_of(Options(model="script:echo", cwd=str(work), trust=True)).sessions.new()
     assert not any("# Skills" in block for block in session.history.system)
-    assert "skill" not in [tool.name for tool in session.tools]
+    assert "skill" not in [tool.name for tool in session.core.setup.tools.offered]
     session.close()
 
 
@@ -134,7 +134,7 @@ def test_a_run_works_as_an_agent_of_a_file(work: Path) -> None:
     session = program_of(Options(model="script:echo", cwd=str(work), trust=True, agent="rev")).sessions.new()
     say_to(session, "hello")
     assert session.history.system[0] == "You review."
-    assert [tool.name for tool in session.tools] == ["read", "task"]
+    assert [tool.name for tool in session.core.setup.tools.offered] == ["read", "task"]
     assert session.conversation.builder.effort == "low"
     session.close()
     with pytest.raises(UsageError, match="There is no kind of agent 'revv'"):

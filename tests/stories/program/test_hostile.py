@@ -122,8 +122,8 @@ def test_hostile_files_are_named_and_harm_nothing_else(harm: Callable[[Path, Pat
     program = program_of(Options(model="script:echo", cwd=str(work), trust=True))
     session = program.sessions.new()
     rows = [finding.line for finding in examine(program)]
-    told = [*session.notes, *(row for row in rows if not row.startswith("ok ")), *session.instructions.notes]
-    sent = session.instructions.text + "".join(session.conversation.builder.system)
+    told = [*session.notes, *(row for row in rows if not row.startswith("ok ")), *session.parts.instructions.now.notes]
+    sent = session.parts.instructions.now.text + "".join(session.conversation.builder.system)
     session.close()
     assert "\x1b" not in "".join((*told, *rows))
     assert "xyzzy" not in "".join((*told, *rows, sent))

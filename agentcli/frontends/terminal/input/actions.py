@@ -73,7 +73,7 @@ class KeyActions:
                 self._console.screen.erase()
 
     def _next_mode(self) -> None:
-        now = self._console.session.mode
+        now = self._console.session.core.approval.mode
         after = CYCLE[(CYCLE.index(now) + 1) % len(CYCLE)] if now in CYCLE else CYCLE[0]
         self._console.show_events(self._console.session.switch(mode=after))
 
@@ -85,7 +85,7 @@ class KeyActions:
         console.notice(f"Thinking: {'folded' if look.thinking else 'shown'}.")
 
     def _send_to_background(self) -> None:
-        if not self._console.session.jobs.send_away():
+        if not self._console.session.core.jobs.send_away():
             self._console.notice("Nothing is running that can be sent to the background.")
 
 

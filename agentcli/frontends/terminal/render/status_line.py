@@ -33,8 +33,8 @@ class StatusLine:
         """Return the current status."""
         window, now, glance = self.session.report.window(), self.session.history, self.session.report.status()
         status = Status(
-            model=self.session.model.name,
-            mode=self.session.mode,
+            model=self.session.core.model.name,
+            mode=self.session.core.approval.mode,
             used=window.used,
             usable=window.usable,
             soft=glance.compacts,
