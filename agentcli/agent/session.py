@@ -87,6 +87,14 @@ class AgentSession:
         """The records in force, folded."""
         return self.journal.history
 
+    @property
+    def receipt(self) -> str:
+        """The line on what the last message claims; empty if it claims nothing, or another message came since."""
+        last = self.history.entries[-1].body if self.history.entries else None
+        if not isinstance(last, Message) or last.role != "assistant" or last.calls:
+            return ""
+        return receipt_in(self.core, last.text).line
+
     def turn(self, prompt: Prompt, interrupt: asyncio.Event, *, continues: bool = False) -> AsyncIterator[Event]:
         """Yield the events of `run`. A reader that leaves ends the turn."""
         return emitted(partial(self.run, prompt, interrupt, continues=continues))

@@ -81,7 +81,10 @@ class SharedSession(Share):
     def tools(self) -> Mapping[str, Any]:
         """Return the window of the model and the traits of each tool, by which an editor shows calls."""
         session = self._front.session
-        return {"window": session.core.model.window, "tools": {tool.name: told(tool.traits) for tool in session.core.setup.tools.offered}}
+        return {
+            "window": session.core.model.window,
+            "tools": {tool.name: told(tool.traits) for tool in session.core.setup.tools.offered},
+        }
 
     def show(self, event: Event) -> None:
         """Take an event of the front end."""
