@@ -27,7 +27,7 @@ from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import TIMED_RULES, Body, Mode, Settings
 from agentcli.core.tool import CallScope, Tool, Traits
-from agentcli.tools.bash import environment
+from agentcli.system.programs import environment
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
 

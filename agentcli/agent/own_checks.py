@@ -13,8 +13,7 @@ from agentcli.core.text.terminal import console_text
 from agentcli.core.tool import Boxed
 from agentcli.system.bounded import SECONDS, run_bounded
 from agentcli.system.process import Command
-from agentcli.system.programs import find_program
-from agentcli.tools.bash import environment
+from agentcli.system.programs import environment, find_program
 
 SHOWN = 4_000
 """Bytes of an output that are kept, half from each end."""

@@ -5,8 +5,10 @@ influence.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+from agentcli.core.text.secrets import holds_secret
 
 _given = ""
 _cleaned: str | None = None
@@ -166,6 +168,12 @@ _GIT_KEPT = (
 )
 """Prefixes of git's variables to keep; the others name repositories, programs, and files that git writes (`GIT_TRACE`).
 """
+
+
+def environment(base: Mapping[str, str], allowed: Collection[str] = ()) -> dict[str, str]:
+    """Return the environment of a command: no secrets but the `allowed` ones, and settings against prompts and pagers."""
+    known = {name: value for name, value in base.items() if name in allowed or not holds_secret(name, value)}
+    return known | QUIET | git_settings(GIT_CONFIG)
 
 
 def hardened(

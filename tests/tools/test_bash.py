@@ -16,7 +16,7 @@ import pytest
 
 from agentcli.core.tool import Boxed, CallScope, CommandSandbox, ToolLimits, ToolOutput
 from agentcli.permissions.sandbox.choose import detect
-from agentcli.tools.bash import environment
+from agentcli.system.programs import environment
 from agentcli.tools.registry import run, tools
 from tests.processes import fresh_mark, living
 from tests.tools.conftest import Call

@@ -28,7 +28,7 @@ from agentcli.system import probe
 from agentcli.system.bounded import SECONDS, Bounded, run_bounded
 from agentcli.system.git import GitError
 from agentcli.system.process import Command
-from agentcli.tools.bash import environment
+from agentcli.system.programs import environment
 
 TEXT_CHARACTERS = 2_000
 """Number of characters of an answer that the ledger keeps."""

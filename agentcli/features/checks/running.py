@@ -16,8 +16,7 @@ from agentcli.core.text.terminal import console_text
 from agentcli.core.tool import Boxed
 from agentcli.system.bounded import run_bounded
 from agentcli.system.process import Command
-from agentcli.system.programs import find_program
-from agentcli.tools.bash import environment
+from agentcli.system.programs import environment, find_program
 
 SECONDS = 10.0
 """Seconds by which checks may delay one edit, all of them together."""

@@ -22,8 +22,7 @@ from agentcli.core.tool import Boxed
 from agentcli.features.checks.lsp.configured import LanguageServer
 from agentcli.features.checks.lsp.connection import Connection, Process
 from agentcli.permissions.denied.files import NOTHING
-from agentcli.system.programs import find_program
-from agentcli.tools.bash import environment
+from agentcli.system.programs import environment, find_program
 from agentcli.tools.lib.findings import Finding
 
 SETTLED = 0.15

@@ -1,0 +1,137 @@
+"""Notes on a command for the model: how it ended, what its sandbox refused, and which program needs a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentcli.core.text.plural import plural
+from agentcli.core.tool import (
+    CommandSandbox,
+    ToolLimits,
+    ToolOutput,
+)
+from agentcli.system.process import Ended
+
+# Patterns for commands and their outputs, compiled when first used: few commands need all of them.
+_QUOTED = r"""(?s)'[^']*'|"(?:[^"\\]|\\.)*\""""
+_TERMINAL_PROGRAM = (
+    r"(?:^|[;&|({`\n]\s*)(?:(?:\w+=\S*|sudo|env|time|nohup|command|exec|nice|timeout\s+\S+)\s+)*(?:/(?:[\w.]+/)+)?"
+    r"(vim?(?!\s+-[eE]s)|nvim(?!\s+(?:-[eE]s|--headless))|nano|pico|emacs(?!\s+--?batch)|top(?!\s+-\S*b)|"
+    r"watch|htop|btop|tmux(?!\s+\w)|screen(?!\s+-(?:ls|d))|mc|ranger|lazygit|tig)(?=[\s;&|)}`]|$)(?!\s+(?:--version|--help|-V))"
+)
+_NO_TERMINAL = (
+    r"(?i)not a (?:tty|terminal)|no tty present|inappropriate ioctl|cannot open /dev/tty|/dev/tty: no such device|failed tty get|"
+    r"error opening terminal|terminal (?:unknown|is not fully functional)|EOF when reading a line|a terminal is required|"
+    r"press \^C at any time to quit|new password:|output is not to a terminal|\[y/n\][)?: ]*$"
+)
+_BLOCKED = (
+    r"(?i)[^\n]*(?:read-only file system|permission denied|operation not permitted|EROFS|EACCES|EPERM|(?P<network>"
+    r"network is unreachable|could not resolve|name resolution|getaddrinfo|no such host|lookup address|no route to host|"
+    r"ENETUNREACH|EAI_AGAIN|ENOTFOUND))[^\n]{0,100}"
+)
+_REFUSED = (
+    r"(?i)[^\n]*(?:connection refused|ECONNREFUSED|failed to connect|can't connect|could not connect)[^\n]{0,100}"
+)
+_MISSING = r"(?i)[^\n]*(?:no such file|ENOENT|not found|does not exist|cannot find|can't find)[^\n]*"
+_NAMED = r"(?:~|/)[^\s'\"`:,;()<>]+"
+_PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |\D{0,3}port \(?)(\d{2,5})"
+_TAIL = 4_000
+"""Characters at the end of an output that are searched for reasons."""
+HELD = "[it ran in a sandbox, which {limit}. If that is why it failed: {next}]"
+NO_NETWORK = "reaches no network but servers that you started"
+NO_WRITING = "can write only in the workspace and /tmp, and not in .git and other protected files"
+NO_SEEING = "sees nothing of the home folder but programs and what rules about read name"
+KEPT_IN = "the user did not let it run outside. Do it another way, or leave it out and say so"
+NOBODY = "no one can let it run outside. Do it another way, or leave it out and say at the end what could not be run"
+
+
+def needs_terminal(command: str) -> str:
+    """Return the program in a command that is useless without a terminal, or nothing. Quoted text is ignored."""
+    found = re.search(_TERMINAL_PROGRAM, re.sub(_QUOTED, "_", command))
+    return found.group(1) if found else ""
+
+
+def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
+    """Return the line in which a failed command tells of an error that the kernel gives in the sandbox; empty if there is none.
+
+    A refused connection is one only if a program outside serves the port.
+    """
+    if outcome.status != "error" or not outcome.metadata["exit_code"]:
+        return ""
+    tail = outcome.output[-_TAIL:]
+    if found := re.search(_BLOCKED, tail):
+        return found.group().strip()
+    for missing in re.finditer(_MISSING, tail):
+        if any(map(sandbox.unseen, re.findall(_NAMED, missing.group()))):
+            return missing.group().strip()
+    refused = re.search(_REFUSED, tail)
+    ports = {int(port) for port in re.findall(_PORT, refused.group())} if refused else set()
+    return refused.group().strip() if refused and not all(map(sandbox.same_port, ports)) else ""
+
+
+def with_cause(outcome: ToolOutput, reason: str, after: str) -> ToolOutput:
+    """Add what the sandbox does not allow to the output of a command that failed on it."""
+    found = re.search(_BLOCKED, reason)
+    limit = NO_SEEING if re.search(_MISSING, reason) else NO_NETWORK
+    if found is not None and not found["network"]:
+        limit = NO_WRITING
+    note = HELD.format(limit=limit, next=after)
+    return replace(outcome, output=f"{outcome.output.rstrip(chr(10))}\n{note}")
+
+
+def with_sandbox_notes(outcome: ToolOutput, sandbox: CommandSandbox) -> ToolOutput:
+    """Add notes about the sandbox that the model needs."""
+    notes = [sandbox.note, sandbox.if_failed if outcome.status == "error" else ""]
+    return (
+        replace(outcome, output="\n".join([outcome.output.rstrip("\n"), *filter(None, notes)]))
+        if any(notes)
+        else outcome
+    )
+
+
+def notes_on(text: str, ended: Ended, seconds: float, limits: ToolLimits) -> list[str]:
+    notes = []
+    match ended.why:
+        case "timeout":
+            notes.append(f"[stopped: not done after {seconds:g} s. Give it a longer timeout, or run_in_background]")
+        case "idle":
+            notes.append(
+                f"[stopped: nothing printed for {limits.bash_idle:g} s. If it waited for input: there is none]"
+            )
+        case "interrupted":
+            notes.append("[interrupted by the user; it may or may not have taken effect]")
+        case "exit":
+            if ended.exit_code != 0:
+                notes.append(f"[exit code {ended.exit_code}]" if ended.exit_code is not None else "[killed]")
+    if ended.left:
+        notes.append(
+            f"[stopped what it left running ({plural(ended.left, 'process')}); use run_in_background for what should go on]"
+        )
+    if ended.exit_code != 0 and _wanted_terminal(text):
+        notes.append("[it seems to want a terminal or input, and there is none: use options such as -y or --batch]")
+    return notes
+
+
+def _wanted_terminal(output: str) -> bool:
+    """Return True if a program complains about a missing terminal or input."""
+    return re.search(_NO_TERMINAL, output[-_TAIL:]) is not None
+
+
+def made_protected(created: Sequence[str]) -> str:
+    """Return the note on protected files that a command made unasked; empty if it made none."""
+    return (
+        f"[it made protected files: {', '.join(created)}. They may start programs or hold secrets: tell the user]"
+        if created
+        else ""
+    )
+
+
+def with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOutput:
+    """Add a note on protected files that a command made unasked: no sandbox can forbid a name that does not exist yet."""
+    if not created:
+        return outcome
+    note = made_protected(created)
+    output = "\n".join([outcome.output.rstrip("\n"), note])
+    return replace(outcome, output=output, metadata={**outcome.metadata, "protected": list(created)})
