@@ -13,9 +13,8 @@ from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.feature import SessionPart, Unfinished, objection, with_state
 from agentcli.agent.hooks import Source, TurnHooks
 from agentcli.agent.ports import Prompt
-from agentcli.agent.reply import ReplyBuilder
+from agentcli.agent.reply import BEGINS, ReplyBuilder
 from agentcli.agent.spending import RUNNING_LOW, tier_unpriced
-from agentcli.agent.written_calls import BEGINS
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Emit, Event, Noticed, Recorded, UsageReported, Waiting, Warned, emit_all

@@ -11,8 +11,7 @@ from agentcli.agent.claims import NO_RECEIPT, Receipt, claims
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
 from agentcli.agent.intent import announces, orders_change
-from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.written_calls import ENDS, opens_call
+from agentcli.agent.reply import ENDS, ReplyBuilder
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Message, Text, ToolResult
@@ -81,7 +80,7 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True) -> Iterator
 
     `idle` if nothing but the model explains why nothing was changed.
     """
-    if text.rstrip().endswith(ENDS) and opens_call(text, task):
+    if text.rstrip().endswith(ENDS) and _writes_call(text, task):
         yield _WRITTEN_CALL
     elif re.fullmatch(_LONE_COMMAND, text):
         yield _LONE
@@ -98,6 +97,12 @@ def receipt_in(core: SessionCore, text: str) -> Receipt:
     from agentcli.agent.receipts import receipt_of  # it compiles patterns, and few messages claim something
 
     return receipt_of(text, core)
+
+
+def _writes_call(text: str, task: str) -> bool:
+    from agentcli.agent.written_calls import opens_call  # few replies end as a call does
+
+    return opens_call(text, task)
 
 
 class Ending(SessionPart):

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.calls.way import way_of_calls
-from agentcli.agent.compaction.context_editing import ContextEditing
 from agentcli.agent.core import SessionCore
-from agentcli.agent.delegation.subagents import OpenChild, Subagents
 from agentcli.agent.ending import Ending
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.instructions import Standing, nested_of
-from agentcli.agent.page_questions import PageReader
-from agentcli.agent.plan_mode import PlanMode
 from agentcli.agent.ports import NoExtensions, NothingFound, PromptExtensions
 from agentcli.agent.repeats import RepeatGuard
-from agentcli.agent.tool_context import SessionPassages, SessionTodo, offer
+from agentcli.agent.services import PageReader, PlanMode, SessionPassages, SessionTodo
+from agentcli.agent.tool_context import offer
 from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.event import Emit, Event
 from agentcli.core.tasks import start_task
 from agentcli.core.text.passage import SessionText
+from agentcli.core.tool import ToolOutput
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.exit_plan import Planning
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
+from agentcli.tools.task import Delegates, Delegation
 from agentcli.tools.todo import TodoList
 from agentcli.tools.web_fetch import Reader
+
+if TYPE_CHECKING:
+    from agentcli.agent.delegation.subagents import OpenChild, Subagents
 
 MakePart = Callable[[SessionCore], SessionPart | None]
 """Makes a part of a session whose core is finished; None if the feature brings nothing to this one."""
@@ -60,7 +64,7 @@ class SessionParts:
             ]
         )
         self.extensions = core.ctx.service(PromptExtensions) or NoExtensions()
-        subagents = Subagents(core, self.extensions, open_child)
+        subagents = SubagentsPart(core, self.extensions, open_child)
         core.ctx.add(subagents.services)
         self.all: Sequence[SessionPart] = (*own, *more, subagents)
 
@@ -88,9 +92,37 @@ class BackgroundJobs(SessionPart):
         self._jobs.abandon()
 
 
-def _context_editing(core: SessionCore) -> Iterator[ContextEditing]:
+class SubagentsPart(SessionPart):
+    """The subagents of a session. What runs them is imported with the first one, or if the session was open before."""
+
+    name = "subagents"
+
+    def __init__(self, core: SessionCore, extensions: PromptExtensions, open_child: OpenChild) -> None:
+        self._core, self._extensions, self._open_child = core, extensions, open_child
+        self.services = [offer(Delegates, self)]
+
+    @cached_property
+    def _all(self) -> Subagents:
+        from agentcli.agent.delegation.subagents import Subagents
+
+        return Subagents(self._core, self._extensions, self._open_child)
+
+    async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
+        """Run a subagent, as `Subagents` describes it."""
+        return await self._all.delegate(call_id, work)
+
+    def notices(self) -> Iterable[Event]:
+        return self._all.notices() if self._core.opened_at else ()
+
+    async def fact(self) -> str:
+        return self._all.reminder() if self._core.opened_at else ""
+
+
+def _context_editing(core: SessionCore) -> Iterator[SessionPart]:
     """Yield the part for context editing, if the policy wants it, or may have wanted it when the session was open before."""
     if core.builder.settings.policy in (NATIVE, PROVIDER) or core.opened_at:
+        from agentcli.agent.compaction.context_editing import ContextEditing
+
         yield ContextEditing(core.builder, core.record)
 
 

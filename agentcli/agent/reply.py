@@ -15,6 +15,10 @@ from agentcli.core.model import EditsApplied, ModelSpec, PartDone, Searched, Sto
 
 Tail = tuple["Tail | None", str]
 """Text as it arrives, each piece pointing to the one before it: adding a piece copies nothing."""
+BEGINS = ("<", "‹", "[", "{", "*** Begin Patch", "```tool_code", "Action:", "to=")
+"""Texts of which a reply that writes a call has one: most replies are looked at no further."""
+ENDS = (">", "]", "}", "`", "|")
+"""Characters with which a reply ends that ends with a call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,6 @@ from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
 from agentcli.agent.request_builder import changed_for_turn
 from agentcli.agent.setup import RUN_LOCK, SessionSetup, beginning
-from agentcli.agent.titles import TitleWriter
-from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Emit, Event, TurnEnded, Warned, emit_all
 from agentcli.core.history import History
@@ -38,6 +36,7 @@ from agentcli.sessions.info import name_of
 
 if TYPE_CHECKING:
     from agentcli.agent.last_run import RunComparison
+    from agentcli.agent.titles import TitleWriter
 
 
 class AgentSession:
@@ -76,7 +75,7 @@ class AgentSession:
         self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
         self.compactor: Compactor = self.conversation.compactor
         self.report = SessionReport(self.conversation, core)
-        self._titles = TitleWriter(setup.models.summariser, setup.settings.agent.titles)
+        self._titles: TitleWriter | None = None
         self._model_warnings: set[str] = set()
         self._comparison: RunComparison | None = None
         """The comparison with the last run, or with a lock; None if there is nothing to compare with."""
@@ -166,6 +165,8 @@ class AgentSession:
 
             require_same(lock, lock_of(self.history, self.core.model.name, self.core.approval.mode))
         if prompt.parts:
+            from agentcli.agent.unreadable import require_readable  # most prompts have no files
+
             require_readable(prompt, self.core.approval.rules, self._setup)
 
     async def prepare(self, interrupt: asyncio.Event) -> None:
@@ -204,16 +205,22 @@ class AgentSession:
 
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point. Raises InputError for a file that a deny rule keeps from being read."""
+        from agentcli.agent.unreadable import require_readable
+
         require_readable(prompt, self.core.approval.rules, self._setup)
         prompt, told = self._large_input.in_files(prompt)
         self.conversation.steer(prompt, told)
 
     def readable_changes(self, diff: str) -> str:
         """Return a diff of the repository without the files that deny rules keep from being read."""
+        from agentcli.agent.unreadable import readable_changes
+
         return readable_changes(diff, self.core.approval.rules, self._setup)
 
     def shared_command(self, command: str, argv: Sequence[str]) -> Boxed:
         """Prepare a person's command whose output the model sees. Raises InputError if deny rules forbid it."""
+        from agentcli.agent.unreadable import shared_command
+
         return shared_command(command, argv, self.core.approval.rules, self.core.approval.mode, self._setup)
 
     def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
@@ -260,7 +267,13 @@ class AgentSession:
         """
         if any(budget.used(spent) >= 1 for budget, spent in self.report.budgets()):
             return []
-        written = await self._titles.write(self.history, self.core.model, self.conversation.builder.window().tokens)
+        if self._titles is None:
+            from agentcli.agent.titles import TitleWriter  # runs without a terminal write none
+
+            self._titles = TitleWriter(self._setup.models.summariser, self._setup.settings.agent.titles)
+        written = await self._titles.write(
+            self.history, self.core.model, self.conversation.builder.window().tokens
+        )
         if written is None:
             return []
         title, spent = written

@@ -175,12 +175,6 @@ _ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input", "params"
 _NAMES = ("name", "tool_name", "tool", "function", "recipient_name", "action")
 
 
-BEGINS = ("<", "‹", "[", "{", "*** Begin Patch", "```tool_code", "Action:", "to=")
-"""Texts of which a reply that writes a call has one: most replies are looked at no further."""
-ENDS = (">", "]", "}", "`", "|")
-"""Characters with which a reply ends that ends with a call."""
-
-
 def written_calls(text: str, is_tool: Callable[[str], bool], task: str = "") -> tuple[str, Sequence[Written]]:
     """Return the text before the calls that end a reply, and these calls; without calls, the whole text.
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.ports import ApprovalResponse, Prompt
+from agentcli.agent.services import SessionPassages
 from agentcli.agent.session import AgentSession
 from agentcli.agent.spending import Budget, Spent, budget_notice, budgets_of, check_budgets
-from agentcli.agent.tool_context import SessionPassages
 from agentcli.context.settings import BudgetLimit, BudgetSettings, ContextSettings
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned

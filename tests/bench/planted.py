@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.calls.call import PrintedEvents
-from agentcli.agent.tool_context import SessionPassages, SessionToolContext, offer
+from agentcli.agent.services import SessionPassages
+from agentcli.agent.tool_context import SessionToolContext, offer
 from agentcli.context.policies import plan
 from agentcli.context.room import due_prune
 from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyName

@@ -19,7 +19,6 @@ from agentcli.agent.instructions import NestedInstructions
 from agentcli.agent.ports import FoundTools
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.setup import SessionSetup
-from agentcli.agent.written_calls import plain_value, written_calls
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Recorded
@@ -71,6 +70,8 @@ class Prepare(Stage):
 
         `task` is what the person said: a form that it mentions is quoted.
         """
+        from agentcli.agent.written_calls import written_calls  # few replies may write calls as text
+
         text = "".join(part.text for part in parts if isinstance(part, Text))
         before, written = written_calls(text, self._is_tool, task)
         calls = [ToolCall(f"call_{uuid4().hex[:20]}", name, given) for name, given in written]
@@ -97,6 +98,8 @@ class Prepare(Stage):
 
     def _typed(self, call: ToolCall) -> ToolCall:
         """Return a call whose texts are values of the kinds that its tool takes: forms with tags know only texts."""
+        from agentcli.agent.written_calls import plain_value
+
         tool = self.tools.get(call.name)
         kinds = {key: kind.get("type") for key, kind in tool.takes["properties"].items()} if tool is not None else {}
         texts = {key: value for key, value in call.input.items() if isinstance(value, str)}

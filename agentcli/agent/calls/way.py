@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from agentcli.agent.calls.call import Stage
 from agentcli.agent.calls.execute import CallStages
-from agentcli.agent.calls.hooks import HookStage
 from agentcli.agent.calls.stages import (
     ApprovalStage,
     BufferStage,
@@ -44,7 +43,11 @@ def way_of_calls(
         lambda: setup.workspace.tmp if core.approval.mode == "auto" else None,
     )
     finish = Finish(core.record, repeats, prepare)
-    hooks = HookStage(core.hooks, core.printed, setup.person.attended) if core.hooks.hooks else None
+    hooks = None
+    if core.hooks.hooks:
+        from agentcli.agent.calls.hooks import HookStage  # few sessions have hooks
+
+        hooks = HookStage(core.hooks, core.printed, setup.person.attended)
     stages = [
         prepare,
         RepeatStage(repeats, journal),

@@ -7,12 +7,15 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import cast
 
+from agentcli.agent.delegation.mcp_subset import ServerSubset
 from agentcli.agent.project.extensions import BUILT_IN, STEPS, AgentKind
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.settings import AgentSettings, Effort
+from agentcli.core.aliases import AGENTS, known_as, like_tool
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.mcp_servers import PREFIX, Servers, ServerTool
 from agentcli.core.model import Model
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import Tool
 
 DEPTH = 2
@@ -21,9 +24,6 @@ DEPTH = 2
 
 def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
     """Return the kind that a call of `task` names, by default `general`. Raises ToolError that names similar ones."""
-    from agentcli.core.aliases import AGENTS
-    from agentcli.core.text.near import did_you_mean, near_names
-
     known = {**found, **BUILT_IN}
     name = name or "general"
     kind = (
@@ -42,8 +42,6 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
 
     In plan mode (`planning`) it can only look. Raises ToolError for a definition if none of its tools exists here.
     """
-    from agentcli.core.aliases import like_tool
-
     offered = [
         tool
         for tool in tools
@@ -71,8 +69,6 @@ def servers_for(kind: AgentKind, servers: Servers | None, *, planning: bool = Fa
 
     An agent that can only look gets the tools that change nothing, as far as the user trusts what their servers say of them.
     """
-    from agentcli.agent.delegation.mcp_subset import ServerSubset
-
     looks = kind.only_looks or planning
 
     def allows(tool: ServerTool) -> bool:
@@ -115,8 +111,6 @@ def settings_for(kind: AgentKind, settings: AgentSettings) -> AgentSettings:
 
 def _listed(tool: str, names: Sequence[str]) -> bool:
     """Return True if names, as files write them, mean a tool of ours; `mcp__server` means all tools of a server."""
-    from agentcli.core.aliases import known_as
-
     for text in names:
         name = text.partition("(")[0].strip()
         server = name.startswith(PREFIX) and (tool.startswith(f"{name}__") or fnmatchcase(tool, name))

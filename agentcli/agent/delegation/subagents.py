@@ -8,15 +8,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import SessionPart
+from agentcli.agent.delegation.kinds import kind_named, model_for, servers_for, settings_for, tools_for, unknown_tools
+from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
+from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt, PromptExtensions
 from agentcli.agent.project.extensions import BUILT_IN, AgentKind, listing_only
 from agentcli.agent.setup import Children, Parent, SessionSetup
 from agentcli.agent.spending import RunLimits, Spent
-from agentcli.agent.tool_context import offer
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Emit, Event, Noticed, TurnEnded, Warned
@@ -29,12 +30,10 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import Tool, ToolOutput
 from agentcli.resources import prompt
+from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh
-from agentcli.tools.task import Delegates, Delegation
-
-if TYPE_CHECKING:
-    from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun
-    from agentcli.system.worktrees import Worktree
+from agentcli.tools.lib.output_buffer import OutputBuffer
+from agentcli.tools.task import Delegation
 
 
 class Child(Protocol):
@@ -62,10 +61,8 @@ AGENTS = 50
 """Subagents of one session at most."""
 
 
-class Subagents(SessionPart):
+class Subagents:
     """The subagents of one open session. `agent.subagents_at_once` of them run together; each asks before it acts, as its parent does."""
-
-    name = "subagents"
 
     def __init__(
         self,
@@ -83,7 +80,6 @@ class Subagents(SessionPart):
         self._asking = asyncio.Lock()
         self._sent: dict[str, SubagentRun] = {}
         self._journals: dict[str, Journal] = {}
-        self.services = [offer(Delegates, self)]
 
     @cached_property
     def unfinished(self) -> Sequence[Unfinished]:
@@ -92,14 +88,14 @@ class Subagents(SessionPart):
         return unfinished(self._core.journal, delegating, self._setup.subagents.children)
 
     def notices(self) -> Iterator[Event]:
-        """Return the notice of interrupted subagents for the person, once. Only a session that was open before can have any."""
-        if self._core.opened_at and not self._told:
+        """Return the notice of interrupted subagents for the person, once."""
+        if not self._told:
             self._told = True
             yield from map(Noticed, interruption_notices(self.unfinished))
 
-    async def fact(self) -> str:
+    def reminder(self) -> str:
         """Return the reminder of interrupted subagents for the model."""
-        return reminder(self.unfinished) if self._core.opened_at else ""
+        return reminder(self.unfinished)
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
         """Run a subagent; its report is the output. Raises ToolError for a kind or a former subagent that does not exist.
@@ -107,9 +103,6 @@ class Subagents(SessionPart):
         Cancelling this interrupts the subagent, whose last words are then the report. In the background, from the start or
         sent there by the user, it is a job.
         """
-        from agentcli.agent.delegation.kinds import kind_named
-        from agentcli.agent.delegation.subagent_run import SubagentRun, until_ended_or_in_background
-
         former = self._former(work.resume) if work.resume else None
         kind = kind_named(work.agent or (former.kind if former else ""), self._extensions.found.agents)
         if self._opened >= AGENTS:
@@ -127,9 +120,6 @@ class Subagents(SessionPart):
 
     async def _run(self, run: SubagentRun) -> ToolOutput:
         """One subagent from its start to its report."""
-        from agentcli.agent.delegation.subagent_run import outcome
-        from agentcli.agent.delegation.worktree import with_worktree
-
         async with self._slots:
             worktree = await self._worktree(run)
             child = self._open(run, worktree)
@@ -148,9 +138,6 @@ class Subagents(SessionPart):
 
     async def _worktree(self, run: SubagentRun) -> Worktree | None:
         """Return the worktree of a subagent whose definition wants one; None if there can be none, and tell the person why."""
-        from agentcli.agent.delegation.worktree import folder_of
-        from agentcli.system.worktrees import NoWorktree
-
         if not run.kind.worktree or self._core.approval.mode == "plan":
             return None
         try:
@@ -166,8 +153,6 @@ class Subagents(SessionPart):
 
     def _as_job(self, run: SubagentRun, working: asyncio.Task[ToolOutput]) -> ToolOutput:
         """Continue a call's subagent as a background job, whose output is its report; return the output of the call."""
-        from agentcli.tools.lib.output_buffer import OutputBuffer
-
         jobs, limits = self._core.jobs, self._setup.settings.limits
         capture = OutputBuffer(limits, lambda text: self._core.ctx.keep_output(run.call_id, text))
         name = f"agent {run.kind.name}: {run.work.description}"
@@ -181,8 +166,6 @@ class Subagents(SessionPart):
 
     def _former(self, id: str) -> FormerSubagent:
         """Return a former subagent of this session. Raises ToolError for an unknown id, and for a subagent that is at work."""
-        from agentcli.agent.delegation.subagent_run import FormerSubagent
-
         if any(run.journal is not None and run.journal.id == id for run in self._working()):
             raise ToolError(f"The subagent {id} is still at work. Wait for its report.")
         own = self._core.journal
@@ -196,9 +179,6 @@ class Subagents(SessionPart):
 
     def _open(self, run: SubagentRun, worktree: Worktree | None) -> Child:
         """Open the subagent's session. In plan mode nothing is changed, so it can only look."""
-        from agentcli.agent.delegation.kinds import model_for, servers_for, settings_for, tools_for
-        from agentcli.agent.delegation.worktree import in_worktree
-
         kind, description = run.kind, run.work.description
         setup, approval, core = self._setup, self._core.approval, self._core
         planning = approval.mode == "plan"
@@ -240,8 +220,6 @@ class Subagents(SessionPart):
 
     def _tell(self, kind: AgentKind, trouble: str) -> None:
         """Tell the person which parts of a definition have no effect here; unknown tools are reported once."""
-        from agentcli.agent.delegation.kinds import unknown_tools
-
         if trouble:
             self._core.printed.add(Warned(trouble))
         missing = unknown_tools(kind, self._setup.tools.offered)

@@ -16,7 +16,6 @@ from agentcli.agent.ports import ApprovalRequest, Prompt, PromptExtensions, Prom
 from agentcli.agent.project.extensions import Extensions, Skill, Template
 from agentcli.agent.project.places import programs
 from agentcli.agent.tool_context import offer
-from agentcli.agent.unreadable import require_readable_uri
 from agentcli.context.inject import wrap
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.journal import Journal
@@ -205,6 +204,8 @@ class SessionExtensions:
         keep = self._core.ctx.keep_output
         rules = self._core.approval.rules
         if (prompts := self._prompts) is not None:
+            from agentcli.agent.unreadable import require_readable_uri  # few sessions have servers
+
             prompt = await prompts.attached(prompt, keep, lambda uri: require_readable_uri(uri, rules, self._setup))
         if prompt.text.startswith("@"):
             return self._for_agent(prompt)

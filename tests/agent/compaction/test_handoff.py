@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from agentcli.agent.services import SessionPassages
 from agentcli.agent.session import AgentSession
-from agentcli.agent.tool_context import SessionPassages
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Pin, Todo, TodoItem
