@@ -271,9 +271,7 @@ class AgentSession:
             from agentcli.agent.titles import TitleWriter  # runs without a terminal write none
 
             self._titles = TitleWriter(self._setup.models.summariser, self._setup.settings.agent.titles)
-        written = await self._titles.write(
-            self.history, self.core.model, self.conversation.builder.window().tokens
-        )
+        written = await self._titles.write(self.history, self.core.model, self.conversation.builder.window().tokens)
         if written is None:
             return []
         title, spent = written
