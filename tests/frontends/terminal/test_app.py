@@ -7,6 +7,8 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,15 +20,19 @@ REPOSITORY = Path(__file__).parents[3]
 PREVIEW = [sys.executable, "-m", "tests.frontends.terminal.preview"]
 
 
-def preview(tmp_path: Path, columns: int = 80, rows: int = 24, **env: str) -> Terminal:
+def starting(tmp_path: Path, columns: int = 80, rows: int = 24, **env: str) -> Terminal:
     command = [*PREVIEW, f"state={tmp_path}"]
     environment = {"EDITOR": "true", **env}
     return Terminal(command, columns=columns, rows=rows, cwd=str(REPOSITORY), env=environment, forked=True)
 
 
-def ready(terminal: Terminal) -> None:
-    terminal.until("ask · demo")
-    terminal.settle()
+@contextmanager
+def preview(tmp_path: Path, columns: int = 80, rows: int = 24, **env: str) -> Iterator[Terminal]:
+    """The scripted session, once it can be typed into."""
+    with starting(tmp_path, columns, rows, **env) as terminal:
+        terminal.until("ask · demo")
+        terminal.settle()
+        yield terminal
 
 
 def tags(rows: list[str]) -> Counter[str]:
@@ -40,7 +46,6 @@ def last(rows: list[str]) -> str:
 
 def test_every_block_reaches_the_scrollback_once_and_the_draft_survives(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("long 80 2000\r", until="#0003")
         t.send("дом", until="all done")
         t.settle()
@@ -51,7 +56,6 @@ def test_every_block_reaches_the_scrollback_once_and_the_draft_survives(tmp_path
 
 def test_a_resize_while_streaming_loses_no_block(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("long 120 2000\r")
         # Not its height: a shrinking pyte throws its upper rows away.
         for columns in (60, 100, 40, 80):
@@ -70,7 +74,6 @@ def test_a_resize_while_streaming_loses_no_block(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_far_fewer_bytes_are_written_than_a_redraw_would_take(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         before = len(t.raw)
         t.send("long 200 2000\r", until="all done")
         t.settle()
@@ -79,7 +82,6 @@ def test_far_fewer_bytes_are_written_than_a_redraw_would_take(tmp_path: Path) ->
 
 def test_an_approval_shows_the_diff_and_keeps_the_draft(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("both\r", until="#0001")
         t.send("my draft", until="> my draft")
         t.until("Yes, once")
@@ -97,7 +99,6 @@ def test_an_approval_shows_the_diff_and_keeps_the_draft(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         # Held back, the program cannot read: all of this is in the terminal before the question is.
         t.send("run\r")
         t.signal(signal.SIGSTOP)
@@ -112,7 +113,6 @@ def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path) -
 @pytest.mark.full
 def test_a_question_amid_a_sentence_is_not_answered_by_the_rest_of_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("both\r", until="#0001")
         ends = time.monotonic() + 20
         while "Yes, once" not in "\n".join(t.screen()) and time.monotonic() < ends:
@@ -129,7 +129,6 @@ def test_a_question_amid_a_sentence_is_not_answered_by_the_rest_of_it(tmp_path: 
 @pytest.mark.full
 def test_a_no_carries_the_words_that_say_what_to_do_instead(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("edit\r", until="Yes, once")
         t.send("n", until="What should it do instead?")
         t.send("use integers\r", until="answer no use integers")
@@ -137,7 +136,6 @@ def test_a_no_carries_the_words_that_say_what_to_do_instead(tmp_path: Path) -> N
 
 def test_a_command_too_long_for_the_screen_is_shown_whole_before_it_is_approved(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("long-command\r", until="Yes, once")
         rows = "\n".join(t.history())
         assert all(f"echo line {n} of a long command" in rows for n in range(60))
@@ -146,7 +144,6 @@ def test_a_command_too_long_for_the_screen_is_shown_whole_before_it_is_approved(
 @pytest.mark.full
 def test_a_proposed_command_can_be_changed_before_it_runs(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("run\r", until="Yes, once")
         t.send("e", until="Change the command")
         t.send(" -k cart\r", until="$ pytest -q -k cart")
@@ -157,7 +154,6 @@ def test_a_proposed_command_can_be_changed_before_it_runs(tmp_path: Path) -> Non
 @pytest.mark.full
 def test_escapes_from_a_tool_are_shown_and_not_obeyed(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("run\r", until="Yes, once")
         t.send("y", until="\\x1b[31mred")
 
@@ -166,7 +162,6 @@ def test_escapes_from_a_tool_are_shown_and_not_obeyed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
 def test_a_turn_is_interrupted_and_what_came_is_kept(tmp_path: Path, key: str) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("long 400 500\r", until="#0005")
         t.send(key, until="Interrupted.")
         t.settle()
@@ -177,7 +172,6 @@ def test_a_turn_is_interrupted_and_what_came_is_kept(tmp_path: Path, key: str) -
 
 def test_a_message_sent_while_it_works_waits_for_its_turn_and_can_be_taken_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("slow\r", until="Waiting for something")
         t.send("first queued\t", until="After this turn: first queued")
         t.send("second queued\t", until="After this turn: second queued")
@@ -188,7 +182,6 @@ def test_a_message_sent_while_it_works_waits_for_its_turn_and_can_be_taken_back(
 
 def test_ctrl_d_leaves_and_says_how_to_come_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("\x04")
         assert t.wait() == 0
         assert "agentcli resume 20260101-0001" in "\n".join(t.history())
@@ -196,7 +189,6 @@ def test_ctrl_d_leaves_and_says_how_to_come_back(tmp_path: Path) -> None:
 
 def test_page_keys_go_through_a_menu_and_a_long_draft_and_leave_earlier_prompts_alone(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("hello\r", until="You said: hello")
         t.settle()
         t.send("/", until="/model")
@@ -215,7 +207,6 @@ def test_page_keys_go_through_a_menu_and_a_long_draft_and_leave_earlier_prompts_
 @pytest.mark.parametrize("opened", ["/", "@", "/model\r", "?"])
 def test_no_blank_rows_stay_above_the_input_after_a_menu_closes(tmp_path: Path, opened: str) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("long 12 20000\r", until="all done")
         t.settle()
         place = t.cursor[0]
@@ -235,7 +226,6 @@ def test_no_blank_rows_stay_above_the_input_after_a_menu_closes(tmp_path: Path, 
 
 def test_no_blank_rows_stay_above_the_input_after_a_menu_closes_during_work(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("long 12 20000\r", until="all done")
         t.send("long 500 100\r", until="Esc to interrupt")
         t.until("#0001", seconds=30)
@@ -249,7 +239,6 @@ def test_no_blank_rows_stay_above_the_input_after_a_menu_closes_during_work(tmp_
 
 def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("\x03", until="Press Ctrl-C again to exit")
         t.send("\x03")
         assert t.wait() == 0
@@ -258,7 +247,6 @@ def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_offer_to_leave_by_a_second_key_is_gone_when_it_no_longer_holds(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         for _ in range(2):
             t.send("\x03", until="Press Ctrl-C again to exit")
             t.gone("Press Ctrl-C again to exit", 5)
@@ -267,7 +255,6 @@ def test_the_offer_to_leave_by_a_second_key_is_gone_when_it_no_longer_holds(tmp_
 
 def test_ctrl_c_twice_while_it_works_ends_as_interrupted(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("slow\r", until="Waiting for something")
         t.send("\x03\x03")
         assert t.wait() == 130
@@ -275,27 +262,23 @@ def test_ctrl_c_twice_while_it_works_ends_as_interrupted(tmp_path: Path) -> None
 
 def test_a_terminated_program_gives_the_terminal_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("slow\r", until="Waiting for something")
         t.send("draft", until="> draft")
         t.signal(signal.SIGTERM)
         assert t.wait() == 143
         assert b"\x1b[?2004l" in t.raw
     with preview(tmp_path) as t:
-        ready(t)
         t.send("\x1b[A", until="> draft")
 
 
 @pytest.mark.full
 def test_prompts_of_earlier_sessions_come_back_with_up_and_are_found_by_search(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("the first words\r", until="You said: the first words")
         t.send("other things\r", until="You said: other things")
         t.send("\x04")
         t.wait()
     with preview(tmp_path) as t:
-        ready(t)
         t.send("\x1b[A\x1b[A", until="> the first words")
         t.send("\x03\x12", until="search:")
         t.send("OTHER")
@@ -308,7 +291,6 @@ def test_ten_megabytes_of_paste_are_one_label_in_a_second(tmp_path: Path) -> Non
     text = "\n".join(f"line {n} of many, long enough to be a line" for n in range(250_000))
     assert len(text) > 10_000_000
     with preview(tmp_path) as t:
-        ready(t)
         began = time.monotonic()
         t.send("\x1b[200~" + text + "\x1b[201~", until="[Pasted text #1, 250,000 lines]")
         spent = time.monotonic() - began
@@ -319,14 +301,12 @@ def test_ten_megabytes_of_paste_are_one_label_in_a_second(tmp_path: Path) -> Non
 
 def test_an_unknown_command_runs_nothing_and_names_the_near_ones(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/compres now\r", until="Unknown command /compres. Did you mean /compress")
         assert "Compaction" not in "\n".join(t.history())
 
 
 def test_slash_commands_complete_with_tab_and_run(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/comp", until="Replace the older part of the conversation")
         t.send("\tthe tests\r", until="Compacted 12k → 3k tokens · Focus: the tests · /uncompress")
         t.until("3k/168k")
@@ -335,7 +315,6 @@ def test_slash_commands_complete_with_tab_and_run(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_picker_narrows_while_one_types(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/resume\r", until="Earlier work 3")
         t.send("work 17")
         t.gone("Earlier work 3")
@@ -345,7 +324,6 @@ def test_a_picker_narrows_while_one_types(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_search_that_finds_nothing_says_so_and_goes_on(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/resume\r", until="Earlier work 3")
         t.send("work 17x", until="  No match")
         t.send("\r\x7f", until="❯ Earlier work 17")
@@ -356,7 +334,6 @@ def test_a_search_that_finds_nothing_says_so_and_goes_on(tmp_path: Path) -> None
 @pytest.mark.full
 def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/mode plan\r", until="Plan mode")
         t.send("/mode\r", until="❯ plan")
         t.send("sk", until="❯ ask")
@@ -366,7 +343,6 @@ def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) ->
 @pytest.mark.full
 def test_a_command_left_at_its_choice_leaves_nothing_behind(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/theme\r", until="dark")
         t.send("\x1b")
         t.gone("dark")
@@ -377,7 +353,6 @@ def test_a_command_left_at_its_choice_leaves_nothing_behind(tmp_path: Path) -> N
 
 def test_an_editor_left_without_a_change_leaves_nothing_behind(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         before = t.history()
         t.send("/editor\r")
         t.gone("/editor")
@@ -389,7 +364,6 @@ def test_an_editor_left_without_a_change_leaves_nothing_behind(tmp_path: Path) -
 @pytest.mark.full
 def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("ask\r", until="Which colour?")
         t.send("2", until="Why?")
         t.send("it is calm\r", until="answers ['green', 'it is calm']")
@@ -398,7 +372,6 @@ def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path)
 @pytest.mark.slow
 def test_an_answer_in_words_may_have_several_lines(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("ask\r", until="Which colour?")
         t.send("2", until="Why?")
         t.send("it is calm\x1b\rand green\nand soft\r")
@@ -408,7 +381,6 @@ def test_an_answer_in_words_may_have_several_lines(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_a_skipped_question_leaves_the_other_answers_as_they_are(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("ask\r", until="Which colour?")
         t.send("2", until="Why?")
         t.send("\x1b", until="answers ['green', '']")
@@ -428,13 +400,12 @@ def test_a_skipped_question_leaves_the_other_answers_as_they_are(tmp_path: Path)
 
 def test_a_shell_command_shows_its_output_and_its_failure(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("!echo from-the-shell; exit 3\r", until="from-the-shell")
         t.until("exit code 3")
 
 
 def test_nothing_typed_while_loading_is_lost(tmp_path: Path) -> None:
-    with preview(tmp_path) as t:
+    with starting(tmp_path) as t:
         t.until("> ")
         t.send("typed early")
         t.send("\r")
@@ -444,7 +415,6 @@ def test_nothing_typed_while_loading_is_lost(tmp_path: Path) -> None:
 
 def test_a_light_background_gets_colours_that_can_be_read_on_it(tmp_path: Path) -> None:
     with preview(tmp_path, COLORFGBG="") as t:
-        ready(t)
         assert b"\x1b]11;?" in t.raw
         t.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\hello\r", until="You said: hello")
         assert b"\x1b[1;34m> \x1b[0m\x1b[1mhello" in t.raw
@@ -458,7 +428,6 @@ def test_a_light_background_gets_colours_that_can_be_read_on_it(tmp_path: Path) 
 
 def test_without_colours_nothing_is_coloured(tmp_path: Path) -> None:
     with preview(tmp_path, NO_COLOR="1") as t:
-        ready(t)
         t.send("long 16 5000\r", until="all done")
         t.settle()
         colours = {code for found in re.findall(rb"\x1b\[([0-9;]+)m", t.raw) for code in found.split(b";")}
@@ -467,7 +436,6 @@ def test_without_colours_nothing_is_coloured(tmp_path: Path) -> None:
 
 def test_enter_steers_while_it_works_and_alt_enter_is_always_a_new_line(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("one\x1b\rtwo\r", until="You said: one")
         assert any(row == "two" for row in t.history())
         t.send("slow\r", until="Waiting for something")
@@ -478,7 +446,6 @@ def test_enter_steers_while_it_works_and_alt_enter_is_always_a_new_line(tmp_path
 
 def test_a_message_that_came_too_late_for_the_turn_is_the_next_prompt(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("slow\r", until="Waiting for something")
         t.send("for later\t", until="After this turn: for later")
         t.send("for now\r", until="After this step: for now")
@@ -490,7 +457,6 @@ def test_a_message_that_came_too_late_for_the_turn_is_the_next_prompt(tmp_path: 
 @pytest.mark.parametrize("keys", ["one\ntwo\r", "one\\\rtwo\r", "one\x1b[13;2utwo\r"])
 def test_a_prompt_has_as_many_lines_as_one_likes(tmp_path: Path, keys: str) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send(keys, until="You said: one")
         assert any(row == "two" for row in t.history())
 
@@ -500,7 +466,6 @@ def test_a_draft_is_written_in_the_own_editor(tmp_path: Path) -> None:
     script.write_text('#!/bin/sh\necho EDITING "$1"; printf "%s, mended" "$(cat "$1")" > "$1"\n')
     script.chmod(0o755)
     with preview(tmp_path, EDITOR=str(script), VISUAL=str(script)) as t:
-        ready(t)
         t.send("my draft\x07", until="EDITING")
         t.until("> my draft, mended")
 
@@ -511,7 +476,6 @@ def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Pat
     script.write_text('#!/bin/sh\necho EDITING; read line; printf "%s" "$line" > "$1"\n')
     script.chmod(0o755)
     with preview(tmp_path, EDITOR=str(script), VISUAL=str(script)) as t:
-        ready(t)
         t.send("both\r", until="#0001")
         t.send("\x07", until="EDITING")
         t.settle(3.0, 5.0)
@@ -524,7 +488,6 @@ def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Pat
 @pytest.mark.full
 def test_the_transcript_is_a_screen_of_its_own_and_the_session_comes_back_as_it_was(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("run\r", until="Yes, once")
         t.send("1", until="earlier lines (Ctrl-O)")
         t.settle()
@@ -544,7 +507,6 @@ def test_the_transcript_is_a_screen_of_its_own_and_the_session_comes_back_as_it_
 @pytest.mark.full
 def test_a_question_is_announced_in_the_transcript_and_answered_after_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("both\r", until="#0001")
         t.send("\x0f", until="Press q to answer it.")
         assert "Yes, once" not in "\n".join(t.history())
@@ -556,7 +518,6 @@ def test_a_question_is_announced_in_the_transcript_and_answered_after_it(tmp_pat
 
 def test_leaving_in_the_transcript_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("\x0f", until="─ Transcript ─")
         t.signal(signal.SIGTERM)
         assert t.wait() == 143
@@ -567,7 +528,6 @@ def test_leaving_in_the_transcript_leaves_the_terminal_as_it_was(tmp_path: Path)
 @pytest.mark.full
 def test_thinking_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("think\r", until="You said: thought about it")
         t.settle()
         assert "number 30 helps" not in "\n".join(t.history())
@@ -580,7 +540,6 @@ def test_thinking_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_question_mark_on_an_empty_line_lists_the_keys_until_it_is_pressed_again(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("?", until="─ Keys ─")
         t.until("search earlier prompts")
         t.resize(60, 12)
@@ -593,7 +552,6 @@ def test_a_question_mark_on_an_empty_line_lists_the_keys_until_it_is_pressed_aga
 
 def test_vi_keys_edit_where_they_are_wanted(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/vim\r", until="Vi mode on for this session")
         t.send("wrong words\x1b", until=": wrong words")
         t.send("0cegood\x1b", until=": good words")
@@ -602,7 +560,6 @@ def test_vi_keys_edit_where_they_are_wanted(tmp_path: Path) -> None:
 
 def test_a_long_turn_rings_when_it_ends_or_asks(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("run\r", until="Yes, once")
         assert b"\x1b]9;agentcli asks" in t.raw
 
@@ -610,7 +567,6 @@ def test_a_long_turn_rings_when_it_ends_or_asks(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_a_plan_is_read_and_approved(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("plan\r", until="2. Mend")
         t.until("ask before each change")
         t.send("1", until="You said: plan session")
@@ -620,7 +576,6 @@ def test_a_plan_is_read_and_approved(tmp_path: Path) -> None:
 
 def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("\x1b[Z", until="auto-edit · demo")
         t.send("\x1b[Z", until="plan · demo")
         t.send("\x1b[Z", until="ask · demo")
@@ -630,7 +585,6 @@ def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [(40, 15), (200, 60)])
 def test_a_session_fits_terminals_of_all_sizes(tmp_path: Path, size: tuple[int, int]) -> None:
     with preview(tmp_path, *size) as t:
-        ready(t)
         t.send("long 40 4000\r", until="all done")
         t.send("edit\r", until="Yes, once")
         t.send("1", until="answer once")
@@ -655,7 +609,6 @@ def test_a_script_fills_the_status_line_and_its_facts_can_be_chosen(tmp_path: Pa
 
 def test_commands_that_need_more_than_a_desk_ask_whoever_has_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/doctor\r", until="ok    sessions: 0 in this project")
         t.send("/undo\r", until="Put shop/cart.py back.")
         t.send("/redo\r", until="There is no undo to take back.")
@@ -666,12 +619,10 @@ def test_commands_that_need_more_than_a_desk_ask_whoever_has_it(tmp_path: Path) 
 @pytest.mark.full
 def test_a_failure_that_nobody_foresaw_loses_no_draft_and_gives_the_terminal_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("crash\rmy draft", until="ZeroDivisionError")
         assert t.wait() == 1
         assert b"\x1b[?2004l" in t.raw
     with preview(tmp_path) as t:
-        ready(t)
         t.send("\x1b[A", until="> my draft")
 
 
@@ -681,7 +632,8 @@ def test_ctrl_z_suspends_and_fg_brings_everything_back(tmp_path: Path) -> None:
     with Terminal(["bash", "--norc", "-i"], cwd=str(REPOSITORY), env={"PS1": "shell> "}) as t:
         t.until("shell>")
         t.send(" ".join([*PREVIEW, f"state={tmp_path}"]) + "\r")
-        ready(t)
+        t.until("ask · demo")
+        t.settle()
         t.send("hello\r", until="You said: hello")
         t.send("my draft", until="> my draft")
         t.send("\x1a", until="Stopped")
@@ -695,7 +647,6 @@ def test_ctrl_z_suspends_and_fg_brings_everything_back(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_all_calls_of_a_reply_are_allowed_at_once_after_they_were_shown(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("several\r", until="Yes to all 3")
         assert not any("make part1" in row for row in t.screen())
         t.send("a", until="Ask one by one")
@@ -708,7 +659,7 @@ def test_all_calls_of_a_reply_are_allowed_at_once_after_they_were_shown(tmp_path
 
 
 def test_the_state_at_a_glance_is_told_by_line_and_command(tmp_path: Path) -> None:
-    with preview(tmp_path, 140) as t:
+    with starting(tmp_path, 140) as t:
         t.until("budget 25% · cache 87% · 2 jobs")
         t.send("/cache\r", until="87.0% of all input came from the cache")
         t.send("/tasks\r", until="job-1  running, 3 s  $ make")
@@ -721,7 +672,6 @@ def test_the_state_at_a_glance_is_told_by_line_and_command(tmp_path: Path) -> No
 @pytest.mark.full
 def test_files_are_offered_at_the_first_at_sign_without_another_key(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         time.sleep(2)  # a person reads before typing; the list is made meanwhile
         t.send("see @pyproj", until="@pyproject.toml")
 
@@ -733,7 +683,6 @@ def test_a_picture_on_the_clipboard_is_attached_by_a_key_or_by_an_empty_paste(tm
     (programs / "wl-paste").write_text("#!/bin/sh\nprintf '\\211PNG\\r\\n\\032\\n and the rest'\n")
     (programs / "wl-paste").chmod(0o755)
     with preview(tmp_path, WAYLAND_DISPLAY="wayland-0", PATH=f"{programs}:/usr/bin:/bin") as t:
-        ready(t)
         t.send(f"see{key}", until="> see [Image #1]")
         t.send("now\r", until=f"@{tmp_path}/pictures/"[:60])
     (saved,) = (tmp_path / "state" / "agentcli" / "pictures").iterdir()
@@ -742,7 +691,6 @@ def test_a_picture_on_the_clipboard_is_attached_by_a_key_or_by_an_empty_paste(tm
 
 def test_a_command_typed_while_it_works_acts_at_once_or_waits_and_is_never_said_to_the_model(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("slow\r", until="Waiting for something")
         t.send("/cost\r", until="$0.01 in 1 request")
         t.send("/nosuch\r", until="Unknown command /nosuch")
@@ -756,7 +704,6 @@ def test_a_command_typed_while_it_works_acts_at_once_or_waits_and_is_never_said_
 
 def test_that_a_command_waits_is_told_until_it_runs(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("slow\r", until="Waiting for something")
         t.send("/undo\r", until="/undo will run after this turn")
         t.send("\x1b", until="Put shop/cart.py back.")
@@ -765,7 +712,6 @@ def test_that_a_command_waits_is_told_until_it_runs(tmp_path: Path) -> None:
 
 def test_a_shell_that_is_not_there_is_told_and_the_program_goes_on(tmp_path: Path) -> None:
     with preview(tmp_path, SHELL="/no/such/shell") as t:
-        ready(t)
         t.send("!ls\r", until="Set SHELL to an installed shell")
         t.send("!\r", until="Example: !git status")
 
@@ -773,7 +719,6 @@ def test_a_shell_that_is_not_there_is_told_and_the_program_goes_on(tmp_path: Pat
 @pytest.mark.full
 def test_what_was_being_typed_is_back_after_the_program_was_killed(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("half a sent", until="> half a sent")
         ends = time.monotonic() + 20
         while (
@@ -783,7 +728,7 @@ def test_what_was_being_typed_is_back_after_the_program_was_killed(tmp_path: Pat
             t.settle(0.1, 0.1)
         t.signal(signal.SIGKILL)
         assert t.wait() == -signal.SIGKILL
-    with preview(tmp_path) as t:
+    with starting(tmp_path) as t:
         t.until("what you were typing when the session ended", "> half a sent")
         t.send("ence\r", until="You said: half a sentence")
         t.send("\x04")
@@ -793,14 +738,12 @@ def test_what_was_being_typed_is_back_after_the_program_was_killed(tmp_path: Pat
 
 def test_what_a_shell_command_prints_is_seen_while_it_runs(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("!echo early-$((40 + 2)); sleep 1000\r", until="early-42")
         t.send("\x1b", until="! interrupted")
 
 
 def test_escape_twice_goes_back_to_an_earlier_prompt(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("the first words\r", until="You said: the first words")
         t.settle()
         t.send("\x1b", until="Press Esc again to rewind")
@@ -809,7 +752,6 @@ def test_escape_twice_goes_back_to_an_earlier_prompt(tmp_path: Path) -> None:
 
 def test_what_a_command_did_is_none_of_what_was_done_unasked(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/undo\r", until="Put shop/cart.py back.")
         t.send("/why\r", until="Pruned 3 old outputs.")
         t.settle()
@@ -819,7 +761,6 @@ def test_what_a_command_did_is_none_of_what_was_done_unasked(tmp_path: Path) -> 
 @pytest.mark.parametrize(("editor", "told"), [("no-such-editor", "exit code 127"), ("rm", "left no text behind")])
 def test_an_editor_that_fails_changes_nothing_and_is_told(tmp_path: Path, editor: str, told: str) -> None:
     with preview(tmp_path, 140, EDITOR=editor, VISUAL="") as t:
-        ready(t)
         t.send("my words\x07", until=told)
         t.until("Set VISUAL or EDITOR", "> my words")
 
@@ -833,7 +774,6 @@ def test_addresses_are_links_where_the_terminal_is_known_to_follow_them(
     tmp_path: Path, environment: dict[str, str], linked: bool
 ) -> None:
     with preview(tmp_path, **environment) as t:
-        ready(t)
         t.send("see [here](https://example.org/x)\r")
         t.until("You said: see here" if linked else "here (https://example.org/x)")
         t.settle()
@@ -843,7 +783,6 @@ def test_addresses_are_links_where_the_terminal_is_known_to_follow_them(
 
 def test_the_menu_stays_open_with_the_argument_once_a_name_is_complete(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        ready(t)
         t.send("/rename", until="NAME · Give this session a name")
         t.send(" ", until="> /rename")
         t.until("NAME · Give this session a name")
