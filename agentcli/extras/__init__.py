@@ -1,1 +1,1 @@
-"""Extras: programs beside the agent, which nothing of it imports."""
+"""Extras: programs beside the agent; nothing in the agent imports them."""

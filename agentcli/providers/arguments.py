@@ -1,4 +1,4 @@
-"""Arguments of a call as text of JSON: read strictly, mended if they have just one reading, else kept as they came."""
+"""Arguments of a call as JSON text: read strictly, repaired if they have exactly one reading, else kept as they came."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from agentcli.core.message import Meta, ToolCall, unreadable_call
 from agentcli.providers.wire import can_run, sendable, sendable_json
 
 BARE = "input"
-"""The parameter of a tool whose calls are a bare text."""
+"""The parameter of a tool whose calls are plain text."""
 _SHOWN = 200
 """Characters of arguments that the model is shown again."""
 _LARGE = 8_000
-"""Characters from which on the model is advised to write in parts."""
+"""Characters above which the model is advised to write in parts."""
 _NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*(?=[,}])")
 _CLOSERS = {"{": "}", "[": "]"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Arguments as read: `value`, with the `slips` that were mended; or `why` they cannot be read."""
+    """Arguments as read: `value`, with the repaired `slips`; or `why` they are unreadable."""
 
     value: Any = None
     slips: tuple[str, ...] = ()
@@ -30,9 +30,9 @@ class _Read:
 
 
 def call_of(call_id: str, name: Any, text: str, meta: Meta | None = None, *, ended: bool = True) -> ToolCall | None:
-    """Return the call with these arguments; None if it has no name. `ended`: the reply says that it ended with calls.
+    """Return the call with these arguments; None if it has no name. `ended`: the reply states that it ended with calls.
 
-    A call that was cut off must not come here: half an input must never look like a whole one.
+    Never pass a truncated call: half an input must not look like a whole one.
     """
     if not isinstance(name, str) or not name.strip():
         return None
@@ -80,7 +80,9 @@ def _read(text: str, ended: bool) -> _Read:
 
 
 def _mended(text: str, slips: list[str], ended: bool) -> str | None:
-    """Return the text without stray commas, numbers and brackets, and with its last brackets; None within a string at the end."""
+    """Return the text without stray commas, numbers and brackets, and with missing closing brackets; None if it ends
+    within a string.
+    """
     out: list[str] = []
     open_: list[str] = []
     at = 0

@@ -1,4 +1,4 @@
-"""Capabilities of an endpoint: optional fields of a request that a server may refuse, and the request without them."""
+"""Capabilities of an endpoint: optional request fields that a server may refuse, and the request without them."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Each capability: its name for people, and how agentcli works without it."""
 SCHEMA = "schema:"
-"""Prefix of the capability of one keyword in the schemas of tools."""
+"""Prefix of the capability of one keyword in tool schemas."""
 ESSENTIAL = frozenset({"type", "properties", "items"})
-"""Keywords without which a schema says nothing."""
+"""Keywords without which a schema is meaningless."""
 _LEFT_OUT = "[An image was left out: this model takes none.]"
 
 
@@ -49,9 +49,9 @@ def title(capability: str) -> str:
 
 
 def limits(model: str, learnt: Learnt, days: float) -> str:
-    """Describe what was found out about an endpoint, until when it counts, and how it is forgotten; empty if that is nothing.
+    """Describe the known limits of an endpoint, when they expire, and how to forget them; empty if there are none.
 
-    Findings count for so many `days`.
+    Findings apply for so many `days`.
     """
     missing = f"continues without {', '.join(map(title, sorted(learnt.since)))}" if learnt.since else ""
     window = f"has a window of {learnt.window:,} tokens" if learnt.window else ""
@@ -71,7 +71,7 @@ def reduced(request: Request, lacking: Iterable[str]) -> Request:
 
 
 def stated_in(answer: str, request: Request, fields: Mapping[str, Wording]) -> set[str]:
-    """Return the capabilities that this request uses and of which a refusal says that the server does not take them."""
+    """Return the capabilities in this request that a refusal states the server does not accept."""
     from agentcli.providers.refusals import stated
 
     capabilities, keywords = stated(answer, fields, frozenset(_keywords(request)))
@@ -79,7 +79,7 @@ def stated_in(answer: str, request: Request, fields: Mapping[str, Wording]) -> s
 
 
 def mentioned_in(answer: str, request: Request, fields: Mapping[str, Wording]) -> set[str]:
-    """Return the capabilities that this request uses and a refusal mentions; images are parts, which `parts` finds."""
+    """Return the capabilities in this request that a refusal mentions; images are parts, which `parts` finds."""
     from agentcli.providers.refusals import mentioned
 
     return {each for each in mentioned(answer, fields) if each != "images" and _uses(request, each)}
@@ -131,7 +131,7 @@ def _with_options(request: Request, **changed: object) -> Request:
 
 
 def _without_keyword(request: Request, keyword: str) -> Request:
-    """Return the request with a keyword of JSON Schema left out of all tools."""
+    """Return the request with a JSON Schema keyword removed from all tools."""
 
     def stripped(tools: Iterable[ToolSchema]) -> tuple[ToolSchema, ...]:
         return tuple(replace(tool, parameters=_stripped(tool.parameters, keyword)) for tool in tools)
@@ -140,7 +140,7 @@ def _without_keyword(request: Request, keyword: str) -> Request:
 
 
 def _legible(message: RequestMessage) -> RequestMessage:
-    """Leave of a provider's own summary only the text that any model can read."""
+    """Keep only the text of a provider's own summary that any model can read."""
     if not any(_is_summary(part) for part in message.parts):
         return message
     parts = (
@@ -154,7 +154,7 @@ def _is_summary(part: Part | ToolResult) -> bool:
 
 
 def _with_short_ids(message: RequestMessage) -> RequestMessage:
-    """Shorten the ids of the message's calls and results to the form that the strictest server takes."""
+    """Shorten the ids of a message's calls and results to the form of the strictest server."""
     return replace(
         message,
         parts=tuple(
@@ -165,7 +165,7 @@ def _with_short_ids(message: RequestMessage) -> RequestMessage:
 
 
 def _images_behind(message: RequestMessage) -> RequestMessage:
-    """Move the images of the message's tool results after all results."""
+    """Move images of the message's tool results after all results."""
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     if not any(result.images for result in results):
         return message
@@ -189,7 +189,7 @@ def _imageless(message: RequestMessage) -> RequestMessage:
 
 
 def _keywords(request: Request) -> set[str]:
-    """Return the keywords in the schemas of the tools, without the essential ones."""
+    """Return the keywords in the schemas of tools, except the essential ones."""
     found: set[str] = set()
     waiting: list[Any] = [tool.parameters for tool in (*request.tools, *request.deferred)]
     while waiting:

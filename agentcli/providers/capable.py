@@ -1,4 +1,6 @@
-"""The model that continues after a refusal: without the part that it names, or without the field that the endpoint does not know."""
+"""A model that continues after a refusal: without the part at fault, or without the field that the endpoint does not
+know.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ WINDOW_SECONDS = 2.0
 MOST_TRIES = 16
 """Maximum requests that are refused before an error is reported."""
 LONGEST_REST = 31
-"""Maximum requests from which something is left out before it is tried again."""
+"""Maximum requests that omit something before it is tried again."""
 _REASON = 160
 """Characters of a refusal that a notice repeats."""
 Blamed = str | NamedPart
@@ -47,10 +49,10 @@ class WireModel(Model, Protocol):
 
 
 class Blames:
-    """What refusals in this process were about.
+    """Reasons of refusals in this process.
 
-    One refusal concerns one request. What is refused again in the next is left out of the one after it, then of three, of
-    seven and so on, and is tried again each time: a model that was updated, or another picture, ends it.
+    A refusal concerns one request. A part refused again in the next one is omitted from the request after it, then from
+    three, seven and so on. It is tried again each time, since the model may have been updated or the image replaced.
     """
 
     def __init__(self) -> None:
@@ -64,13 +66,15 @@ class Blames:
         return self._answered
 
     def resting(self) -> set[Blamed]:
-        """Return what is left out of the next request."""
+        """Return what the next request omits."""
         left = {blamed for blamed, (_, rest) in self._refused.items() if rest}
         self._refused.update({blamed: (self._refused[blamed][0], self._refused[blamed][1] - 1) for blamed in left})
         return left
 
     def answered(self, sent: Request, left: Set[Blamed], blamed: Set[Blamed]) -> Set[Blamed]:
-        """Note an answered request, what was left out of it, and what of that was refused; return what was never blamed before."""
+        """Record an answered request, what it omitted, and what of that was refused; return parts that were never
+        blamed before.
+        """
         self._answered |= {image_part(image) for _, image in images_of(sent)}
         self._refused = {each: state for each, state in self._refused.items() if each in left}
         for each in blamed:
@@ -81,22 +85,22 @@ class Blames:
         return new
 
     def untold(self, parts: Set[NamedPart]) -> list[NamedPart]:
-        """Return those of these parts that were not told of, which they now are."""
+        """Return those of these parts that were not reported yet, and mark them as reported."""
         new = [part for part in parts if part not in self._told]
         self._told.update(new)
         return new
 
 
 class Trial:
-    """One request on its way through refusals: what is left out of it, and why."""
+    """One request on its way through refusals: what it omits, and why."""
 
     def __init__(self, request: Request, lacking: Set[str], resting: Set[Blamed]) -> None:
         self.stated: set[str] = set()
-        """Capabilities of which a refusal says that the endpoint does not take them."""
+        """Capabilities that a refusal states the endpoint does not accept."""
         self.blamed: set[Blamed] = set()
-        """Capabilities that a refusal mentions, and parts that it names."""
+        """Capabilities that a refusal mentions, and parts that it identifies."""
         self.guess: set[NamedPart] = set()
-        """Images that are left out because a refusal is about one of them."""
+        """Images omitted because a refusal is about one of them."""
         self.reason = ""
         """The first refusal, in the provider's words."""
         self._request, self._lacking, self._resting = request, lacking, resting
@@ -107,7 +111,7 @@ class Trial:
 
     @property
     def left(self) -> set[Blamed]:
-        """All that is left out, but for what the endpoint is known to lack."""
+        """Everything omitted, except for known limits of the endpoint."""
         return {*self._resting, *self.blamed, *self.guess, *self.oversized}
 
     def sent(self) -> Request:
@@ -120,7 +124,7 @@ class Trial:
     def refused(
         self, error: ModelError, sent: Request, body: Any, fields: Mapping[str, Wording], proven: Set[NamedPart]
     ) -> bool:
-        """Leave out what this refusal is about; return False if that is nothing."""
+        """Omit what this refusal is about; return False if that is nothing."""
         self._tries += 1
         self.reason = self.reason or error.answer
         if self._tries > MOST_TRIES:
@@ -158,7 +162,7 @@ class Trial:
         return bool(new)
 
     def _next(self, kind: str, images: Iterator[set[NamedPart]]) -> bool:
-        """Replace the guess by the next one that leaves out something else."""
+        """Replace the guess by the next one that omits something else."""
         for guess in self._guesses.setdefault(kind, images):
             if not guess <= self.blamed | self._resting and guess != self.guess:
                 self.guess = guess
@@ -168,9 +172,10 @@ class Trial:
 
 
 class CapableModel:
-    """A Model that sends a refused request again without what the refusal is about, says so once, and remembers what the endpoint states.
+    """A Model that repeats a refused request without the cause, reports it once, and remembers what the endpoint
+    states.
 
-    `fields` holds the wire format's names of capabilities, for `stated_in`.
+    `fields` contains the wire format's names of capabilities, for `stated_in`.
     """
 
     def __init__(
@@ -184,10 +189,11 @@ class CapableModel:
         *,
         minimal: bool = False,
     ) -> None:
-        """Wrap a model; `url` and `key` belong to a server of the user's own, which may state the window, else empty.
+        """Wrap a model. `url` and `key` belong to a user's own server, which may state the window; otherwise they are
+        empty.
 
-        `explained` turns the error of a refused key into one that names the key. `minimal` says that the requests hold
-        nothing but what every server takes: then a capability that a refusal only mentions is missing as well.
+        `explained` turns the error of a refused key into one that names the key. With `minimal`, requests contain only
+        what every server accepts; then a capability that a refusal merely mentions is missing as well.
         """
         self._explained, self._minimal = explained, minimal
         self._model, self._fields, self._memory, self._url, self._key = model, fields, memory, url, key
@@ -197,12 +203,12 @@ class CapableModel:
 
     @property
     def _lacking(self) -> Set[str]:
-        """The capabilities that are known to be missing now: a person may forget them, and they expire."""
+        """Capabilities known to be missing now: a person may forget them, and they expire."""
         return self._memory.known(self._model.spec.name, self._url).lacking
 
     @property
     def spec(self) -> ModelSpec:
-        """Spec of the wrapped model, with the window that the server states if ours is a guess or larger."""
+        """Spec of the wrapped model, with the server's stated window if ours is a guess or larger."""
         spec, window, lacking = self._model.spec, self._window, self._lacking
         if spec.context_editing and "context_editing" in lacking:
             spec = replace(spec, context_editing=False)
@@ -213,7 +219,7 @@ class CapableModel:
         return replace(spec, window=window, max_output=min(spec.max_output, window // 2), window_stated=True)
 
     async def prepare(self) -> None:
-        """Ask a server of the user's own, once, for the window of a model that is in no table."""
+        """Ask a user's own server, once, for the window of an unknown model."""
         if self._asked or self._window or not self._url or self._model.spec.known:
             return
         import asyncio
@@ -223,7 +229,7 @@ class CapableModel:
         self._learn_window(window)
 
     async def _ask_loaded(self) -> None:
-        """Ask a server of the user's own, once, for the window of the loaded model: it may be smaller than the model's own."""
+        """Ask a user's own server, once, for the window of the loaded model, which may be smaller than the model's own."""
         if self._loaded or not self._url or self._model.spec.known:
             return
         import asyncio
@@ -234,7 +240,7 @@ class CapableModel:
             self._learn_window(window)
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Stream a reply as `Model.stream`. If a refusal is about a field or a part, send the same request without it."""
+        """Stream a reply like `Model.stream`. If a field or part is refused, send the same request without it."""
         trial = Trial(request, self._lacking, self._blames.resting())
         while True:
             started = counted = False
@@ -266,7 +272,7 @@ class CapableModel:
         return trial.refused(error, sent, self._model.wire(sent), self._fields, self._blames.proven)
 
     async def count(self, request: Request) -> int | None:
-        """Count tokens as `Model.count`. An endpoint without counting is not asked again."""
+        """Count tokens like `Model.count`. An endpoint without counting is not asked again."""
         if "counting" in self._lacking or self._uncounted:
             return None
         try:
@@ -287,7 +293,7 @@ class CapableModel:
             self._memory.learn(self.spec.name, self._url, window=window)
 
     def _accepted(self, trial: Trial, sent: Request) -> Iterator[Noticed]:
-        """Draw the conclusions from an answered request; yield a notice for each new one."""
+        """Draw conclusions from an answered request; yield a notice for each new one."""
         mentioned = {each for each in trial.blamed if isinstance(each, str)}
         proof = mentioned if self._minimal else set()
         yield from self._learn(trial.stated | proof | ({"counting"} if self._uncounted else set()))
@@ -311,7 +317,7 @@ class CapableModel:
 
 
 _MOST_NAMED = 3
-"""Parts that a notice names."""
+"""Maximum parts that a notice lists."""
 
 
 def _listed(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The catalogue of models: windows, output limits, prices, cache rules, and the names a user may give."""
+"""Catalogue of models: windows, output limits, prices, cache rules, and the names that a user may enter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ PROVIDER_ALIASES: Mapping[str, str] = MappingProxyType(
 )
 """Other names of the providers."""
 CACHE_READ, CACHE_WRITE = 0.1, 1.25
-"""Prices of reading and writing Anthropic's cache, as shares of the price of fresh input (platform.claude.com, prompt caching)."""
+"""Prices of reading and writing Anthropic's cache, as shares of the fresh input price (platform.claude.com, prompt
+caching).
+"""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _SCRIPT = "script:"
 _NO_PROVIDERS: Mapping[str, ProviderSettings] = MappingProxyType({})
@@ -41,11 +43,11 @@ def spec(
     """Return the spec of a model: `provider/model`, a bare id, an alias, a `short_name`, or `script:<name-or-path>`.
 
     A dated id (`claude-sonnet-4-5-20250929`) has the figures of the id without the date. `overrides` maps an id or
-    `provider/id` to fields of ModelSpec (`prices` is a table of its own, or several, each from the day `since` on);
-    `providers` holds the configured providers by name. Prices are valid on `today`, an ISO date, by default the present
-    day. A model in no table gets the stated defaults with `known` false.
+    `provider/id` to fields of ModelSpec; `prices` is a nested table, or several, each valid from the day `since`.
+    `providers` contains the configured providers by name. Prices are those of `today`, an ISO date, by default the
+    current day. An unknown model gets documented defaults, with `known` false.
 
-    Raises InputError for an unknown provider or name, ConfigError for an override of a field that does not exist.
+    Raises InputError for an unknown provider or name, ConfigError for an override of an unknown field.
     """
     known = {**BUILT_IN, **providers}
     found = _find(name, known)
@@ -67,14 +69,14 @@ def spec(
 
 
 def full_name(name: str) -> str:
-    """Resolve an alias to its name; return any other name unchanged."""
+    """Resolve an alias; return any other name unchanged."""
     return ALIASES.get(name, name)
 
 
 def meaning(name: str, own: Mapping[str, str]) -> str:
-    """Return the model that a user's alias means, also through other aliases; return any other name unchanged.
+    """Resolve a user's alias, also through other aliases; return any other name unchanged.
 
-    Raises InputError for an alias that leads back to itself.
+    Raises InputError for a circular alias.
     """
     steps = [name]
     while (target := own.get(steps[-1])) is not None:
@@ -88,7 +90,7 @@ def meaning(name: str, own: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=64)
 def short_name(name: str) -> str:
-    """Return the name to show for `provider/id`: the shortest that `spec` accepts for it; for a script, its file's name."""
+    """Return the display name of `provider/id`: the shortest that `spec` accepts; for a script, its file's name."""
     provider, _, model = name.partition("/")
     vendor = PROVIDERS.get(provider)
     if vendor is not None and not vendor.takes_key:
@@ -143,7 +145,7 @@ def _of_provider(settings: ProviderSettings, model: str) -> ModelSpec:
         own = PROVIDERS[settings.kind].aliases.get(model, "").partition("/")[2] or model
         model = PLATFORMS[settings.platform].listed(own)
         listed = vendor_id(model)
-    # A foreign server is asked for exactly the named model.
+    # A foreign server gets exactly the requested name.
     found = _listed(PROVIDERS[settings.kind], listed, whole=not is_vendor(settings))
     if found is None:
         return _unknown(settings, model)
@@ -151,9 +153,9 @@ def _of_provider(settings: ProviderSettings, model: str) -> ModelSpec:
 
 
 def _listed(vendor: Provider, model: str, *, whole: bool = False) -> ModelSpec | None:
-    """Return the vendor's model with this id, None if it is in no table.
+    """Return the vendor's model with this id; None if it is in no table.
 
-    The id may have a date and, unless `whole`, lack the prefix that people leave out.
+    The id may have a date and, unless `whole`, lack the prefix that people omit.
     """
     for name in (model,) if whole else (model, f"{vendor.unsaid}{model}"):
         for candidate in vendor.models:
@@ -189,14 +191,14 @@ def _unknown(settings: ProviderSettings, model: str) -> ModelSpec:
 
 
 _STAGES = ("preview", "latest", "exp")
-"""Words in a model's id that say nothing about its family."""
+"""Words in a model's id that are not part of its family."""
 
 
 def _relative(vendor: Provider, model: str) -> ModelSpec | None:
-    """Return the spec that a new model of a known line is assumed to have; None for a model of another generation.
+    """Return the assumed spec of a new model of a known line; None for a model of another generation.
 
-    A newer minor version has the figures of the one before it. A new line has the smallest sizes of its generation, and
-    its thinking if all think alike; its prices are unknown.
+    A newer minor version has the figures of the previous one. A new line has the smallest sizes of its generation, and
+    its thinking style if all share one; its prices are unknown.
     """
     family, version = _lineage(model)
     same = [each for each in vendor.models if version and _lineage(each.id)[1][:1] == version[:1]]
@@ -270,7 +272,7 @@ def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
 def _prices_overridden(
     found: ModelSpec, tables: Iterable[Mapping[str, Any]]
 ) -> tuple[Prices | None, tuple[PriceChange, ...]]:
-    """Return the prices in the table without a date, and the changes in dated ones.
+    """Return the prices in a table without a date, and the changes in dated ones.
 
     Missing fields keep their values.
     """
@@ -291,7 +293,9 @@ def _prices_overridden(
 
 
 def _cache_prices(found: ModelSpec, values: Mapping[str, Any]) -> Prices:
-    """Return the cache's prices if a table has only fresh input's: Anthropic's shares for explicit caching, else the same."""
+    """Return the cache's prices if a table has only the fresh input's: Anthropic's shares for explicit caching, else
+    the same price.
+    """
     fresh = values.get("input", 0.0)
     if not isinstance(fresh, int | float):
         return Prices()  # refused later

@@ -1,4 +1,4 @@
-"""Creation of a Model from its spec; the provider's adapter is imported on demand."""
+"""Create a Model from its spec; the provider's adapter is imported on demand."""
 
 from __future__ import annotations
 
@@ -53,16 +53,17 @@ def connect(
     passes_on: Callable[[ModelError], bool] = lambda _: False,
     minimal: bool = False,
 ) -> Model:
-    """Make a Model for `spec` that retries, and continues without the capabilities that its endpoint lacks, kept in `memory`.
+    """Make a Model for `spec` that retries, and continues without capabilities that its endpoint lacks, stored in
+    `memory`.
 
-    No SDK is imported before the first request. `settings` None means the built-in provider of that name. `built_in`
-    makes models without a server, by id; `stored` are the variables of `env` that hold stored keys; `attended` says
-    that a person may start a local server. If the provider refuses requests, all processes with the same
-    folder `gates` space theirs. Errors that `passes_on` are not retried: another account takes over. `minimal` says that
-    its requests hold nothing but what every server takes.
+    No SDK is imported before the first request. With `settings` None, the built-in provider of that name is used.
+    `built_in` makes models without a server, by id. `stored` are the variables of `env` that contain stored keys.
+    `attended` means that a person may start a local server. If the provider refuses requests, all processes with the
+    same folder `gates` space theirs. Errors that `passes_on` are not retried: another account takes over. With
+    `minimal`, its requests contain only what every server accepts.
 
-    Raises CredentialsError if a required key is missing, InputError for a provider or script that does not exist,
-    ConfigError for an invalid base URL.
+    Raises CredentialsError if a required key is missing, InputError for an unknown provider or script, ConfigError for
+    an invalid base URL.
     """
     settings = settings or BUILT_IN.get(spec.provider)
     if settings is None:
@@ -84,7 +85,7 @@ def connect(
 
 
 def require_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
-    """Raise InputError if the SDK or a platform's package is not installed, with the command that installs it."""
+    """Raise InputError, with the command that installs it, if the SDK or a platform's package is missing."""
     if platform and not _is_installed(PLATFORMS[platform].module):
         cloud = PLATFORMS[platform]
         raise InputError(
@@ -100,7 +101,7 @@ def require_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
 
 
 def _unheard_of(provider: Provider, spec: ModelSpec) -> str:
-    """Return the first words of a message about a model in no table: nobody should install anything for a name that does not exist."""
+    """Return the beginning of a message about an unknown model: nobody should install anything for a misspelled name."""
     from agentcli.core.text.near import did_you_mean, near_names
 
     near = did_you_mean(near_names(spec.id, [model.id for model in provider.models]))

@@ -1,4 +1,4 @@
-"""Windows of models on servers of the user's own, as stated by the server, or by its refusal of a long prompt."""
+"""Windows of models on the user's own servers: stated by the server, or by its refusal of a long prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SMALLEST, LARGEST = 1_000, 100_000_000
 _BODY = 4_000_000
 """Maximum bytes of an answer that are read."""
 STATED = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length")
-"""Fields of an entry of `/v1/models` by which servers state the window, the one in force first."""
+"""Fields of an entry of `/v1/models` with the server's window, the effective one first."""
 _REFUSED = (
     r"\bn_ctx\W{1,4}(\d+)",
     r"> ?(\d[\d,]*) maximum",
@@ -25,7 +25,7 @@ _REFUSED = (
 
 
 def stated_window(url: str, model: str, key: str | None, seconds: float) -> int:
-    """Ask a server for a model's window in tokens; 0 if it states none. Each question takes up to `seconds`."""
+    """Ask a server for a model's window in tokens; 0 if it states none. Each query takes at most `seconds`."""
     root = _root(url)
     entries = _asked(f"{root}/v1/models", key, seconds).get("data")
     for entry in entries if isinstance(entries, list) else []:
@@ -59,7 +59,7 @@ def loaded_window(url: str, model: str, key: str | None, seconds: float) -> int:
 
 
 def window_in(answer: str) -> int:
-    """Return the window that a refusal of a too long prompt names; 0 if it names none."""
+    """Return the window that a refusal of a too long prompt states; 0 if it states none."""
     for wording in _REFUSED:
         if (found := re.search(wording, answer.lower())) and (window := _first([int(found[1].replace(",", ""))])):
             return window
@@ -82,7 +82,7 @@ def _root(url: str) -> str:
 
 
 def _window_in(answer: Mapping[str, Any]) -> int:
-    """Return the window in an answer of `/api/show`: the configured one, else the model's own."""
+    """Return the window in a response of `/api/show`: the configured one, else the model's own."""
     parameters, info = answer.get("parameters"), answer.get("model_info")
     if isinstance(parameters, str) and (found := re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)):
         return _first([int(found[1])])
@@ -95,13 +95,13 @@ def _first(values: Any) -> int:
 
 
 def _asked(url: str, key: str | None, seconds: float, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    """Return the JSON object that a server answers; empty for any other answer."""
+    """Return the JSON object in a server's response; empty for any other response."""
     import urllib.request
 
     from agentcli.system.deadline import within
 
     class NoRedirect(urllib.request.HTTPRedirectHandler):
-        """A handler that follows no redirect, which could take the key to another host."""
+        """A handler that follows no redirect, which might take the key to another host."""
 
         def redirect_request(self, *_: Any) -> None:
             return None

@@ -1,4 +1,7 @@
-"""Questions to endpoints for their lists of models: all at once, each within limits; whatever else is answered is a reason in words."""
+"""Query endpoints for their lists of models: all at once, each within limits.
+
+Any other response becomes a reason for people.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _PIECE = 1 << 16
 def ask_all(
     providers: Sequence[ProviderSettings], env: Mapping[str, str], seconds: float = SECONDS
 ) -> Sequence[Asking]:
-    """Ask all endpoints at once; each question ends by itself, and nothing waits for a thread that does not."""
+    """Query all endpoints at once; each query ends by itself, and nothing waits for a thread that does not."""
     asked = [Asking(settings, env, seconds) for settings in providers]
     for one in asked:
         one.start()
@@ -39,7 +42,7 @@ def ask_all(
 
 
 class Asking(threading.Thread):
-    """A question to one endpoint: `found` its list, or `trouble` the reason why there is none."""
+    """A query to one endpoint: `found` is its list, `trouble` the reason why there is none."""
 
     def __init__(self, settings: ProviderSettings, env: Mapping[str, str], seconds: float) -> None:
         super().__init__(daemon=True)
@@ -51,13 +54,13 @@ class Asking(threading.Thread):
 
     @property
     def trouble(self) -> str:
-        """The reason why there is no list; also for a question that is still open."""
+        """The reason why there is no list; also for an unfinished query."""
         if self.found is not None:
             return ""
         return self._trouble or f"{self.provider} took longer than {self._seconds:g} s to list its models."
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the answer is there, or the time is over; return whether it is there."""
+        """Wait until the answer arrives or the time is over; return True if it arrived."""
         left = max(0.0, self._ends - time.monotonic())
         self.join(left if seconds is None else min(seconds, left))
         return not self.is_alive()
@@ -80,12 +83,15 @@ class Asking(threading.Thread):
         if settings.kind == "openai" and not any(found.values()):
             found |= self._of_litellm(root, found)
         if is_vendor(settings):
-            # The vendor's own list has also models that hold no conversation; those that do state their sizes.
+            # The vendor's own list also contains models without conversations; models for conversations state their
+            # sizes.
             found = {name: stated for name, stated in found.items() if "window" in stated}
         return EndpointList(self.provider, url, time.time(), found, left_out, unusable)
 
     def _of_litellm(self, root: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return windows and prices of a server that states them beside its list, as LiteLLM does; nothing for any other server."""
+        """Return windows and prices of a server that states them beside its list, as LiteLLM does; nothing for other
+        servers.
+        """
         try:
             listed = entries(self._answer(f"{root.removesuffix('/v1')}/model/info"))
         except InputError:
@@ -135,7 +141,7 @@ class Asking(threading.Thread):
 
 
 def _with_version(url: str, kind: str) -> str:
-    """Return the address with the version of the API, which people leave out."""
+    """Return the address with the version of the API, which people often omit."""
     if kind == "google":
         return url if url.endswith(("/v1", "/v1beta")) else f"{url}/v1beta"
     if kind == "anthropic":

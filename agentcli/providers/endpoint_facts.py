@@ -1,4 +1,4 @@
-"""Facts about endpoints: capabilities that each was found to lack, and windows that it stated, kept in a file for a week."""
+"""Known facts about endpoints: missing capabilities and stated windows, stored in a file for a week."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from agentcli.system.paths import replace_file
 FILE = "endpoints.json"
 DAY = 86_400.0
 REMEMBERED_DAYS = 7.0
-"""Days after which an endpoint is asked again: servers are updated."""
+"""Days after which an endpoint is tried again: servers are updated."""
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """Findings about one model of one endpoint at `url` (empty for the vendor's own): missing capabilities with the time of each.
+    """Findings about one model of one endpoint at `url` (empty for the vendor's own): missing capabilities, each with
+    its time.
 
     Times are in seconds since the epoch; `window` is in tokens, 0 if unknown.
     """
@@ -40,7 +41,7 @@ class Learnt:
 
 
 class EndpointMemory:
-    """The findings in a file of the state folder, or without a path in this process alone.
+    """Findings in a file of the state folder, or, without a path, only in this process.
 
     `clock` returns seconds since the epoch.
     """
@@ -54,7 +55,7 @@ class EndpointMemory:
         self._seen: tuple[int, dict[str, Learnt]] = (-1, {})
 
     def known(self, model: str, url: str = "") -> Learnt:
-        """Return the findings about the model `provider/id` at this address; none from another address."""
+        """Return the findings about the model `provider/id` at this address; none for another address."""
         found = self.all().get(model, Learnt(url))
         return found if found.url == url else Learnt(url)
 
@@ -89,13 +90,13 @@ class EndpointMemory:
     def _keep(self, model: str, learnt: Learnt) -> None:
         self._own = {**self.all(), model: learnt}
         if self._path is not None:
-            # Without a writable folder, each run must find out again, no more.
+            # Without a writable folder, each run finds out again, nothing worse.
             with contextlib.suppress(OSError):
                 values = {name: _to_json(one) for name, one in self._own.items()}
                 replace_file(self._path, json.dumps(values, indent=1, sort_keys=True), mode=0o600)
 
     def _read(self) -> dict[str, Learnt]:
-        """Return the findings in the file, which other processes write as well; it is parsed again once it has changed."""
+        """Return the findings in the file, which other processes write, too; parse it again after a change."""
         if self._path is None:
             return {}
         try:

@@ -1,4 +1,4 @@
-"""Lists of models as endpoints state them, with windows and prices, kept in the cache folder with the time at which they were read."""
+"""Lists of models as endpoints state them, with windows and prices, in the cache folder with the time of the query."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from agentcli.system.paths import replace_file
 FOLDER = "models"
 """The folder of the lists in the cache folder."""
 MODELS = 5_000
-"""Maximum models kept of one endpoint, the first ones that it lists."""
+"""Maximum models stored of one endpoint: the first ones in its list."""
 FRESH = 3_600.0
-"""Age in seconds up to which a list is not asked for again when a person opens `/model`."""
+"""Maximum age in seconds of a list that `/model` shows without a new query."""
 _PRICES = frozenset({"input", "output", "cache_read", "cache_write"})
 _NOTHING: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointList:
-    """The models of one endpoint at `url`, by id, with the fields of ModelSpec that it states, as read at `time`, in seconds since the epoch.
+    """Models of one endpoint at `url`, by id, with the ModelSpec fields that it states, as read at `time`, in seconds
+    since the epoch.
 
-    `left_out` models are missing because there are too many; `unusable` have no name that can be used.
+    `left_out` counts models omitted because there are too many; `unusable` those without a usable name.
     """
 
     provider: str
@@ -43,7 +44,7 @@ class EndpointList:
     unusable: int = 0
 
     def over(self, spec: ModelSpec) -> ModelSpec:
-        """Return a spec that is in no table with what the endpoint states about it."""
+        """Return the spec of an unknown model with what the endpoint states about it."""
         stated = self.models.get(spec.id)
         if not stated:
             return spec
@@ -69,7 +70,7 @@ class EndpointList:
 
 
 class EndpointLists:
-    """The lists in a folder; without one there are none, and none is kept."""
+    """Lists in a folder; without a folder there are none, and none is stored."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -80,12 +81,12 @@ class EndpointLists:
         return self._folder is not None
 
     def of(self, provider: str, url: str) -> EndpointList:
-        """Return the list of an endpoint; an empty one, read at time 0, if there is none from this address."""
+        """Return the list of an endpoint; an empty one, read at time 0, if none is stored for this address."""
         found = _load(self._folder / f"{provider}.json") if self._folder is not None and _is_file(provider) else None
         return found if found is not None and found.url == url else EndpointList(provider, url)
 
     def keep(self, found: EndpointList) -> None:
-        """Write a list. Without a writable folder, it is asked for again the next time, no more."""
+        """Write a list. Without a writable folder, it is queried again the next time."""
         if self._folder is None or not _is_file(found.provider):
             return
         kept = {

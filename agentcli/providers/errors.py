@@ -1,4 +1,4 @@
-"""Shared handling of providers' errors: causes by wording, retry waits, and advice for the user."""
+"""Shared handling of providers' errors: causes by wording, retry waits, and advice for users."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CURES: Mapping[Cause, str] = {
     "bad_request": "",
     "bad_reply": "",
 }
-"""A sentence for the end of a message, or nothing if the user can do nothing."""
+"""Last sentence of a message; empty if the user can do nothing."""
 
 
 BY_STATUS: Mapping[int, Cause] = {
@@ -44,16 +44,16 @@ BY_STATUS: Mapping[int, Cause] = {
     503: "overloaded",
     529: "overloaded",
 }
-"""Causes by the statuses that all vendors use alike; some add their own."""
+"""Causes of the statuses that all vendors use alike; some vendors add their own."""
 
 LONGEST_ANSWER = 4_000
 """Maximum characters of a provider's answer that are kept."""
 READ = 20_000
-"""Maximum characters of one of its texts that are read for a cause: a server may send any amount."""
+"""Maximum characters of a server's text to search for a cause: a server may send any amount."""
 
 
 def vendor_name(settings: ProviderSettings) -> str:
-    """Return the name of a provider for people: the vendor's, or its table's in the configuration."""
+    """Return a provider's name for people: the vendor's, or its table's in the configuration."""
     return PROVIDERS[settings.kind].title if settings.name == settings.kind else settings.name
 
 
@@ -63,7 +63,7 @@ _BRIEF: Mapping[Cause, str] = {
     "server": "{vendor} has a server error",
     "network": "{vendor} dropped the request",
 }
-"""The failure in a few words, for causes that may pass by themselves."""
+"""The failure in a few words, for causes that may go away by themselves."""
 
 
 def refusal(
@@ -79,9 +79,9 @@ def refusal(
     vendor: str = "The provider",
     body: str = "",
 ) -> ModelError:
-    """Make the error to raise: the provider's answer on one line without the key, then advice, and `hint` at the end.
+    """Make the error to raise: the provider's text on one line without the key, then advice, then `hint`.
 
-    `headers` may say if a retry makes sense; `body` is the rest of the answer, which is not for people.
+    `headers` may state whether a retry makes sense; `body` is the rest of the response, which is not for people.
     """
     answer = scrubbed(text, key).rstrip(".")
     cure = CURES[cause]
@@ -103,7 +103,9 @@ def refusal(
 
 
 def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str, str], stored: Set[str]) -> ModelError:
-    """Make the error of a refused key, with the variable it came from; `stored` are the variables set from stored keys."""
+    """Make the error of a refused key, with the variable that contained it; `stored` are the variables set from stored
+    keys.
+    """
     vendor, used = vendor_name(settings), key_variable(settings, env)
     verb = "denied access with" if error.status == 403 else "rejected"
     if used in stored:
@@ -154,7 +156,7 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
 
 
 def bad_request_cause(text: str) -> Cause:
-    """Return the cause of a 400 by its wording, since vendors give these cases no code; unknown texts are plain 400s."""
+    """Return the cause of a 400 by its wording, since vendors have no codes for these; unknown texts are plain 400s."""
     lowered = text.lower()
     for cause, wording in _WORDINGS:
         if re.search(wording, lowered, re.DOTALL):
@@ -163,23 +165,23 @@ def bad_request_cause(text: str) -> Cause:
 
 
 def text_in(value: object) -> str:
-    """Return what is read of a text in an answer; empty for anything else."""
+    """Return the searched beginning of a response text; empty for anything else."""
     return value[:READ] if isinstance(value, str) else ""
 
 
 def error_name(status: int | None, kind: str) -> str:
-    """Return the name of an error for people: its status and the vendor's word for it, as far as that is a word."""
+    """Return an error's name for people: its status, and the vendor's word for it if that is a word."""
     return " ".join(filter(None, (str(status or ""), re.sub(r"[^A-Za-z_]", "", kind)[:40])))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the wait in seconds that headers ask for, preferring the more precise one; None if they ask for none."""
+    """Return the wait in seconds that headers request, preferring the more precise header; None if they request none."""
     precise = seconds(headers.get("retry-after-ms"))
     return seconds(headers.get("retry-after")) if precise is None else precise / 1000
 
 
 def seconds(header: str | None) -> float | None:
-    """Return the wait in seconds that a Retry-After header asks for; None if it is missing or unreadable."""
+    """Return the wait in seconds of a Retry-After header; None if it is missing or unreadable."""
     if not header:
         return None
     try:

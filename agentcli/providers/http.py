@@ -1,6 +1,6 @@
-"""The HTTP client of all wires, also under the SDKs.
+"""HTTP client of all wires, also under the SDKs.
 
-It has an idle timeout, none for the whole reply, and a connection that is closed once its reader stops.
+It has an idle timeout, but none for the whole reply, and closes a connection once its reader stops.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     import httpx2
 
 opened: ContextVar[list[httpx2.Response] | None] = ContextVar("opened", default=None)
-"""The responses that the running stream has opened, for a reader that must close them itself."""
+"""Responses of the running stream, for a reader that must close them itself."""
 
 
 def http_client(
     settings: ProviderSettings, base_url: str = "", *, without_comments: bool = False
 ) -> httpx2.AsyncClient:
-    """Make a client for requests below a URL; all wait `idle_timeout` for the next byte, whatever limit an SDK sets.
+    """Make a client for requests below a URL. All wait `idle_timeout` for the next byte, whatever limit an SDK sets.
 
     `without_comments` removes the comments with which proxies keep a connection alive, for an SDK that mistakes them
-    for an unreadable reply. Raises ModelError if the environment names a proxy or certificates that cannot be used.
+    for an unreadable reply. Raises ModelError if the environment specifies an unusable proxy or certificate file.
     """
     import httpx2
 
@@ -52,7 +52,7 @@ def http_client(
     }
     context = tls_context(base_url)
     try:
-        # Redirects are not followed: they could take the key to another host.
+        # Redirects are not followed: they might take the key to another host.
         client: httpx2.AsyncClient = _patient_client(2 * settings.idle_timeout)(
             timeout=limits, follow_redirects=False, event_hooks=hooks, verify=context
         )
@@ -68,13 +68,13 @@ def http_client(
 
 @cache
 def _patient_client(seconds: float) -> Any:
-    """Make the class once: httpx2 is imported with the first client only."""
+    """Make the class once: httpx2 is imported only with the first client."""
     import asyncio
 
     import httpx2
 
     class Client(httpx2.AsyncClient):
-        """A client that waits for the head of an answer only so long, whatever drips in."""
+        """A client that limits the wait for a response's headers, whatever drips in."""
 
         async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
             try:
@@ -112,9 +112,10 @@ _PROXIES = "The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
 
 
 def tls_context(base_url: str = "") -> ssl.SSLContext:
-    """Return the TLS settings for requests below a URL, shared in the process: loading certificates takes 30 ms and 1 MB.
+    """Return the TLS settings for requests below a URL, shared in the process: loading certificates takes 30 ms and 1
+    MB.
 
-    Without TLS, none are loaded, so that no server would be trusted.
+    Without TLS none are loaded, so no server would be trusted.
     """
     if base_url.startswith("http://"):
         return _trusting_nobody()
@@ -145,7 +146,7 @@ def _trusting_nobody() -> ssl.SSLContext:
 
 
 def connection_error(error: Exception, settings: ProviderSettings, host: str) -> ModelError:
-    """Return the error for a transport failure. It names the host, never the request."""
+    """Return the error for a transport failure. It shows the host, never the request."""
     import httpx2
 
     match error:
@@ -180,7 +181,7 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
 
 
 _BEGUN = "begun"
-"""The extension of a request that says it was accepted: its reply is on its way."""
+"""Extension of a request that marks it as accepted: its reply is on its way."""
 
 
 def _begun(error: Exception) -> bool:
@@ -208,7 +209,7 @@ def _proxy_refuses(error: httpx2.ProxyError, host: str) -> ModelError:
 
 
 def _unreachable(error: httpx2.RequestError, settings: ProviderSettings, host: str) -> ModelError:
-    """Return the error for an address that refuses connections: the reason, and the setting that the address comes from."""
+    """Return the error for an address that refuses connections: the reason, and the setting with the address."""
     address = _address(error, host)
     why = _why_not(error, settings.connect_timeout)
     unstarted = why == _REFUSED and _is_this_machine(host)
@@ -232,7 +233,7 @@ _NO_HOST = "there is no such host"
 
 
 def _why_not(error: BaseException, seconds: float) -> str:
-    """Return the reason why no connection could be made, in a few words."""
+    """Return briefly why no connection could be made."""
     import socket
 
     import httpx2
@@ -255,7 +256,7 @@ def _why_not(error: BaseException, seconds: float) -> str:
 
 
 def _address(error: httpx2.RequestError, host: str) -> str:
-    """Return host and port of the address that was asked, for a message."""
+    """Return host and port of the requested address, for a message."""
     try:
         url = error.request.url
     except RuntimeError:  # it belongs to no request
@@ -266,7 +267,7 @@ def _address(error: httpx2.RequestError, host: str) -> str:
 
 
 def _origin(settings: ProviderSettings, host: str) -> str:
-    """Return the setting that the address comes from; empty for the vendor's own address."""
+    """Return the setting with the address; empty for the vendor's own address."""
     _, preset = PRESETS.get(settings.name, ("", None))
     if settings.base_url or preset is not None:
         return f"base_url in [providers.{settings.name}]"
@@ -288,7 +289,7 @@ def _not_an_api(host: str, settings: ProviderSettings) -> ModelError:
 
 
 def _certificate(error: BaseException) -> str | None:
-    """Return the reason why a certificate was not trusted, if the connection failed for that."""
+    """Return why a certificate was not trusted, if the connection failed for that."""
     import ssl
 
     for inner in _causes(error):
@@ -298,7 +299,7 @@ def _certificate(error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and all its causes, including each error of several parallel attempts."""
+    """Yield an error and all its causes, including the errors of parallel attempts."""
     waiting: list[BaseException | None] = [error]
     while waiting:
         inner = waiting.pop()
@@ -309,7 +310,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def quiet_sdk(package: str, logger: str) -> None:
-    """Keep an SDK's warnings about old models, new enum values and doubled variables off the user's screen."""
+    """Keep an SDK's warnings about old models, new enum values and duplicate variables off the user's screen."""
     import logging
 
     warnings.filterwarnings("ignore", module=rf"{re.escape(package)}(\.|$)")

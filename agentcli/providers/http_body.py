@@ -1,4 +1,4 @@
-"""Bodies of answers, bounded in bytes and time whatever a server sends, and the server-sent events in them."""
+"""Response bodies with limits on bytes and time, whatever a server sends, and the server-sent events in them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from agentcli.core.errors import ModelError
 from agentcli.core.streams import closing
 
 LONGEST_EVENT = 64_000_000
-"""Maximum bytes of one event, and of an answer that is not a stream; a longer one is no part of a model's reply."""
+"""Maximum bytes of one event, and of a response that is not a stream; anything longer is not part of a model's reply.
+"""
 LONGEST_REPLY = 1_000_000_000
 """Maximum bytes of all events of a reply."""
 REFUSAL = 1_000_000
-"""Bytes of a refusal that are read; the rest is not waited for. Servers that echo the request send hundreds of kilobytes."""
+"""Bytes read of a refusal, without waiting for the rest: servers that echo the request send hundreds of kilobytes."""
 REFUSAL_SECONDS = 20.0
 """Seconds that reading a refusal may take."""
 SLOWEST = 200
-"""Bytes per second below which an event that does not end counts as not sent: a large one over a slow line is faster."""
+"""Bytes per second below which an unfinished event counts as not sent: even a large event over a slow line is faster.
+"""
 ALIVE = 6
 """Idle timeouts for which comments alone keep a reply alive: proxies send them while a model thinks."""
 
 
 def bounded(response: Any, idle: float) -> None:
-    """Replace the stream of a response by a bounded one: a refusal ends early, an event must come within `idle` seconds of the one before."""
+    """Replace a response's stream by a limited one: a refusal is truncated, and an event must come within `idle`
+    seconds of the last.
+    """
     headers = response.headers
     packed = headers.get("content-encoding", "identity") != "identity"
     if not response.is_success:
@@ -38,7 +42,10 @@ def bounded(response: Any, idle: float) -> None:
 
 
 class Pace:
-    """Judge of a body as it arrives. The idle limit counts whole events, or bytes that come fast enough to be one; of other bodies the bytes."""
+    """Checks the pace of a body as it arrives.
+
+    The idle limit counts whole events, or bytes fast enough to be one; for other bodies, bytes.
+    """
 
     def __init__(
         self, host: str, idle: float, events: bool, most: int, clock: Callable[[], float] = time.monotonic
@@ -47,10 +54,10 @@ class Pace:
         self._size = self._since = 0
         self._event = self._sign = clock()
         self._first = b""
-        """The first byte of the line that has not ended; empty at the beginning of a line."""
+        """First byte of the unfinished line; empty at the beginning of a line."""
 
     def take(self, piece: bytes) -> None:
-        """Judge one more piece. Raises ModelError if the body is too large, or too slow."""
+        """Check one more piece. Raises ModelError if the body is too large or too slow."""
         now = self._clock()
         self._size += len(piece)
         self._since += len(piece)
@@ -72,7 +79,7 @@ class Pace:
         return ModelError(f"{brief}, so the reply counts as dropped.", "network", brief=brief, begun=True)
 
     def _see(self, piece: bytes, now: float) -> None:
-        """Note the ends of lines: any is a sign of life, that of a line other than a comment an event."""
+        """Process line ends: each is a sign of life; of a line other than a comment, it is an event."""
         if b"\n" not in piece:
             self._first = self._first or piece[:1]
             return
@@ -90,7 +97,7 @@ class Pace:
 
 @cache
 def _streams() -> tuple[Any, Any]:
-    """Make the classes once: httpx2 is imported with the first client only."""
+    """Make the classes once: httpx2 is imported only with the first client."""
     import httpx2
 
     class Refusal(httpx2.AsyncByteStream):
@@ -123,7 +130,7 @@ def _streams() -> tuple[Any, Any]:
             pace = self._pace
             async with closing(aiter(self._stream)) as pieces:
                 try:
-                    # The client's own limit is for each read: a server may drip what belongs to no piece.
+                    # The client's own limit is for each read: a server may drip bytes that belong to no piece.
                     while (piece := await _within(anext(pieces, None), 2 * pace.idle)) is not None:
                         pace.take(piece)
                         yield piece
@@ -137,7 +144,7 @@ def _streams() -> tuple[Any, Any]:
 
 
 async def _within(piece: Awaitable[bytes | None], seconds: float) -> bytes | None:
-    """Return a piece that comes in time, None at the end. Raises TimeoutError."""
+    """Return a piece that comes in time; None at the end. Raises TimeoutError."""
     import asyncio  # with an SDK only
 
     async with asyncio.timeout(seconds):
@@ -145,13 +152,13 @@ async def _within(piece: Awaitable[bytes | None], seconds: float) -> bytes | Non
 
 
 def uncommented(stream: Any) -> Any:
-    """Remove the comment lines from a stream of server-sent events. A line is passed on once it is whole."""
+    """Remove comment lines from a stream of server-sent events. A line is passed on once it is complete."""
     return _uncommented_streams()(stream)
 
 
 @cache
 def _uncommented_streams() -> Callable[[Any], Any]:
-    """Make the class once: one for each stream would keep that stream, with the request, until garbage is collected."""
+    """Make the class once: one for each stream would keep that stream, with its request, until garbage collection."""
     import httpx2
 
     class Uncommented(httpx2.AsyncByteStream):
@@ -180,11 +187,11 @@ def _uncommented_streams() -> Callable[[Any], Any]:
 
 
 LONGEST_EVENT = 64_000_000
-"""Maximum bytes of one event; a longer one is no event of a model's reply."""
+"""Maximum bytes of one event; anything longer is not an event of a model's reply."""
 
 
 async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Yield the data of each event once its last line is whole.
+    """Yield the data of each event once its last line is complete.
 
     Raises ModelError for endless events, UnicodeDecodeError for text that is not UTF-8.
     """

@@ -1,4 +1,6 @@
-"""Models in the answers of endpoints: of OpenAI's form with the fields that OpenRouter and vLLM add, of LiteLLM, of Anthropic and of Google."""
+"""Models in responses of endpoints: in OpenAI's form with the extra fields of OpenRouter and vLLM, and in LiteLLM's,
+Anthropic's and Google's.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ Stated = dict[str, Any]
 
 
 def entries(answer: Any) -> Sequence[Any] | None:
-    """Return the entries of an answer; None if it is no list of models."""
+    """Return the entries of a response; None if it is not a list of models."""
     if not isinstance(answer, Mapping):
         return None
     found = answer.get("data", answer.get("models"))
@@ -26,7 +28,7 @@ def entries(answer: Any) -> Sequence[Any] | None:
 
 
 def models(listed: Sequence[Any], most: int) -> tuple[dict[str, Stated], int, int]:
-    """Return the first models with what is stated about each, how many more there are, and how many have no usable name."""
+    """Return the first models with their stated facts, the number of others, and the number without a usable name."""
     found: dict[str, Stated] = {}
     left_out = unusable = 0
     for entry in listed:
@@ -54,7 +56,7 @@ def _name(entry: Any) -> str | None:
 
 
 def _converses(entry: Mapping[str, Any]) -> bool:
-    """Return False for a model that is stated to be for something else, such as embeddings."""
+    """Return False for a model with another stated purpose, such as embeddings."""
     mode = _table(entry.get("model_info")).get("mode")
     outputs = _table(entry.get("architecture")).get("output_modalities")
     methods = entry.get("supportedGenerationMethods")
@@ -103,7 +105,10 @@ _LITELLM = (
 
 
 def _prices(table: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
-    """Return prices in USD per million tokens, from prices of one token. Without prices of the cache, it costs what fresh input does."""
+    """Return prices in USD per million tokens from prices per token.
+
+    Without cache prices, the cache costs as much as fresh input.
+    """
     fresh, out, read, write = (_price(table.get(name)) for name in names)
     if fresh is None or out is None:
         return {}

@@ -1,4 +1,6 @@
-"""Windows and prices of models that the user has read from a file or an address, in the format of models.dev; they override the built-in table."""
+"""Windows and prices that the user has read from a file or an address, in the format of models.dev; they override the
+built-in table.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,9 @@ _NOTHING: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Fields of ModelSpec by `provider/id`, their source, and the day on which they were read, an ISO date.
+    """ModelSpec fields by `provider/id`, their source, and the ISO date on which they were read.
 
-    `refused` names the models whose prices are no prices: not finite, negative or absurd.
+    `refused` are models with invalid prices: not finite, negative or absurd.
     """
 
     source: str = ""
@@ -41,12 +43,12 @@ class Figures:
     refused: tuple[str, ...] = ()
 
     def over(self, changes: Mapping[str, tuple[PriceChange, ...]]) -> Mapping[str, Mapping[str, Any]]:
-        """Return the fields as overrides of the table, whose price changes after that day still apply."""
+        """Return the fields as overrides of the table; its price changes after that day still apply."""
         return {name: _with_changes(values, changes.get(name, ()), self.day) for name, values in self.models.items()}
 
 
 def read(source: str, seconds: float = SECONDS) -> bytes:
-    """Read the list in a file, or at an address within so many seconds. Raises InputError if it cannot be read."""
+    """Read the list in a file, or at an address within so many seconds. Raises InputError if it is unreadable."""
     from agentcli.core.causes import in_words
     from agentcli.system.deadline import within
 
@@ -75,7 +77,7 @@ def _fetched(url: str, seconds: float) -> bytes:
 
 
 def parsed(text: bytes, source: str, day: str, providers: Iterable[str]) -> Figures:
-    """Return the figures of these providers' models in a list of models.dev. Raises InputError for another format."""
+    """Return the figures of these providers' models from a models.dev list. Raises InputError for another format."""
     try:
         listed = json.loads(text)
         known = set(providers)
@@ -96,7 +98,7 @@ def parsed(text: bytes, source: str, day: str, providers: Iterable[str]) -> Figu
 
 
 def load(path: Path) -> Figures:
-    """Return the stored figures; empty ones if there are none, or they cannot be read."""
+    """Return the stored figures; empty ones if none are stored or readable."""
     try:
         return _loaded(path, path.stat().st_mtime_ns)
     except OSError:
@@ -153,7 +155,9 @@ def _prices(cost: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _long(cost: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
-    """Return the prompt size in tokens beyond which prices rise, the smallest of several, and the prices then; 0 if none."""
+    """Return the prompt size in tokens above which prices rise (the smallest of several), and the higher prices; 0 if
+    none.
+    """
     tiers = {}
     for tier in cost.get("tiers") or []:
         about = tier.get("tier") or {}

@@ -1,4 +1,7 @@
-"""Parts of a request that a server may refuse: images, tools, outputs of tools. Each can be found in the request's body, and left out."""
+"""Parts of a request that a server may refuse: images, tools, outputs of tools.
+
+Each can be found in the request's body, and omitted.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ URL_SAFE = str.maketrans("+/", "-_")
 
 @dataclass(frozen=True, slots=True)
 class NamedPart:
-    """A part of a request: an image by its content, a tool by its name, an output by its call. `title` names it for people."""
+    """A part of a request: an image by its content, a tool by its name, an output by its call.
+
+    `title` is its name for people.
+    """
 
     kind: Literal["image", "tool", "output"]
     key: int | str
@@ -31,12 +37,12 @@ def image_part(image: Image) -> NamedPart:
 
 
 def images_of(request: Request) -> list[tuple[int, Image]]:
-    """Return the images of a request, the oldest first, each with the number of its message."""
+    """Return the images of a request, oldest first, each with the number of its message."""
     return [(number, image) for number, message in enumerate(request.messages) for image in _images(message)]
 
 
 def named_parts(answer: str, request: Request, body: Any) -> set[NamedPart]:
-    """Return the parts that a refusal of this request names: by their place in its body, or a tool by its name."""
+    """Return the parts that a refusal of this request identifies: by their place in its body, or a tool by its name."""
     from agentcli.providers.refusals import places, tools_named
 
     names = [tool.name for tool in (*request.tools, *request.deferred)]
@@ -48,7 +54,10 @@ def named_parts(answer: str, request: Request, body: Any) -> set[NamedPart]:
 
 
 def without_parts(request: Request, parts: Collection[NamedPart]) -> Request:
-    """Return the request without these parts. The model is told in the place of each; of tools, at the end of the system prompt."""
+    """Return the request without these parts.
+
+    A note for the model replaces each; for tools, it is at the end of the system prompt.
+    """
     if not parts:
         return request
     tools = sorted(str(part.key) for part in parts if part.kind == "tool")
@@ -71,10 +80,10 @@ def oversized(request: Request) -> set[NamedPart]:
 
 
 def guesses(request: Request, proven: Collection[NamedPart]) -> Iterator[set[NamedPart]]:
-    """Yield the images to leave out if a refusal is about images and names none, one guess after the other.
+    """Yield guesses which images to omit if a refusal is about images but identifies none.
 
-    Images that were answered before are innocent. First come images that are broken by their own format, then the newest
-    alone, then two, four and so on before it, at last all.
+    Images in answered requests are innocent. First come images with a broken format, then only the newest, then two,
+    four and so on before it, finally all.
     """
     parts = {image_part(image): image for _, image in images_of(request)}
     unproven = [part for part in reversed(parts) if part not in proven]
@@ -91,14 +100,14 @@ def guesses(request: Request, proven: Collection[NamedPart]) -> Iterator[set[Nam
 
 
 def unanswered(request: Request, proven: Collection[NamedPart]) -> Iterator[set[NamedPart]]:
-    """Yield the images that were never answered, for a refusal that says nothing: some APIs say no more of an image."""
+    """Yield the images that were never answered, for a refusal without details, as some APIs give for images."""
     found = {image_part(image) for _, image in images_of(request)} - {*proven}
     if found:
         yield found
 
 
 def too_many(request: Request) -> Iterator[set[NamedPart]]:
-    """Yield the images to leave out if a request is too large: all but the newest message's, then all."""
+    """Yield the images to omit from a request that is too large: all except the newest message's, then all."""
     images = images_of(request)
     newest = images[-1][0] if images else 0
     old = {image_part(image) for number, image in images if number < newest}
@@ -125,7 +134,7 @@ def _tool(name: str) -> NamedPart:
 
 
 def _at(steps: Sequence[str], request: Request, body: Any, names: Collection[str]) -> set[NamedPart]:
-    """Return the parts at a place in the body: of the deepest value on the way that is one, or holds images."""
+    """Return the parts at a place in the body: the deepest value on the way that is a part, or the images in it."""
     from agentcli.providers.refusals import nodes
 
     images = {image_part(image): image.data for _, image in images_of(request)}

@@ -1,4 +1,6 @@
-"""Clouds that serve a vendor's models under their own accounts: the package each needs, and where its SDK looks for credentials."""
+"""Clouds that serve a vendor's models under their own accounts: the package for each, and where its SDK looks for
+credentials.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ class Platform:
     """A cloud: the kind of provider whose models it serves, and the extra and module of this package that it needs.
 
     Credentials are in one of `variables`, in one of `files` below the home folder, or supplied by the cloud's own
-    machines; of each group in `required`, one variable must also be set.
+    machines. In addition, one variable of each group in `required` must be set.
     """
 
     title: str
@@ -33,16 +35,16 @@ class Platform:
     counts: bool = True
     """False if it cannot count tokens."""
     dated: str = "{model}"
-    """The form of its ids for models whose ids have a date, with the vendor's id and the date."""
+    """Form of its ids for models with dated ids, with the vendor's id and the date."""
     undated: str = "{model}"
     """The form of its ids for all later models."""
     irregular: Mapping[str, str] = field(default_factory=dict)
     """Its ids that follow neither form."""
     legacy_version: str = ""
-    """The `anthropic_version` of models up to 4.6, if they may refuse the SDK's own, which is newer; otherwise empty."""
+    """`anthropic_version` of models up to 4.6, if they may refuse the SDK's own, newer one; otherwise empty."""
 
     def listed(self, model: str) -> str:
-        """Return its id for a model's id at the vendor; any other name unchanged."""
+        """Return its id for a vendor's model id; any other name unchanged."""
         if not model.startswith("claude-") or "@" in model:
             return model
         date = _SNAPSHOTS.get(model)
@@ -50,7 +52,7 @@ class Platform:
         return form.format(model=model, date=date)
 
     def version(self, model: str) -> str:
-        """Return the `anthropic_version` that a model needs; empty if it takes the SDK's."""
+        """Return the `anthropic_version` that a model needs; empty for the SDK's."""
         number = _NUMBER.match(vendor_id(model))
         legacy = number is not None and (int(number[1]), int(number[2] or 0)) <= _LAST_LEGACY
         return self.legacy_version if legacy else ""
@@ -62,7 +64,7 @@ class Platform:
         return next(chain(names, files), "")
 
     def missing(self, env: Mapping[str, str]) -> Iterator[str]:
-        """Yield each group of required variables of which none is set, as text."""
+        """Yield each group of required variables without a set variable, as text."""
         for group in self.required:
             if not any(env.get(name) for name in group):
                 yield " or ".join(group)
@@ -71,9 +73,11 @@ class Platform:
 _SNAPSHOTS = {"claude-opus-4-5": "20251101", "claude-sonnet-4-5": "20250929", "claude-haiku-4-5": "20251001"}
 """Dates in the ids of models before 4.6 (platform.claude.com, model ids and versions); later ids have none."""
 _NUMBER = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d+))?")
-"""The number of a model's version, in old ids before the name of its family (`claude-3-5-haiku`), in later ones after it."""
+"""Version number in a model's id: before the family name in old ids (`claude-3-5-haiku`), after it in later ones."""
 _LAST_LEGACY = (4, 6)
-"""The last models with versions in their ids of Bedrock (platform.claude.com, Claude on Amazon Bedrock (Opus 4.6 and earlier))."""
+"""The last models with versions in their Bedrock ids (platform.claude.com, Claude on Amazon Bedrock (Opus 4.6 and
+earlier)).
+"""
 _GOOGLE_FILES = (".config/gcloud/application_default_credentials.json",)
 PLATFORMS: Mapping[str, Platform] = MappingProxyType(
     {
@@ -116,6 +120,6 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
 
 
 def vendor_id(model: str) -> str:
-    """Return the vendor's id of a model that a platform lists as `us.anthropic.claude-…-20250929-v1:0` or `claude-…@20250929`."""
+    """Return the vendor's id for a platform's id such as `us.anthropic.claude-…-20250929-v1:0` or `claude-…@20250929`."""
     bare = model.rpartition("/")[2].rpartition("anthropic.")[2].partition("@")[0]
     return re.sub(r"(-\d{8})?(-v\d+(:\d+)?)?$", "", bare)

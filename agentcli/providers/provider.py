@@ -14,8 +14,8 @@ from agentcli.core.model import ModelSpec
 class Wording:
     """An optional field in refusals, as patterns in lower case.
 
-    `names` match the field's whole name, as in `thinking.budget_tokens`; `stated` match a whole sentence that says that the
-    server does not take it, where the common forms do not.
+    `names` match the field's whole name, as in `thinking.budget_tokens`. `stated` match whole sentences with other
+    wordings that reject the field.
     """
 
     names: str
@@ -26,8 +26,8 @@ class Wording:
 class Preset:
     """A server of a known program or service.
 
-    `key_variable` is the environment variable of its key, empty for a server on this machine; `start` is the command
-    that starts such a server.
+    `key_variable` is the environment variable of its key, empty for a local server; `start` is the command that starts
+    a local server.
     """
 
     name: str
@@ -53,13 +53,13 @@ class Provider:
     title: str = ""
     """The vendor's name for people."""
     adapter: str
-    """`module:name` of the factory: spec, settings, key and base URL to a Model."""
+    """`module:name` of the factory from spec, settings, key and base URL to a Model."""
     fields: Mapping[str, Wording] = field(default_factory=lambda: _NO_FIELDS)
     """The wire format's names of the capabilities that an endpoint may lack, for `capabilities.stated_in`."""
     sdk: tuple[str, ...] = ()
-    """Modules to import early: the SDK, and modules that it would import at its first request."""
+    """Modules to import early: the SDK, and modules that it would import with its first request."""
     sdk_unused: tuple[str, ...] = ()
-    """Packages of the SDK that are then left out: no used part needs them."""
+    """Packages of the SDK to skip then: no used part needs them."""
     extra: str = ""
     """The extra of this package that installs the SDK, if it is not always installed."""
     url: str = ""
@@ -67,7 +67,7 @@ class Provider:
     models_path: str = ""
     """Path that answers without a key, if only to refuse."""
     key_variables: tuple[str, ...] = ()
-    """Environment variables of the key; the first that is set wins, as in the SDK. Empty if it takes no key."""
+    """Environment variables of the key; the first that is set wins, as in the SDK. Empty if it accepts no key."""
     key_prefix: str = ""
     """Characters that every key of the vendor begins with."""
     key_header: str = ""
@@ -75,10 +75,10 @@ class Provider:
     request_headers: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
     """Further headers that every request needs."""
     key_advice: tuple[str, str] = ("", "")
-    """The variable to name to a user without a key, and the benefit of setting it."""
+    """The variable that a user without a key should set, and why."""
     base_url_variable: str = ""
     base_url_advice: str = ""
-    """The benefit of setting that variable, for servers without a key."""
+    """The reason to set that variable, for servers without a key."""
     default_model: str = ""
     """The model for a user who has a key and names none."""
     listed: Callable[[], tuple[ModelSpec, ...]] = tuple
@@ -87,17 +87,17 @@ class Provider:
     unknown: ModelSpec
     """Spec assumed for a model that is not in `models`."""
     also: tuple[str, ...] = ()
-    """Other names that people use for the vendor: its models' names."""
+    """Other names of the vendor that people use: its models' names."""
     prefixes: tuple[str, ...] = ()
     """Prefixes of the vendor's own model ids, for names without a provider."""
     unsaid: str = ""
-    """The prefix of its model ids that people leave out, as do the displayed names."""
+    """Prefix of its model ids that people, and displayed names, omit."""
     unknown_own: ModelSpec | None = None
     """Spec assumed for the vendor's own models, if different."""
     presets: tuple[Preset, ...] = ()
     """Known servers of this wire format that need no configuration."""
     summary_model: str = ""
-    """The vendor's cheap model that writes summaries; empty to use the model itself."""
+    """The vendor's cheap model for summaries; empty to use the model itself."""
 
     @property
     def models(self) -> tuple[ModelSpec, ...]:
@@ -106,7 +106,7 @@ class Provider:
 
     @property
     def takes_key(self) -> bool:
-        """True for a server, which a `[providers.<name>]` table may describe; false for a script."""
+        """True for a server, which a `[providers.<name>]` table may configure; false for a script."""
         return bool(self.key_variables)
 
     def key_headers(self, key: str) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from agentcli.system.deadline import within
 
 
 def connects(url: str, seconds: float) -> str:
-    """Return the reason why this address's host and port accept no connection; empty if they do. Sends nothing."""
+    """Return why this address's host and port accept no connection; empty if they do. Sends nothing."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -29,7 +29,7 @@ def connects(url: str, seconds: float) -> str:
 
 
 def answers(url: str, path: str, seconds: float) -> tuple[bool, str]:
-    """Return True if a server answers a request for this path without a key; and its answer as text."""
+    """Return True if a server answers a request for this path without a key; and its response as text."""
     asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
     try:
         request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}"})
@@ -43,7 +43,9 @@ def answers(url: str, path: str, seconds: float) -> tuple[bool, str]:
 
 
 def accepts(url: str, path: str, headers: Mapping[str, str], seconds: float) -> tuple[bool | None, str]:
-    """Return True if a server takes the key in these headers, False if it rejects it, else None; and its answer as text."""
+    """Return True if a server accepts the key in these headers, False if it rejects it, else None; and its response as
+    text.
+    """
     asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
     try:
         request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}", **headers})
@@ -62,7 +64,7 @@ def accepts(url: str, path: str, headers: Mapping[str, str], seconds: float) -> 
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A handler that follows no redirect, which could take the key to another host."""
+    """A handler that follows no redirect, which might take the key to another host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

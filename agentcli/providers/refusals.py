@@ -1,6 +1,8 @@
-"""Refusals of requests, read: optional fields that a server says it does not take, fields that it mentions, and parts that it names.
+"""Refusals of requests: optional fields that a server states it does not accept, fields that it mentions, and parts
+that it identifies.
 
-Only a sentence that says so about the field itself counts as a statement: `thinking: Extra inputs are not permitted`. A word is none.
+Only a sentence about the field itself counts as a statement: `thinking: Extra inputs are not permitted`. A single word
+does not.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from agentcli.providers.provider import Wording
 
 
 def stated(answer: str, fields: Mapping[str, Wording], keywords: frozenset[str]) -> tuple[set[str], set[str]]:
-    """Return the capabilities, and the keywords of schemas, of which a refusal says that the server does not take them."""
+    """Return the capabilities, and the schema keywords, that a refusal states the server does not accept."""
     text, found = plain(answer), set[str]()
     for capability, wording in fields.items():
         if wording.stated and re.search(wording.stated, text):
@@ -25,7 +27,7 @@ def stated(answer: str, fields: Mapping[str, Wording], keywords: frozenset[str])
 
 
 def mentioned(answer: str, fields: Mapping[str, Wording]) -> set[str]:
-    """Return the capabilities that a refusal mentions. Text that one of them matches does not count for later ones."""
+    """Return the capabilities that a refusal mentions. Text matched by one does not count for later ones."""
     text, found = plain(answer), set()
     for capability, wording in fields.items():
         pattern = rf"(?<!\w)(?:{wording.names})(?!\w)"
@@ -36,18 +38,18 @@ def mentioned(answer: str, fields: Mapping[str, Wording]) -> set[str]:
 
 
 def about_images(answer: str) -> bool:
-    """Return True if a refusal is about images, whether it names one or not."""
+    """Return True if a refusal is about images, whether it identifies one or not."""
     return bool(_IMAGE.search(plain(answer)))
 
 
 def places(answer: str) -> Sequence[Sequence[str]]:
-    """Return the places in the body that a refusal names, such as `messages.3.content.1`, each as its steps."""
+    """Return the places in the body that a refusal contains, such as `messages.3.content.1`, each as its steps."""
     found = dict.fromkeys(re.findall(_PLACE, plain(answer)))
     return [re.findall(r"\w+", place) for place in found]
 
 
 def tools_named(answer: str, names: Sequence[str]) -> list[str]:
-    """Return the tools that a refusal names in quotes."""
+    """Return the tools that a refusal quotes."""
     quoted = set(re.findall(r"""(?:function|tool)s? ?:? ?["'`]([\w.-]+)["'`]""", answer.replace("\\", "")))
     return [name for name in names if name in quoted]
 
@@ -55,7 +57,7 @@ def tools_named(answer: str, names: Sequence[str]) -> list[str]:
 def nodes(body: Any, steps: Sequence[str]) -> Iterator[Any]:
     """Yield the values on the way to a place in a body, the deepest first.
 
-    A step that leads nowhere is passed over: servers name the kind of a block between its number and its field.
+    Steps without a value are skipped: servers put the kind of a block between its number and its field.
     """
     passed = []
     for step in steps:
@@ -102,7 +104,7 @@ _FORMS = (
     rf"{_QUOTE}(?P<what>{_PHRASE}){_QUOTE}(?P<tail>(?: (?:with|for|on|by|in|at|when|if|unless|while)\b[^.:;,(){{}}\"]*)?)(?=[.:;,(){{}}\"'` ]|$)",
     rf"no (?:endpoint|model|provider)s? (?:found |available )?that supports? (?P<what>{_PHRASE})(?=[.:;,(){{}}\"'`]|$)",
 )  # fmt: skip
-"""Sentences that say that something is not taken; `tail` may limit them to a case."""
+"""Sentences that state that something is not accepted; `tail` may limit them to a case."""
 _EVERYWHERE = re.compile(
     r"(?: (?:with|for|on|by|in|at) (?:this|the|your|that|our)?\b[\w'/ -]*?\b(?:model|endpoint|server|provider|api|backend|deployment|version)s?)?"
     r"(?: (?:yet|currently|here|at this time))?"
@@ -112,7 +114,7 @@ _NOUN = re.compile(rf" (?:request )?(?:{_KIND}|options?|features?|blocks?|modes?
 
 
 def _unknown(text: str) -> Iterator[str]:
-    """Yield the names of all that a text says is not taken, wherever it may be in a request."""
+    """Yield the names of everything that a text states is not accepted, wherever it may be in a request."""
     for form in _FORMS:
         for found in re.finditer(form, text):
             tail = (found.groupdict().get("tail") or "").rstrip("'`")
@@ -124,7 +126,7 @@ def _unknown(text: str) -> Iterator[str]:
 def _owner(name: str, fields: Mapping[str, Wording]) -> str:
     """Return the capability of this name; empty if there is none, or if its path leads through another one's field.
 
-    A field that is refused within another one's, such as a mark on a thought, may be taken elsewhere.
+    A field that is refused inside another one, such as a mark on a thought, may be accepted elsewhere.
     """
     if whole := _named(name, fields):
         return whole

@@ -1,4 +1,4 @@
-"""The table of providers, one entry each. An adapter is imported on demand."""
+"""Table of providers, one entry each. An adapter is imported on demand."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             also=("claude",),
             prefixes=("claude-",),
             unsaid="claude-",
-            # A Claude without known figures is treated as the strictest ones: dropping a thought too many costs little,
-            # a refused request more.
+            # A Claude without known figures is treated like the strictest ones: dropping a thought too many is cheap, a
+            # refused request is not.
             unknown_own=replace(
                 _CLAUDE_LIKE, preserved_thinking=True, context_editing=True, search_price=anthropic_models.SEARCH_PRICE
             ),
@@ -124,23 +124,25 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
         ),
     }
 )
-"""Every provider by its kind, in the order in which keys are looked for; each can be used by that name without configuration."""
+"""All providers by kind, in the order in which keys are searched; each works by that name without configuration."""
 SERVERS = tuple(kind for kind, provider in PROVIDERS.items() if provider.takes_key)
 """The kinds that a `[providers.<name>]` table may have."""
 PRESETS: Mapping[str, tuple[str, Preset]] = MappingProxyType(
     {preset.name: (kind, preset) for kind, provider in PROVIDERS.items() for preset in provider.presets}
 )
-"""Every preset by its name, with the kind whose wire format it uses."""
+"""All presets by name, with the kind whose wire format they use."""
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a provider, by its own name or a common alias; empty if it is unknown."""
+    """Return the kind of a provider, by its own name or a common alias; empty if unknown."""
     kinds = {each: kind for kind, provider in PROVIDERS.items() for each in (kind, *provider.also)}
     return kinds.get(name) or PRESETS.get(name, ("", None))[0]
 
 
 def variables_of(name: str) -> Sequence[str]:
-    """Return the environment variables of a provider: its key, and the address of its server; of every server if it is unknown."""
+    """Return a provider's environment variables: its key, and its server's address; those of all servers if it is
+    unknown.
+    """
     own = kind_of(name)
     kinds = (own,) if own else SERVERS
     found = [each for kind in kinds for each in (*PROVIDERS[kind].key_variables, PROVIDERS[kind].base_url_variable)]

@@ -1,4 +1,5 @@
-"""Retries of failed requests, and the rate gate: it spaces the requests of all processes to one provider with one key, once some were refused.
+"""Retries of failed requests, and the rate gate, which spaces all processes' requests to one provider with one key
+after a refusal.
 
 Nothing else retries.
 """
@@ -28,13 +29,13 @@ from agentcli.providers.settings import RetryPolicy
 from agentcli.system.locked_file import FileLock
 
 HELD_AT_LEAST = 1.0
-"""Seconds: a shorter wait at the rate gate is not announced."""
+"""Seconds: shorter waits at the rate gate are not announced."""
 HELD = "the provider has refused requests of this key"
 
 
 @dataclass(frozen=True, slots=True)
 class _Failures:
-    """Failed attempts at one request: their number, the time of the first, and the usage of each reply that had begun."""
+    """Failed attempts at one request: their number, the time of the first, and the usage of each begun reply."""
 
     count: int = 0
     since: float = 0.0
@@ -46,7 +47,7 @@ class _Failures:
 
 
 class RetryingModel:
-    """A Model that repeats requests if its wrapped model fails in a way that may pass."""
+    """A Model that repeats requests if its wrapped model fails temporarily."""
 
     def __init__(
         self,
@@ -60,10 +61,9 @@ class RetryingModel:
         chance: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Wrap a model; `gate` is asked before each request. Errors that it `passes_on` are not retried.
+        """Wrap a model; each request passes `gate` first. Errors that it `passes_on` are not retried.
 
-        `attended` says that a person may start a server that does not run; `clock` returns seconds that stop while the
-        machine sleeps.
+        `attended` means that a person may start a server; `clock` returns seconds and stops while the machine sleeps.
         """
         self._model = model
         self._policy = policy or RetryPolicy()
@@ -81,9 +81,9 @@ class RetryingModel:
         return self._model.spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Stream a reply as `Model.stream`, announcing each wait by `Retrying`, or `Waiting` at the gate.
+        """Stream a reply like `Model.stream`, announcing each wait with `Retrying`, or `Waiting` at the gate.
 
-        A partial reply remains until the wait is over, and is then discarded.
+        A partial reply stays until the wait is over, and is then discarded.
         """
         with self._gate.user() as user:
             held = self._gate.take(user)
@@ -126,7 +126,10 @@ class RetryingModel:
                 yield event.ReplyRestarted()
 
     def _retry(self, error: ModelError, failures: _Failures, sent: float) -> event.Retrying:
-        """Return the wait before the next request, and tell the gate of a refusal. Raise the error if none is to follow."""
+        """Return the wait before the next request, and report a refusal to the gate.
+
+        Raise the error if there is no next request.
+        """
         elapsed = self._clock() - failures.since
         # A host that was reached in this run exists: the network is down, and waiting helps.
         absent = error.unstarted or (error.unresolved and not self._reached)
@@ -155,7 +158,7 @@ class RetryingModel:
             await close()
 
     def _last(self, error: ModelError, elapsed: float, failures: _Failures) -> ModelError:
-        """Return the error to raise for good: the same, with the attempts if another request may help later."""
+        """Return the final error: the same, with the number of attempts if another request may succeed later."""
         if not error.retryable:
             return error
         patience = self._policy.patience
@@ -177,7 +180,7 @@ class RetryingModel:
         )
 
     def _paid(self, cut: Sequence[Usage | None], error: ModelError) -> str:
-        """Describe the cost and a likely cause of replies that broke off; empty for a single one."""
+        """Describe cost and likely cause of replies that broke off; empty for a single one."""
         from agentcli.core.costs import money
 
         if len(cut) < 2:
@@ -200,22 +203,22 @@ FOLDER = "gates"
 GROWTH = 1.3
 """Factor by which the gap grows with each further spell of refusals."""
 HALF_LIFE = 150.0
-"""Seconds in which a gap halves. One request in twenty is then refused once the gap has settled."""
+"""Seconds in which a gap halves. Once the gap has settled, one request in twenty is refused."""
 LEAST_GAP, FIRST_GAP, LONGEST_GAP, NO_GAP = 0.25, 2.0, 8.0, 0.05
-"""Seconds: the least gap, the largest first gap, the largest gap, and the size below which there is no gap."""
+"""Seconds: the smallest gap, the largest first gap, the largest gap, and the size below which there is no gap."""
 COMPANY = 60.0
-"""Seconds after another user's request in which a key counts as shared: only then are requests spaced."""
+"""Seconds after another user's request for which a key counts as shared: only then are requests spaced."""
 LONGEST_HOLD = 3_600.0
-"""Maximum seconds that a request waits: a file that asks for more was written under another clock."""
+"""Maximum seconds that a request waits: a file that demands more was written under another clock."""
 _PROCESS = secrets.token_hex(4)
-"""Distinguishes processes of different machines and containers, whose ids may be the same."""
+"""Distinguishes processes on different machines and in containers, whose ids may be equal."""
 
 
 class Gate(Protocol):
-    """Port of a model that retries to the gate of its provider."""
+    """Port from a retrying model to the gate of its provider."""
 
     def user(self) -> AbstractContextManager[str]:
-        """Yield a name for one user of the key during a request: concurrent requests have different users."""
+        """Yield a name for one user of the key during a request; concurrent requests have different users."""
         ...
 
     def take(self, user: str) -> float:
@@ -223,11 +226,11 @@ class Gate(Protocol):
         ...
 
     def refused(self, retry_after: float, since: float) -> None:
-        """Note a refusal of a request that was sent `since` seconds ago."""
+        """Record a refusal of a request that was sent `since` seconds ago."""
         ...
 
     def passed(self, since: float) -> None:
-        """Note that a request was accepted that was sent `since` seconds ago."""
+        """Record the acceptance of a request that was sent `since` seconds ago."""
         ...
 
 
@@ -251,9 +254,9 @@ class OpenGate:
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """The state of a gate: the next free slot, and the gap between two at the time of its last growth, in seconds since the epoch.
+    """State of a gate: the next free slot, and the gap between slots when it last grew, in seconds since the epoch.
 
-    `refusing` is true in a spell of refusals, until a request is accepted again. `users` are the newest two, each with
+    `refusing` is true during a spell of refusals, until a request is accepted. `users` are the newest two, each with
     the time of its last slot.
     """
 
@@ -264,7 +267,7 @@ class Spacing:
     users: tuple[tuple[str, float], ...] = ()
 
     def gap_at(self, now: float) -> float:
-        """Return the gap at this time; 0 if it was written under a clock ahead of this one."""
+        """Return the current gap; 0 if it was written under a clock ahead of this one."""
         if self.grown > now:
             return 0.0
         gap = self.gap * 0.5 ** ((now - self.grown) / HALF_LIFE)
@@ -281,26 +284,26 @@ class Spacing:
     def refused(self, now: float, retry_after: float, sent: float) -> Spacing:
         """Return the state after a refusal.
 
-        The gap grows only with the first one of a spell: the others say no more about the pace.
+        The gap grows only with the first refusal of a spell: the others reveal nothing new about the pace.
         """
         later = replace(self, slot=max(self.slot, now + min(retry_after, LONGEST_HOLD)), refusing=True)
         before = self.gap_at(now)
         if before and (self.refusing or sent < self.grown):
             return later
-        # The requested wait says something about the pace, but a second is the least that most providers name.
+        # The requested wait is a hint about the pace, but most providers request at least a second.
         first = min(retry_after, FIRST_GAP) if retry_after > 1 else retry_after / 2
         gap = GROWTH * before if before else first
         return replace(later, gap=min(max(gap, LEAST_GAP), LONGEST_GAP), grown=now)
 
     def passed(self, sent: float) -> Spacing:
-        """Return the state after an accepted request; one that was sent before a refusal ends no spell."""
+        """Return the state after an accepted request; one sent before a refusal does not end a spell."""
         return self if sent < self.grown else replace(self, refusing=False)
 
 
 class RateGate:
     """A gate in a small locked file, which does not exist until a request is refused.
 
-    `clock` returns seconds since the epoch. If the file cannot be read or written, no request waits.
+    `clock` returns seconds since the epoch. If the file is not readable or writable, no request waits.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
@@ -308,7 +311,7 @@ class RateGate:
 
     @contextlib.contextmanager
     def user(self) -> Iterator[str]:
-        """Yield a name as `Gate.user`, the lowest free one, so that a user without others keeps its name."""
+        """Yield a name like `Gate.user`, the lowest free one, so that a single user keeps its name."""
         taken = _USERS.setdefault(self._path, set())
         number = next(number for number in range(len(taken) + 1) if number not in taken)
         taken.add(number)
@@ -329,7 +332,7 @@ class RateGate:
         return waits[0]
 
     def refused(self, retry_after: float, since: float) -> None:
-        """Hold all requests until the provider takes some again, and space them more."""
+        """Hold all requests until the provider accepts some again, and space them more."""
         now = self._clock()
         self._change(lambda spacing: spacing.refused(now, retry_after, now - since), make=True)
 
@@ -356,7 +359,7 @@ class RateGate:
 
 
 def gate_for(folder: Path | None, provider: str, url: str, key: str | None) -> Gate:
-    """Return the gate of a provider for a key, the same in all processes of this user; an open one without a folder."""
+    """Return a provider's gate for a key, the same in all processes of this user; without a folder, an open one."""
     if folder is None:
         return OpenGate()
     import hashlib

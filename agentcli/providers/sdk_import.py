@@ -1,9 +1,10 @@
-"""Early import of SDKs, which takes seconds: in a thread, so that the event loop continues, and without unused packages.
+"""Early import of SDKs, which takes seconds: in a thread, so that the event loop continues, and without unused
+packages.
 
-More than half of an SDK are packages that this program never uses. While the SDK is imported, they are stand-ins whose
-names are empty models, sufficient for the annotations that mention them. Afterwards the stand-ins are removed, so that a
-later import of such a package gets the real one. Anthropic's SDK takes a third of the processor time this way (1.6 s in
-place of 5.0 on a machine under load), and 48 MB in place of 80.
+More than half of an SDK consists of packages that this program never uses. During the import, stand-ins replace them;
+their names are empty models, which satisfy the annotations. Afterwards the stand-ins are removed, so that a later
+import gets the real package. This way Anthropic's SDK takes a third of the processor time (1.6 s instead of 5.0 on a
+busy machine), and 48 MB instead of 80.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def import_partly(modules: Sequence[str], unused: Sequence[str]) -> None:
-    """Import `modules` without the packages `unused`. If that fails for any reason, import them whole."""
+    """Import `modules` without the packages `unused`. If that fails for any reason, import them completely."""
     before = set(sys.modules)
     try:
         with _standing_in(tuple(unused)):
@@ -94,12 +95,14 @@ _embedded = threading.Event()
 
 
 def embed() -> None:
-    """Import SDKs whole from now on and leave garbage collection alone: this process belongs to a program around us."""
+    """Import SDKs completely from now on and leave garbage collection alone: this process belongs to an embedding
+    program.
+    """
     _embedded.set()
 
 
 def warm(kind: str) -> None:
-    """Import the SDK that `kind` needs, in the calling thread, if there is one and it is not loaded."""
+    """Import the SDK of `kind` in the calling thread, if there is one and it is not loaded."""
     provider = PROVIDERS[kind]
     with _importing:
         missing = [module for module in provider.sdk if module not in sys.modules]
@@ -109,7 +112,7 @@ def warm(kind: str) -> None:
 
 
 async def warmed(kind: str) -> None:
-    """Import the SDK, or wait without blocking for the thread that does; importing here is faster than in a thread."""
+    """Import the SDK, or await the thread that imports it; importing here is faster than in a thread."""
     if _importing.locked():
         import asyncio
 

@@ -1,4 +1,4 @@
-"""Settings of a provider: wire format, base URL, key, and abilities of its server."""
+"""Settings of a provider: wire format, base URL, key, and capabilities of its server."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 class ProviderSettings:
     """One provider: a built-in one, or a `[providers.<name>]` table of the configuration.
 
-    `kind` is the key of its entry in `PROVIDERS`: its wire format. Empty strings leave the SDK's default. `platform` names
-    a cloud that serves the vendor's models, whose credentials the SDK finds itself. `wire` picks one of OpenAI's two wire
-    formats: without it the vendor's own models use Responses, and all others chat completions. `auth` is the header that
-    carries the key, `version` the `anthropic-version` header or the Gemini API version. `thinking` overrides the models'
-    own style, for servers with only a part of the wire format. `caching` and `counting` switch off features that a server
-    lacks; `extra_body` is added to every request. Times are in seconds: a reply that sends nothing for `idle_timeout`
-    counts as dropped.
+    `kind` is the key of its entry in `PROVIDERS`: its wire format. Empty strings keep the SDK's default. `platform` is
+    a cloud that serves the vendor's models; the SDK finds its credentials. `wire` selects one of OpenAI's two wire
+    formats; by default, the vendor's own models use Responses, and all others chat completions. `auth` is the header
+    with the key, `version` the `anthropic-version` header or the Gemini API version. `thinking` overrides the models'
+    own style, for servers with only a part of the wire format. `caching` and `counting` switch off features that a
+    server lacks; `extra_body` is added to every request. Times are in seconds: a reply that sends nothing for
+    `idle_timeout` counts as dropped.
     """
 
     name: str
@@ -60,10 +60,9 @@ BUILT_IN: Mapping[str, ProviderSettings] = MappingProxyType(
 
 
 def key_variables(settings: ProviderSettings) -> tuple[str, ...]:
-    """Return the environment variables that may hold this provider's key.
+    """Return the environment variables that may contain this provider's key.
 
-    A provider from the configuration has only the variable that it names: a vendor's key is never sent to another
-    server.
+    A configured provider has only its own variable: a vendor's key is never sent to another server.
     """
     if settings.api_key_env:
         return (settings.api_key_env,)
@@ -72,7 +71,7 @@ def key_variables(settings: ProviderSettings) -> tuple[str, ...]:
 
 
 def key_variable(settings: ProviderSettings, env: Mapping[str, str]) -> str:
-    """Return the environment variable that holds the key; empty if none does."""
+    """Return the environment variable that contains the key; empty if none does."""
     return next((name for name in key_variables(settings) if env.get(name, "").strip()), "")
 
 
@@ -97,7 +96,7 @@ def is_vendor(settings: ProviderSettings) -> bool:
 
 
 def base_url_variable(settings: ProviderSettings) -> str:
-    """Return the environment variable that may hold the address; only a vendor's own provider has one."""
+    """Return the environment variable that may contain the address; only a vendor's own provider has one."""
     vendor = PROVIDERS.get(settings.name)
     return vendor.base_url_variable if vendor else ""
 
@@ -108,7 +107,7 @@ def base_url_places(settings: ProviderSettings) -> str:
 
 
 def needs_key(settings: ProviderSettings, env: Mapping[str, str]) -> bool:
-    """Return True if a request needs a key: not for scripts and servers on this machine or the local network."""
+    """Return True if a request needs a key; scripts, local servers and servers in the local network need none."""
     if not PROVIDERS[settings.kind].takes_key or settings.platform:
         return False
     try:
@@ -122,22 +121,26 @@ _LOCAL_NETS = ("127.", "10.", "192.168.", *(f"172.{n}." for n in range(16, 32)))
 
 
 OTHER_ATTEMPTS = 5
-"""Maximum requests for a fault that is no outage, such as a reply that violates the wire format: time alone does not cure it."""
+"""Maximum requests for a fault that is no outage, such as a reply that violates the wire format: time alone does not
+fix it.
+"""
 ASKED_JITTER = 0.1
-"""Maximum share of a requested wait that is added at random, so that waiting clients do not all return at the same moment."""
+"""Maximum share added at random to a requested wait, so that waiting clients do not all return at once."""
 BEGUN_ATTEMPTS = 5
 """Maximum replies to one request that may begin and break off.
 
-Each is paid for, and the cause (a proxy, a size limit) may recur at the same place.
+Each costs money, and the cause (a proxy, a size limit) may recur at the same place.
 """
 UNSTARTED_PATIENCE = 3.0
-"""Seconds for which requests are repeated, without a person, to a local server that does not run or a host that does not exist: both may appear."""
+"""Seconds of repeating requests, in unattended runs, to a local server that does not run or an unknown host: both may
+appear.
+"""
 ASKED_AT_LEAST = 1.0
-"""Seconds: a shorter wait that a provider asks for is replaced by our own, which grows."""
+"""Seconds: shorter requested waits are replaced by our own growing ones."""
 SHORT_PATIENCE = 30.0
-"""Seconds, as `patience`, if there is a substitute for the model."""
+"""Like `patience`, in seconds, if there is a substitute for the model."""
 JITTER = 0.25
-"""Maximum share of a wait that is taken off at random."""
+"""Maximum share subtracted at random from a wait."""
 _MOST_DOUBLINGS = 30
 
 
@@ -156,12 +159,12 @@ class RetryPolicy:
 
     @property
     def short(self) -> RetryPolicy:
-        """The policy if there is a substitute: a fallback model, or a snapshot made without a model."""
+        """The policy with a substitute: a fallback model, or a snapshot made without a model."""
         return replace(self, patience=min(self.patience, SHORT_PATIENCE))
 
     @property
     def unattended(self) -> RetryPolicy:
-        """The policy, without a person, for a server that does not run or whose name has no address."""
+        """The policy of unattended runs for a server that does not run or an unknown host."""
         return replace(self, patience=min(self.patience, UNSTARTED_PATIENCE))
 
     def delay(
@@ -169,8 +172,8 @@ class RetryPolicy:
     ) -> float | None:
         """Return the seconds to wait after failed attempt number `attempt` (from 1), or None to give up.
 
-        `chance` is in [0, 1), `elapsed` the seconds since the first failure, `begun` the number of replies so far that
-        had begun.
+        `chance` is in [0, 1), `elapsed` the seconds since the first failure, `begun` the number of replies that had
+        begun.
         """
         most = self.attempts or (0 if error.cause in OUTAGES else OTHER_ATTEMPTS)
         if not error.retryable or 0 < most <= attempt or begun >= BEGUN_ATTEMPTS:

@@ -1,6 +1,6 @@
-"""Requests and replies as the wires carry them, shared by the adapters: names, inputs and ids of calls, sizes, and bodies in bytes.
+"""Requests and replies on the wire, shared by adapters: names, inputs and ids of calls, sizes, and bodies in bytes.
 
-Text has no lone surrogates. If a request continues the one before, only its new messages are made.
+Text has no lone surrogates. If a request continues the previous one, only its new messages are built.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentcli.core.message import File, ToolCall
 from agentcli.core.model import Request, RequestMessage
 
 DEEPEST = 200
-"""Maximum levels of an input. No tool needs more, and recursion over much deeper ones fails."""
+"""Maximum nesting of an input. No tool needs more, and recursion fails on much deeper ones."""
 _LONGEST = 64
 MOST = 10**12
 """Maximum tokens: no request has as many."""
@@ -30,20 +30,20 @@ Body = TypeVar("Body")
 
 
 def can_run(name: Any, given: Any) -> bool:
-    """Return True if a call has a name, and as its input a whole object that is not too deep."""
+    """Return True if a call has a name and a complete object that is not too deep as its input."""
     return isinstance(name, str) and bool(name.strip()) and isinstance(given, dict) and not is_deeper(given, DEEPEST)
 
 
 def wire_name(name: str) -> str:
-    """Rewrite a call's name in characters that every provider takes: an invented name would get the request refused."""
+    """Rewrite a call's name in characters that every provider accepts: an invalid name would get the request refused."""
     letters = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST]
     return letters if re.match(r"[a-zA-Z_]", letters) else f"_{letters}"[:_LONGEST]
 
 
 class Ids:
-    """The ids of tool calls in use, unique in a conversation.
+    """Ids of tool calls in use, unique in a conversation.
 
-    If a server gives no id, or repeats one, the call gets an id of our own.
+    If a server gives no id, or repeats one, the call gets our own.
     """
 
     def __init__(self, taken: Set[str] = frozenset()) -> None:
@@ -52,7 +52,7 @@ class Ids:
         self._calls: list[tuple[Any, Any, Any]] = []
 
     def again(self, given: Any, name: Any, arguments: Any) -> bool:
-        """Return True if the same call, id included, occurred in this reply before: its event was sent twice."""
+        """Return True if the same call, including its id, occurred in this reply before: its event was sent twice."""
         call = (given, name, arguments)
         if not given or call in self._calls:
             return bool(given)
@@ -60,7 +60,7 @@ class Ids:
         return False
 
     def fresh(self, given: Any) -> str:
-        """Return the given id if it is valid and unused, else another one; it then counts as used."""
+        """Return the given id if it is valid and unused, else a new one; it then counts as used."""
         taken = not isinstance(given, str) or not given or given in self._taken or given in self._new
         chosen = _new_id() if taken else given
         self._new.add(chosen)
@@ -68,9 +68,9 @@ class Ids:
 
 
 class UsedIds:
-    """The ids of tool calls in the newest request.
+    """Ids of tool calls in the newest request.
 
-    If a request continues the one before, only its new messages are read.
+    If a request continues the previous one, only its new messages are read.
     """
 
     def __init__(self) -> None:
@@ -89,14 +89,14 @@ class UsedIds:
 
 
 def wire_id(call_id: str, longest: int = _LONGEST) -> str:
-    """Rewrite a call id in the characters and length that an API takes; a digest keeps another provider's id unique."""
+    """Rewrite a call id in an API's characters and length; a digest keeps another provider's id unique."""
     if re.fullmatch(r"[a-zA-Z0-9_-]+", call_id) and len(call_id) <= longest:
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def short_id(call_id: str) -> str:
-    """Return a call id of nine letters and digits, the only form that Mistral takes; such an id is unchanged."""
+    """Return a call id of nine letters and digits, the only form that Mistral accepts; such an id stays unchanged."""
     if re.fullmatch(r"[a-zA-Z0-9]{9}", call_id):
         return call_id
     return hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:9]
@@ -107,7 +107,7 @@ def _new_id() -> str:
 
 
 def attachment(file: File) -> str:
-    """Write a file of the user as text in a tag that its content cannot close."""
+    """Write a user's file as text in a tag that its content cannot close."""
     return wrap("file", file.text, path=file.path)
 
 
@@ -123,7 +123,7 @@ def sendable(text: str) -> str:
 
 
 def fit_to_send(body: Body) -> Body:
-    """Remove lone surrogates and infinite numbers from a request's body, through which every body passes.
+    """Remove lone surrogates and infinite numbers from a request's body; every body passes here.
 
     A body without them, the usual case, is not copied.
     """
@@ -152,14 +152,14 @@ def sendable_json(value: Any) -> Any:
 
 
 def tokens(value: Any) -> int:
-    """Return a number of tokens from a provider; 0 if it is invalid, as a wrong count must not cost the reply."""
+    """Return a provider's token count; 0 if it is invalid, since a wrong count must not cost the reply."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     return int(value) if isinstance(value, int | float) and 0 < value <= MOST else 0
 
 
 def tier(*values: Any) -> str:
-    """Return the service tier among values from a provider, the first that is a name; empty for the standard one."""
+    """Return the service tier among a provider's values: the first that is a name; empty for the standard one."""
     named = next((value.strip().lower() for value in values if isinstance(value, str) and value.strip()), "")
     return "" if named in _STANDARD else sendable(named)[:_LONGEST_TIER]
 
@@ -170,20 +170,22 @@ _LONGEST_TIER = 40
 BUDGETS: Mapping[str, int] = MappingProxyType(
     {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
 )
-"""Tokens by effort. None of these models takes more than the largest."""
+"""Tokens by effort. No model accepts more than the largest value."""
 LEAST = 1_024
 """The smallest budget that the Messages API takes."""
 _SHARE = 0.75
-"""Maximum share of the output for thoughts: the rest is for the answer."""
+"""Maximum share of the output for thoughts; the rest is for the answer."""
 
 
 def wanted_budget(options: Mapping[str, Any]) -> int | None:
-    """Return the budget that a request asks for by `thinking_budget` or `effort`; None if it asks for none."""
+    """Return the budget that a request sets by `thinking_budget` or `effort`; None if it sets none."""
     return int(options.get("thinking_budget") or BUDGETS.get(options.get("effort") or "", 0)) or None
 
 
 def budget_within(options: Mapping[str, Any], max_tokens: int) -> int | None:
-    """Return the wanted or default budget within a share of `max_tokens`; None if that is too little to think at all."""
+    """Return the requested or default budget, limited to a share of `max_tokens`; None if that is too little for
+    thinking.
+    """
     budget = min(wanted_budget(options) or BUDGETS["medium"], int(max_tokens * _SHARE))
     return budget if budget >= LEAST else None
 
@@ -193,10 +195,9 @@ Rules = TypeVar("Rules")
 
 
 class WireMessages(Generic[Rules]):
-    """The messages of the newest request in a wire's form. Neighbours of one role are one message.
+    """Messages of the newest request in wire form. Neighbours of one role are one message.
 
-    `form` returns the wire messages for one message of the request under some rules; `content` is the field with their
-    parts.
+    `form` returns the wire messages of one request message under some rules; `content` is the field with their parts.
     """
 
     def __init__(self, form: Callable[[RequestMessage, Rules], Sequence[Json]], content: str) -> None:
@@ -205,16 +206,18 @@ class WireMessages(Generic[Rules]):
         self._source: Sequence[RequestMessage] = ()
         self._texts: list[bytes] = []
         self.messages: list[Json] = []
-        """The messages in the wire's form. None of them changes later."""
+        """The messages in wire form. None of them changes later."""
         self.places: list[tuple[int, int]] = []
-        """For each message of the request: the index of the wire message in which it begins (or would, if nothing of it is sent), and the number of parts before it there."""
+        """For each message of the request: the index of the wire message in which it begins (or would begin, if nothing
+        of it is sent), and the number of parts before it there.
+        """
 
     def of(self, source: Sequence[RequestMessage], rules: Rules) -> WireMessages[Rules]:
         """Make the messages of this request; return this object."""
-        # Not more than were formed: the last request may have failed at one of its messages.
+        # Not more than were built: the last request may have failed at one of its messages.
         same = min(common(source, self._source), len(self.places)) if rules == self._rules else 0
         while same < len(self.places) and self.places[same][1]:
-            same -= 1  # the message that it was joined to is made again with it
+            same -= 1  # the message that it was joined to is built again with it
         if same < len(self.places):
             self._cut(self.places[same][0])
         del self.places[same:]
@@ -224,7 +227,7 @@ class WireMessages(Generic[Rules]):
         return self
 
     def texts(self, replaced: Mapping[int, Json]) -> list[bytes]:
-        """Return the messages as JSON, some of them replaced by number."""
+        """Return the messages as JSON, with some of them replaced by number."""
         self._texts += [written(message) for message in self.messages[len(self._texts) :]]
         texts = list(self._texts)
         for number, message in replaced.items():
@@ -250,7 +253,7 @@ class WireMessages(Generic[Rules]):
 class BodyWriter:
     """Writer of bodies as JSON in UTF-8, without lone surrogates.
 
-    A field with the same object as in the body before is not encoded again.
+    A field with the same object as in the previous body is not encoded again.
     """
 
     def __init__(self) -> None:
@@ -259,10 +262,10 @@ class BodyWriter:
     def write(
         self, fields: Mapping[str, Any], name: str, messages: WireMessages[Any], replaced: Mapping[int, Json]
     ) -> bytes:
-        """Write a body of these fields, and of messages under a name, some of them replaced.
+        """Write a body of these fields, and of messages under a name, with some of them replaced.
 
-        Written objects must not change. If the fields contain that name, by a setting of the user, its value is sent
-        instead of the messages.
+        Written objects must not change. If a user's setting adds a field of that name, its value is sent instead of the
+        messages.
         """
         self._known = {field: (value, self._field(field, value)) for field, value in fields.items()}
         texts = [text for _, text in self._known.values()]

@@ -1,1 +1,1 @@
-"""Batches: many tasks, each for its own agent in its own worktree."""
+"""Batches: many tasks, each with its own agent in its own worktree."""

@@ -26,9 +26,9 @@ from agentcli.frontends.headless.print_mode import LIFELINE
 from agentcli.sessions.store import Store
 
 STOP_SECONDS = 10.0
-"""Time in seconds between SIGTERM and SIGKILL for an agent that is stopped."""
+"""Seconds between SIGTERM and SIGKILL for an agent that is stopped."""
 BUSY_SECONDS = 2 * STOP_SECONDS
-"""Time in seconds to wait until an agent closes its session after its driver or worker has died."""
+"""Maximum seconds to wait until an agent closes its session after its driver or worker has died."""
 GO_ON = "You were interrupted. Continue where you stopped; look first at what is done already."
 """Prompt of a continued session."""
 EVENTS = "events.jsonl"
@@ -58,14 +58,17 @@ StartAgent = Callable[[Sequence[str], Path, Mapping[str, str], Streams], Awaitab
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """End of an agent: the exit code of its process, None if unknown, and the `result` that it wrote, which may be empty."""
+    """End of an agent: its process's exit code, None if unknown, and its `result`, which may be empty."""
 
     status: int | None
     result: Mapping[str, Any]
 
     @property
     def exit_code(self) -> int | None:
-        """Exit code by the result: its file outranks the exit code of the process. Negative for a signal."""
+        """Exit code according to the result, which takes precedence over the process's exit code.
+
+        Negative for a signal.
+        """
         named = self.result.get("exit_code")
         return named if isinstance(named, int) else self.status
 
@@ -73,7 +76,7 @@ class Ending:
 async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: StartAgent) -> Ending:
     """Run the agent, in the row's session if it exists, and return its end.
 
-    An agent that ended well before its driver or worker died is not run again.
+    If it ended well before its driver or worker died, it is not run again.
     """
     spent = await asyncio.to_thread(session_cost, work.dirs, row.session)
     if spent is not None:
@@ -93,7 +96,7 @@ async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: Start
 
 
 async def _run(work: Work, row: Row, spent: float | None, interrupt: asyncio.Event, start: StartAgent) -> Ending:
-    """Start an agent and wait for its end; `spent` is the cost of its session so far, None for a new one."""
+    """Start an agent and wait for its end; `spent` is the cost of its session so far, None for a new session."""
     prompt = GO_ON if spent is not None else work.task.prompt
     (work.folder / "prompt.txt").write_text(prompt, encoding="utf-8")
     cwd = trees.workplace(work.repo, Path(row.worktree), work.plan.isolation)
@@ -113,7 +116,7 @@ async def _run(work: Work, row: Row, spent: float | None, interrupt: asyncio.Eve
 
 
 async def start_process(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:
-    """Start a new process that ends with this one: by a signal on Linux, by a pipe that it watches elsewhere."""
+    """Start a process that ends with this one: by a signal on Linux, elsewhere by a pipe that it watches."""
     given, events, errors = streams
     watched, held = os.pipe()
     try:
@@ -152,7 +155,10 @@ class _Process:
 
 
 async def _ended(agent: Agent, interrupt: asyncio.Event) -> int | None:
-    """Wait for the end of an agent and return the exit code. If the event is set, terminate the agent; after a time limit, kill it."""
+    """Wait for an agent's end and return the exit code.
+
+    If the event is set, terminate the agent; after a time limit, kill it.
+    """
     waiting = start_task(agent.wait())
     stop = start_task(interrupt.wait())
     try:
@@ -168,7 +174,7 @@ async def _ended(agent: Agent, interrupt: asyncio.Event) -> int | None:
 
 
 def result_of(folder: Path, began: int = 0) -> dict[str, Any]:
-    """Return the last `result` of an agent, whose stream begins at byte `began` of the file; empty if it wrote none."""
+    """Return the last `result` of an agent, whose stream begins at byte `began` of the file; empty if there is none."""
     try:
         last = (folder / EVENTS).read_bytes()[began:].rstrip(b"\n").rpartition(b"\n")[2]
         found = json.loads(last)
@@ -178,7 +184,9 @@ def result_of(folder: Path, began: int = 0) -> dict[str, Any]:
 
 
 def _has_ended(work: Work) -> bool:
-    """Return True if the agent of this start, or of the start that it continues, ended well; its stream is then in this start's folder."""
+    """Return True if the agent of this start, or of the start that it continues, ended well; then its stream is in this
+    start's folder.
+    """
     if result_of(work.folder).get("exit_code") == 0:
         return True
     former = work.start.goes_on
@@ -192,7 +200,7 @@ def _has_ended(work: Work) -> bool:
 
 
 async def _until_closed(work: Work, session: str, interrupt: asyncio.Event) -> None:
-    """Wait until the agent of a dead driver or worker has closed its session, for at most `BUSY_SECONDS`."""
+    """Wait, at most `BUSY_SECONDS`, until the agent of a dead driver or worker has closed its session."""
     store = Store(work.dirs.sessions)
     until = time.monotonic() + BUSY_SECONDS
     while store.is_open(store.find(session)) and time.monotonic() < until and not interrupt.is_set():
@@ -218,7 +226,7 @@ def _arguments(work: Work, session: str, spent: float | None) -> Sequence[str]:
 
 
 def _system_prompt(work: Work) -> Sequence[str]:
-    """Return the arguments for the task's own system prompt, and write it to the file that they name."""
+    """Write the task's own system prompt to a file; return the arguments with that file."""
     if not work.task.system_prompt:
         return ()
     path = work.folder / "system_prompt.txt"
@@ -227,7 +235,7 @@ def _system_prompt(work: Work) -> Sequence[str]:
 
 
 def _environment(task: Task) -> dict[str, str]:
-    """Return the environment of the agent: ours, with the variables that the task names."""
+    """Return the agent's environment: ours, with the task's variables."""
     missing = [name for name in task.env if name not in os.environ]
     if missing:
         raise InputError(f"{', '.join(missing)} is not set, and the task wants it passed on.")

@@ -1,4 +1,4 @@
-"""Batch of tasks, each for its own agent in its own worktree: `agentcli batch run` as a function."""
+"""Batch of tasks, each with its own agent in its own worktree: `agentcli batch run` as a function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class BatchOptions(TypedDict, total=False):
-    """Options of `run_batch`. All but the last have the meaning of the flag of their name."""
+    """Options of `run_batch`. All except the last mean the same as the flag of their name."""
 
     workers: int
     max_cost_total: float | None
@@ -53,7 +53,7 @@ class BatchOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class BatchTask:
-    """Outcome of a task, as in `results.jsonl`. `commit` is its result, `check` the exit code of its check."""
+    """Outcome of a task, as in `results.jsonl`. `commit` is its result, `check` its check's exit code."""
 
     id: str
     state: str
@@ -81,7 +81,8 @@ class BatchResult:
 async def run_batch(
     tasks: str | Path | Iterable[Mapping[str, Any]], out: str | Path, **options: Unpack[BatchOptions]
 ) -> BatchResult:
-    """Start or continue a batch: `tasks` is a file of JSON lines, or mappings with the same keys; `out` is the folder of the batch.
+    """Start or continue a batch: `tasks` is a file of JSON lines, or mappings with the same keys; `out` is the batch's
+    folder.
 
     Cancelling the call stops the batch in good order; the same call continues it. Raise AgentError for invalid tasks
     and options.
@@ -114,7 +115,7 @@ async def run_batch(
 
 
 async def _driven(driver: Driver) -> int:
-    """Run a batch and return its exit code; stop it in good order if that is cancelled."""
+    """Run a batch and return its exit code; on cancellation, stop it in good order."""
     running = start_task(driver.run())
     try:
         await asyncio.shield(running)
@@ -135,7 +136,7 @@ def _check(options: Mapping[str, Any]) -> None:
 
 
 def _lines(tasks: str | Path | Iterable[Mapping[str, Any]]) -> tuple[str, Path]:
-    """Return the tasks as JSON lines, and the folder that their paths are relative to."""
+    """Return the tasks as JSON lines, and the folder for their relative paths."""
     if not isinstance(tasks, str | Path):
         return "\n".join(json.dumps(dict(task), default=os.fspath) for task in tasks), Path.cwd()
     try:

@@ -1,4 +1,4 @@
-"""One start of a task: its tree, its set-up, the agent in its own process, the check, the commit."""
+"""One start of a task: its tree, its set-up, the agent's process, the check, the commit."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from agentcli.system.programs import environment
 TEXT_CHARACTERS = 2_000
 """Number of characters of an answer that the ledger keeps."""
 RESULT = "result.json"
-"""Name of the file with the last row of a start, in its folder."""
+"""File with the last row of a start, in its folder."""
 SET_UP = 3_600.0
 """Seconds that a set-up may take: it may download and build."""
 STOPPED = 124
-"""Exit code of a check that had to be stopped, as `timeout` has it."""
+"""Exit code of a check that had to be stopped, as with `timeout`."""
 _ENDINGS: dict[int, State] = {0: "passed", 53: "limited", 75: "waiting", 41: "held", 52: "held", 55: "held"}
-"""States by exit codes of the agent; any other code means `failed`."""
+"""States by the agent's exit code; any other code means `failed`."""
 _WRONG_TASK = (2, 42)
 
 Write = Callable[[Row], Row]
@@ -47,7 +47,10 @@ Write = Callable[[Row], Row]
 
 
 async def run_attempt(work: Work, interrupt: asyncio.Event, write: Write, start: StartAgent = start_process) -> Row:
-    """Run a start to any end; return the last row. `write` records a row in the ledger before `start` starts the agent."""
+    """Run a start to its end; return the last row.
+
+    `write` records a row in the ledger before `start` starts the agent.
+    """
     began = time.monotonic()
     newest = work.first_row
 
@@ -67,7 +70,7 @@ async def run_attempt(work: Work, interrupt: asyncio.Event, write: Write, start:
     with contextlib.suppress(OSError):
         (work.folder / RESULT).write_text(json.dumps(asdict(last)) + "\n")
     last = write(last)
-    # Only now: a driver that continues this start after a crash needs the tree until a result is recorded.
+    # Only now: after a crash, a driver that continues this start needs the tree until a result is recorded.
     if work.plan.keeps(last.state):
         return last
     await asyncio.to_thread(trees.remove_tree, work.dirs.cache, work.repo, Path(last.worktree), work.plan.isolation)
@@ -92,7 +95,9 @@ async def _run(work: Work, row: Row, interrupt: asyncio.Event, write: Write, sta
 
 
 def _former(work: Work) -> Row | None:
-    """Return the row of the session to continue if its tree still exists: this start's on a dead worker, or a former start's."""
+    """Return the row of the session to continue if its tree still exists: this start's on a dead worker, or an earlier
+    start's.
+    """
     own = replace(work.first_row, worktree=str(work.tree))
     if probe.is_dir(work.tree):
         if session_cost(work.dirs, own.session) is not None:
@@ -104,7 +109,7 @@ def _former(work: Work) -> Row | None:
 
 
 async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:
-    """Run the set-up outside the sandbox; return the reason for a failure, or the empty string."""
+    """Run the set-up outside the sandbox; return why it failed, or an empty string."""
     folder = trees.workplace(work.repo, tree, work.plan.isolation)
     command = Command(["/bin/sh", "-c", work.task.setup], folder, dict(os.environ))
     ended = await run_bounded(command, interrupt, seconds=SET_UP)
@@ -114,15 +119,15 @@ async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:
 
 
 def _keep(work: Work, name: str, ended: Bounded) -> None:
-    """Keep the output of a command in the folder of its start, with a last line if it was stopped."""
+    """Save a command's output in the folder of its start, with a last line if it was stopped."""
     end = f"\n[It {ended.trouble}.]\n".encode() if ended.trouble else b""
     (work.folder / name).write_bytes(ended.output + end)
 
 
 async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Event) -> Row:
-    """Commit and check the result of an agent that has ended; return its row."""
+    """Commit and check the result of a finished agent; return its row."""
     code, result = ending.exit_code, ending.result
-    # The session also has the part of an agent that was killed.
+    # The session also contains the work of a killed agent.
     spent, usage = _spent(work, row, result)
     row = replace(row, cost=spent, usage=usage, turns=int(result.get("turns") or 0))
     row = replace(row, text=str(result.get("text") or "")[:TEXT_CHARACTERS])
@@ -155,19 +160,21 @@ async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Eve
 
 
 def _spent(work: Work, row: Row, result: Mapping[str, Any] = MappingProxyType({})) -> tuple[float, Mapping[str, int]]:
-    """Return the cost of a start in USD and its tokens, by its session's records: these also have the part of an agent that was killed."""
+    """Return the cost of a start in USD and its tokens from its session's records, which include the work of a killed
+    agent.
+    """
     own = float(result.get("cost") or 0.0), result.get("usage") or {}
     total, usage = session_spent(work.dirs, row.session) or own
     return max(0.0, total - work.accounted(row.session)), usage
 
 
 def is_full(why: str) -> bool:
-    """Return True if the machine has no more room: that is no fault of a task, and the next one would fail alike."""
+    """Return True if the machine's disk is full: that is no fault of a task, and the next one would fail, too."""
     return any(os.strerror(code) in why for code in (errno.ENOSPC, errno.EDQUOT))
 
 
 def _judged(code: int | None, result: Mapping[str, Any], stopped: bool) -> tuple[State, str]:
-    """Return the state for an ending, and the reason. An unknown ending is never a failure."""
+    """Return the state of an ending, and the reason. An unknown ending is never a failure."""
     why = str(result.get("error") or "")
     if stopped and code != 0:
         return "stopped", "It was stopped."
@@ -182,9 +189,9 @@ def _judged(code: int | None, result: Mapping[str, Any], stopped: bool) -> tuple
 
 
 async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> Bounded:
-    """Run the check in the sandbox without secrets, since it runs the agent's code, within a time and a size.
+    """Run the check in the sandbox without secrets, since it runs the agent's code, within limits of time and size.
 
-    A check that needs no files, since it has its input, cannot read what the agent may not read either.
+    A check with input needs no files, and cannot read anything that the agent may not read.
     """
     argv: Sequence[str] = ["/bin/sh", "-c", work.task.check]
     files: dict[int, bytes] = {}

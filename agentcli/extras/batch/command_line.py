@@ -1,4 +1,4 @@
-"""`agentcli batch`: many tasks, each by an agent of its own in a worktree of its own."""
+"""`agentcli batch`: many tasks, each with its own agent in its own worktree."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def run(asked: BatchFlags) -> int:
 
 
 def _begun(asked: BatchFlags) -> int:
-    """Run what the options of `run` ask for; the exit code."""
+    """Run a batch with the options of `run`; return the exit code."""
     from agentcli.extras.batch.examination import examined
     from agentcli.extras.batch.matrix import expanded, variants
     from agentcli.extras.batch.tasks import DEFAULTS, chosen, text_of
@@ -167,7 +167,7 @@ def _worst(asked: BatchFlags, tasks: Sequence[Task]) -> str:
 
 
 def _executed(asked: BatchFlags, plan: Plan, tasks: tuple[Task, ...], folder: Path) -> int:
-    """Run the tasks by the engine that was chosen; the exit code."""
+    """Run the tasks on the chosen engine; return the exit code."""
     import asyncio
 
     from agentcli.extras.batch.display import run_shown
@@ -191,7 +191,7 @@ def _executed(asked: BatchFlags, plan: Plan, tasks: tuple[Task, ...], folder: Pa
 
 
 def _plan(asked: BatchFlags, folder: Path) -> Plan:
-    """Return the plan that the options make. Raises UsageError for a value that does not exist."""
+    """Return the plan from the options. Raises UsageError for an unknown value."""
     from agentcli.extras.batch.plan import WORKERS, Keep, Plan, name_of
     from agentcli.extras.batch.tasks import Isolation
 
@@ -214,7 +214,7 @@ def _plan(asked: BatchFlags, folder: Path) -> Plan:
 
 
 def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
-    """Return the wire formats of the models that the tasks use."""
+    """Return the wire formats of the tasks' models."""
     from agentcli.extras.batch import mirrors
     from agentcli.frontends.opening import program_of
     from agentcli.program.options import Options
@@ -228,7 +228,7 @@ def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
 
 
 def _shard(text: str) -> tuple[int, int]:
-    """Return the number of a shard and the number of all shards. Raises UsageError if the text is not I/N."""
+    """Return the number of a shard and the number of shards. Raises UsageError unless the text is I/N."""
     if not text:
         return 0, 1
     number, _, count = text.partition("/")
@@ -240,7 +240,7 @@ def _shard(text: str) -> tuple[int, int]:
 def _tasks(
     tasks: Path | None, out: Path | None, each: str, prompt: str, defaults: Mapping[str, Any]
 ) -> tuple[tuple[Task, ...], Path]:
-    """Read the tasks, and return them with the folder of the batch."""
+    """Read the tasks; return them with the batch's folder."""
     from agentcli.extras.batch.tasks import each_path, read_tasks, text_of
 
     fresh = Path(time.strftime("batch-%Y%m%d-%H%M%S"))

@@ -17,9 +17,11 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a task. `cost` is in USD, `tokens` are input and output, cached ones included; `steps` are requests to the model.
+    """One run of a task. `cost` is in USD; `tokens` are input, including cached, and output; `steps` are requests to
+    the model.
 
-    `ended` is False for a run without a final result, which no rate counts; `cause` is the cause of a failure, if it is known.
+    `ended` is False for a run without a final result, which no rate counts; `cause` is the cause of a failure, if
+    known.
     """
 
     task: str
@@ -95,7 +97,7 @@ def compared(sides: Sequence[Side]) -> Sequence[Difference]:
 def difference(before: Side, after: Side) -> Difference:
     """Compare two sides: in pairs of the same task and number if both have the same tasks, else as independent runs.
 
-    Pairs remove the difference between easy and hard tasks, which is the greatest part of the variance, from the interval.
+    Pairs remove the difference between easy and hard tasks, the largest part of the variance, from the interval.
     """
     first, second = ({(run.task, run.repeat): run for run in side.ended} for side in (before, after))
     flipped = _flipped(before, after)
@@ -110,7 +112,7 @@ def difference(before: Side, after: Side) -> Difference:
 
 
 def _flipped(before: Side, after: Side) -> Mapping[str, tuple[int, int, int, int]]:
-    """Return tasks whose share of passes differs, the greatest loss first."""
+    """Return tasks with different pass rates, the greatest loss first."""
     first, second = _by_task(before), _by_task(after)
     both = {task: (*first[task], *second[task]) for task in first if task in second}
     changed = {task: each for task, each in both.items() if each[0] * each[3] != each[2] * each[1]}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 EVERY = 0.25
 """Seconds between two pictures of the display."""
 _MOST = 4_000_000
-"""Bytes of an agent's stream that are read for one picture."""
+"""Bytes of an agent's stream to read for one frame."""
 
 
 async def run_shown(
@@ -49,9 +49,10 @@ async def run_shown(
     kinds: Collection[str] = (),
     attempt: Attempt = run_attempt,
 ) -> int:
-    """Run a batch and show it as `text`, as `stream-json`, or with `json` by its last line alone; returns the exit code.
+    """Run a batch and show it as `text`, as `stream-json`, or with `json` by its last line only; return the exit code.
 
-    `attempt` runs one start on this machine. With `kinds`, the wire formats of the models, agents are forked from a process that has imported what these need.
+    `attempt` runs one start on this machine. With `kinds`, the wire formats of the models, agents are forked from a
+    process that has imported their modules.
     """
     report = {"text": _as_line, "stream-json": _as_json}.get(form, lambda _: None)
     if form == "stream-json":
@@ -74,7 +75,7 @@ async def run_shown(
 
 @contextlib.contextmanager
 def _attempts(engine: Engine | None, kinds: Collection[str], attempt: Attempt) -> Iterator[Attempt]:
-    """Open the way in which a start is run: on an engine, forked from a process with the imports of `kinds`, or as `attempt` does."""
+    """Open the way to run a start: on an engine, forked from a process with the imports of `kinds`, or with `attempt`."""
     if engine is not None:
         from agentcli.extras.batch.engines import EngineAttempt
 
@@ -102,7 +103,9 @@ async def _run(driver: Driver, form: str) -> int:
 
 
 def _stopping(driver: Driver) -> Callable[[int], None]:
-    """Return a handler of signals: the first stops in good order, a second one exits at once, and the agents end with the process."""
+    """Return a signal handler: the first signal stops in good order, a second one exits at once, and the agents end
+    with the process.
+    """
     seen: list[int] = []
 
     def stop(code: int) -> None:
@@ -129,7 +132,7 @@ def _line(kind: str, **fields: Any) -> None:
 
 
 async def _live(driver: Driver) -> None:
-    """Show the batch until this is cancelled; finished tasks are printed above."""
+    """Show the batch until cancelled; finished tasks are printed above."""
     from rich.live import Live
 
     began = time.monotonic()
@@ -170,7 +173,7 @@ def _picture(driver: Driver, seconds: float, streams: dict[str, AgentStream]) ->
 
 
 class AgentStream:
-    """The growing event stream of a running agent: its present activity, and its cost so far in USD."""
+    """The growing event stream of a running agent: its current activity, and its cost so far in USD."""
 
     def __init__(self, folder: Path) -> None:
         self.activity, self.cost = "is being set up", 0.0

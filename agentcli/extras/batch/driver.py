@@ -29,11 +29,11 @@ POLL = 0.5
 HOLD, LONGEST_HOLD = 30.0, 600.0
 """First and longest pause in seconds after a temporary refusal by the provider; it doubles each time."""
 STOP = "stop"
-"""Name of the file in the batch's folder that requests a stop: ids of tasks, one per line, or empty for all."""
+"""File in the batch's folder that requests a stop: ids of tasks, one per line, or empty for all."""
 CAP, QUOTA = 53, 75
-"""Exit codes of a batch that reached its cap, or the end of a quota."""
+"""Exit codes of a batch that reached its cap, or used up a quota."""
 HELD = (41, 52, 55)
-"""Exit codes of an agent that apply to every other task, too: no key, wrong configuration, no trust."""
+"""Exit codes of an agent that apply to all other tasks: no key, wrong configuration, no trust."""
 
 Attempt = Callable[[Work, asyncio.Event, Callable[[Row], Row]], Coroutine[Any, Any, Row]]
 """Runs one start of a task to its end."""
@@ -75,7 +75,7 @@ class Driver:
 
     @property
     def states(self) -> Mapping[str, TaskState]:
-        """The state of each task of this run that was ever started."""
+        """State of each task of this run that was ever started."""
         return self._states
 
     @property
@@ -101,7 +101,7 @@ class Driver:
     async def run(self) -> int:
         """Run until every task has its result, or nothing more may start; return the exit code.
 
-        Raise StoreError if another driver works on the same folder, InputError for a task that has changed.
+        Raise StoreError if another driver works on the same folder, InputError for a changed task.
         """
         locks = _locked(self.out, self.plan.shard)
         try:
@@ -151,14 +151,14 @@ class Driver:
                     self._begin(start, limit)
 
     def _next(self, task: Task) -> Sequence[Start]:
-        """Return the next starts of a task that are not running yet; a task of `retry` is started again only once."""
+        """Return the tasks' next starts that are not running yet; a task of `retry` is started again only once."""
         state = self._states.get(task.id)
         retry = () if task.id in self._retried else self.plan.retry
         found = next_starts(task, state, retry, self.plan.together)
         return [start for start in found if (task.id, start.attempt) not in self._running]
 
     def _limit(self, start: Start) -> float | None:
-        """Return the money that a start may spend: the rest of its budget if it continues, or a new budget once that is used up."""
+        """Return the money for a start: the rest of its budget if it continues, or a new budget once that is used up."""
         limit = limit_of(start.task, self.plan.share)
         if limit is not None and start.goes_on is not None and start.goes_on.state != "limited":
             limit = max(0.0, limit - start.goes_on.session_cost)
@@ -216,7 +216,7 @@ class Driver:
                 pass
 
     def _wish(self) -> object:
-        """Return a mark that differs for each stop request, since its file is always rewritten; None without one."""
+        """Return a mark that differs for each stop request, since its file is always rewritten; None without a request."""
         try:
             found = (self.out / STOP).stat()
         except OSError:
@@ -224,7 +224,7 @@ class Driver:
         return found.st_ino, found.st_mtime_ns
 
     def _heed_wishes(self) -> None:
-        """Stop the tasks that a stop file from another shell names. The file remains: other drivers of the batch must see it."""
+        """Stop the tasks in a stop file from another shell. The file stays: other drivers of the batch must see it."""
         wish = self._wish()
         if wish in (None, self._old_wish):
             return
@@ -247,7 +247,10 @@ class Driver:
 
 
 def prepared(plan: Plan, tasks: Sequence[Task], out: Path, cache: Path) -> Mapping[str, str]:
-    """Return the base commits, from `batch.json` or resolved now and written there. Raise InputError for a task that has changed."""
+    """Return the base commits, from `batch.json` or resolved now and written there.
+
+    Raise InputError for a changed task.
+    """
     path = out / "batch.json"
     with FileLock(out / ".batch.lock"):  # shards share this file
         known = json.loads(path.read_text())["tasks"] if probe.exists(path) else {}
@@ -302,5 +305,7 @@ def limit_of(task: Task, cap: float | None) -> float | None:
 
 
 def fits(spent: float, reserved: float, wanted: float | None, cap: float | None) -> bool:
-    """Return True if a start fits the cap: the money spent, the money reserved by running starts, and its own, in USD."""
+    """Return True if a start fits the cap: the money spent, the money reserved by running starts, and its own limit, in
+    USD.
+    """
     return cap is None or spent + reserved + (wanted or 0.0) <= cap + 1e-9

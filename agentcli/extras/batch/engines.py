@@ -23,7 +23,7 @@ from agentcli.extras.batch.work import SESSION, Work, session_cost
 from agentcli.sessions.store import Store
 
 PATIENCE = 4 * STOP_SECONDS
-"""Time in seconds that a start elsewhere may take to stop; then it counts as lost."""
+"""Seconds that a start elsewhere may take to stop; then it counts as lost."""
 
 
 class Engine(Protocol):
@@ -38,11 +38,11 @@ class Engine(Protocol):
         ...
 
     def slots(self) -> int:
-        """Return the number of concurrent starts, including starts that wait in the engine."""
+        """Return the number of concurrent starts, including those waiting in the engine."""
         ...
 
     def gone(self) -> str:
-        """Return the reason why nothing runs there any more; empty while it works."""
+        """Return why nothing runs there any more; empty while it works."""
         ...
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class Engine(Protocol):
 
 
 class ExecutorEngine:
-    """An executor from a function of the user; a broken one is replaced."""
+    """An executor from a user's function; a broken one is replaced."""
 
     def __init__(self, make: Callable[[], Executor], slots: int) -> None:
         self._make, self._slots = make, slots
@@ -67,7 +67,7 @@ class ExecutorEngine:
             return self._executor.submit(run_one, *call_of(work))
 
     def stop(self, work: Work, future: Future[Mapping[str, Any]]) -> None:
-        """Cancel it if it has not begun; else request its stop by a file in the folder of the batch."""
+        """Cancel it if it has not begun; else request its stop by a file in the batch's folder."""
         if not future.cancel():
             flag = work.out / STOPPING / work.token
             flag.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ class EngineAttempt:
         self._engine = engine
 
     async def __call__(self, work: Work, interrupt: asyncio.Event, write: Write) -> Row:
-        """Run one start; return its last row. A start whose worker died too often for the engine is lost."""
+        """Run one start; return its last row. If its worker died too often for the engine, the start is lost."""
         work.folder.mkdir(parents=True, exist_ok=True)
         row, former = work.first_row, work.start.goes_on
         if former is not None:
@@ -143,7 +143,7 @@ def taken(work: Work, raw: Mapping[str, Any]) -> Row:
 
 
 def engine_named(name: str, options: Mapping[str, Any]) -> Engine:
-    """Return the engine `ray`, or the one of a `module:function`, which gets the options and returns an executor.
+    """Return the engine `ray`, or the engine of a `module:function`, which gets the options and returns an executor.
 
     Raise UsageError or ConfigError if there is none.
     """

@@ -17,10 +17,11 @@ from agentcli.system.paths import app_dirs
 def examined(
     plan: Plan, tasks: Sequence[Task], elsewhere: bool = False, env: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Return notes about the repositories. Raise AgentError before any start if a base, a key, a price or a sandbox is missing.
+    """Return notes about the repositories. Raise AgentError before any start if a base, a key, a price or a sandbox is
+    missing.
 
-    `env` replaces the environment of this process. `elsewhere` skips keys and sandboxes, which are on other machines:
-    the first task that lacks one stops the batch.
+    `env` replaces this process's environment. `elsewhere` skips keys and sandboxes, which are on other machines: the
+    first task that lacks one stops the batch.
     """
     notes = []
     cache = app_dirs(os.environ if env is None else env).cache

@@ -1,9 +1,9 @@
 """Fork server of a batch: imports an agent's modules once, then forks an agent for each request.
 
-It has one thread, and a socket as standard input; when the other side closes it, the server and its agents end. A
-request consists of the arguments, folder and environment of an agent, with the descriptors of its streams, its status
-and its lifeline. The server writes two lines into the status: the agent's process id and its exit code. The agent holds
-the status open, too: it ends without an exit code only when both are gone.
+It has one thread, and a socket as standard input. When the other side closes it, the server and its agents end. A
+request consists of an agent's arguments, folder and environment, with the descriptors of its streams, its status and
+its lifeline. The server writes two lines into the status: the agent's process id and its exit code. The agent keeps the
+status open, too: the reader sees an end without exit code only when both are gone.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _be_agent(asked: dict[str, Any], descriptors: list[int], parent: int) -> NoR
     sys.argv[1:] = asked["arguments"]
     code: object = 1
     try:
-        # By name, as no module below the entry point may import it.
+        # By name, since no module below the entry point may import it.
         code = import_module("agentcli.__main__").main(asked["arguments"])
     except SystemExit as end:
         code = end.code
@@ -135,7 +135,7 @@ MODULES = (
 
 
 def import_all(kinds: str) -> None:
-    """Import all modules, and the SDKs of these wire formats with their adapters and the modules that a connection needs."""
+    """Import all modules, the SDKs of these wire formats with their adapters, and the modules for a connection."""
     from agentcli.providers.connect import warm
     from agentcli.providers.http import http_client
     from agentcli.providers.registry import PROVIDERS
@@ -147,6 +147,6 @@ def import_all(kinds: str) -> None:
         warm(kind)
         import_module(PROVIDERS[kind].adapter.partition(":")[0])
         if PROVIDERS[kind].sdk:
-            with suppress(AgentError):  # each agent reports for itself that certificates or a proxy cannot be used
+            with suppress(AgentError):  # each agent itself reports unusable certificates or proxies
                 http_client(ProviderSettings(kind, kind))
             import_module("anyio._backends._asyncio")

@@ -25,7 +25,7 @@ class Interval:
 
 
 def wilson(passed: int, runs: int) -> Interval:
-    """Return the rate with Wilson's score interval (E. B. Wilson, 1927); without runs, all that is possible: 0 to 1."""
+    """Return the rate with Wilson's score interval (E. B. Wilson, 1927); without runs, the whole range from 0 to 1."""
     if not runs:
         return Interval(0.0, 0.0, 1.0)
     rate, square = passed / runs, Z * Z
@@ -44,9 +44,11 @@ def unpaired(before: Interval, after: Interval) -> Interval:
 
 
 def paired(both: int, only_before: int, only_after: int, neither: int) -> Interval:
-    """Return the difference `after - before` of rates of paired runs, given the number of pairs by which of the two passed.
+    """Return the difference `after - before` of rates of paired runs, from the numbers of pairs by which of the two
+    passed.
 
-    Method 10 of R. G. Newcombe, Statistics in Medicine 17, 2635 (1998): the unpaired interval, narrowed by the correlation of the pairs.
+    Method 10 of R. G. Newcombe, Statistics in Medicine 17, 2635 (1998): the unpaired interval, narrowed by the
+    correlation of the pairs.
     """
     pairs = both + only_before + only_after + neither
     before, after = both + only_before, both + only_after

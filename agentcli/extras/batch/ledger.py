@@ -1,4 +1,6 @@
-"""Ledger of a batch: a line for each change of state, appended and synced; a fold over all lines gives the state of every task."""
+"""Ledger of a batch: a line for each change of state, appended and synced; folding all lines gives the state of every
+task.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ State = Literal[
     "new", "running", "passed", "failed", "limited", "waiting", "held", "lost", "error", "stopped", "duplicate"
 ]
 FINAL: frozenset[State] = frozenset({"passed", "failed", "limited"})
-"""States in which an attempt stays unless a retry is requested."""
+"""States that an attempt keeps unless a retry is requested."""
 DIED = "Its driver ended before it."
 """Reason for a start that stopped without a request."""
 _PREFIX, _SUFFIX = "ledger-", ".jsonl"
@@ -26,10 +28,10 @@ _PREFIX, _SUFFIX = "ledger-", ".jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One change of state of one attempt at a task. `token` names its start; `cost` is the cost of this start in USD.
+    """One change of state of one attempt at a task. `token` identifies its start; `cost` is the cost of this start in
+    USD.
 
-    `t` is the time in seconds since the epoch. `worktree` is its folder. `over` is true if another attempt would not
-    help.
+    `t` is in seconds since the epoch. `worktree` is its folder. `over` is true if another attempt would not help.
     """
 
     id: str
@@ -53,16 +55,16 @@ class Row:
     usage: Mapping[str, int] = field(default_factory=dict)
     """Tokens of its session by kind, earlier starts included."""
     turns: int = 0
-    """Requests to the model in this start, as far as its agent ended by itself."""
+    """Requests to the model in this start, unless its agent was killed."""
     round: int = 0
     """Number of requested repetitions of the task; only the attempts of the last round count."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """State of a task: the start that counts, the cost of all starts, and the cost of its session, in USD.
+    """State of a task: the counting start, the cost of all starts, and the cost of its session, in USD.
 
-    `attempts` maps the number of each attempt of the last round to its own state.
+    `attempts` maps each attempt number of the last round to its own state.
     """
 
     newest: Row
@@ -84,7 +86,10 @@ class Ledger:
         self._clock = clock
 
     def write(self, row: Row) -> Row:
-        """Append a row and sync it; return the row with its time. Raise OSError if it cannot be written whole: nothing of it stays then."""
+        """Append a row and sync it; return the row with its time.
+
+        Raise OSError if it cannot be written completely; then nothing of it stays.
+        """
         row = replace(row, t=self._clock())
         line = json.dumps({name: value for name, value in asdict(row).items() if value not in ("", None, {})}) + "\n"
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -108,7 +113,7 @@ def rows(folder: Path) -> Iterator[Row]:
 
 
 def present_rows(folder: Path) -> Sequence[Row]:
-    """Return all rows, oldest first, corrected for now: a running start whose driver on this machine has ended is `stopped`."""
+    """Return all rows, oldest first, corrected for now: a running start whose local driver has ended is `stopped`."""
     found = [(row, path) for path in _ledgers(folder) for row in _rows_of(path)]
     found.sort(key=lambda each: _moment(each[0]))
     last = {(row.id, row.attempt, row.token): row for row, _ in found}
@@ -154,7 +159,9 @@ def parsed(line: bytes) -> Row | None:
 
 
 def accepted(row: Row, known: Iterable[Row]) -> Row:
-    """Return the row to record: a second result of an attempt, from a start that was thought dead, becomes a `duplicate`."""
+    """Return the row to record: a second result of an attempt, from a start that was considered dead, becomes a
+    `duplicate`.
+    """
     for former in known:
         same = (former.id, former.attempt, former.round) == (row.id, row.attempt, row.round)
         if same and row.state in FINAL and former.state in FINAL and former.token != row.token:
@@ -163,11 +170,10 @@ def accepted(row: Row, known: Iterable[Row]) -> Row:
 
 
 def fold(found: Iterable[Row]) -> Mapping[str, TaskState]:
-    """Return the state of each task, independent of the order of the rows.
+    """Return the state of each task, independent of the order of rows.
 
     For each start the last row counts, but a final state never changes; for each attempt the first final start counts.
-    Of several attempts an unfinished one counts, else the one that passed with the smallest patch, then at the least
-    cost.
+    Of several attempts an unfinished one counts, else the passed one with the smallest patch, then the least cost.
     """
     by_task: dict[str, list[Row]] = {}
     for row in sorted(found, key=_moment):
@@ -208,5 +214,5 @@ def _counting(attempts: Sequence[TaskState]) -> TaskState:
 
 
 def _moment(row: Row) -> tuple[Any, ...]:
-    """Return a key that sorts rows by time; rows of the same time have a fixed order."""
+    """Return a key that sorts rows by time; rows with equal times have a fixed order."""
     return row.t, row.state in FINAL, row.attempt, row.token, row.state, row.cost

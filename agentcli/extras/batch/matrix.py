@@ -14,7 +14,10 @@ from agentcli.extras.batch.tasks import ID_CHARACTERS, Task
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A way to run each task. What is empty is the task's own; `settings` are `NAME=VALUE` and come after its own."""
+    """A way to run each task.
+
+    Empty fields keep the task's own values; `settings` are `NAME=VALUE` and follow the task's own.
+    """
 
     label: str
     model: str = ""
@@ -23,10 +26,11 @@ class Variant:
 
 
 def expanded(tasks: Sequence[Task], variants: Sequence[Variant], repeat: int) -> Iterator[Task]:
-    """Yield the runs of each task: the first of a single variant keeps the task's id, so that a batch can be repeated more often later.
+    """Yield the runs of each task: the first run of a single variant keeps the task's id, so that a batch can be
+    repeated more often later.
 
-    Other ids get the variant's label if there are several, and the number of the run from 2 on. All first runs come first: a batch
-    that a cap stops has seen every task.
+    Other ids get the variant's label if there are several, and the run's number from 2 on. All first runs come first:
+    even a batch that a cap stops has tried every task.
     """
     several = len(variants) > 1
     for number in range(1, repeat + 1):
@@ -46,7 +50,7 @@ def expanded(tasks: Sequence[Task], variants: Sequence[Variant], repeat: int) ->
 
 
 def variants(models: Sequence[str], prompts: Mapping[str, str], settings: Sequence[str]) -> list[Variant]:
-    """Return every combination of models, system prompts by name, and values of the settings that are given several times.
+    """Return every combination of models, system prompts by name, and values of settings that are given several times.
 
     An empty prompt is the program's own. A setting with one value applies to all.
     """
@@ -75,7 +79,9 @@ def _setting_label(setting: str) -> str:
 
 
 def labels(names: Sequence[str]) -> list[str]:
-    """Return a short label for each name, in the characters of ids, each different: the last part of a model's name, a file's stem."""
+    """Return a short, unique label for each name in the characters of ids: the last part of a model's name, a file's
+    stem.
+    """
     found: list[str] = []
     for name in names:
         last = re.sub(r"\.(?:json|md|txt)$", "", re.split(r"[/:]", name.rstrip("/"))[-1])

@@ -21,12 +21,12 @@ MERGE_TREE = (2, 38)
 """First version of git that merges without a worktree."""
 
 MergeOne = Callable[[str, str, str], tuple[str, Sequence[str]]]
-"""Merges a commit into a tip of a repository; returns the tree, and the files in conflict."""
+"""Merges a commit into the tip of a branch; returns the tree, and the conflicting files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Outcome of a merge: the tasks in the tip, and the files in conflict by task."""
+    """Outcome of a merge: the merged tasks, and the conflicting files by task."""
 
     merged: tuple[str, ...]
     conflicts: Mapping[str, Sequence[str]]
@@ -40,9 +40,10 @@ def merge(
     version: tuple[int, ...] = (),
     through: Through = iter,
 ) -> Merged:
-    """Merge the commits of passed tasks, one after the other, into a branch that is not checked out; a new branch begins at their base.
+    """Merge the commits of passed tasks, one after the other, into a branch that is not checked out; a new branch
+    begins at their base.
 
-    Nothing is checked out; an old git (`version`, by default the installed one's) works in a tree in the cache folder.
+    Nothing is checked out; an old git (`version`, by default the installed one's) uses a tree in the cache folder.
     Raise InputError if there is nothing to merge, for tasks of several repositories, or for a branch in use. The tasks
     pass `through` a callback that may show progress.
     """
@@ -104,7 +105,7 @@ def _tip(repo: str, ref: str) -> str:
 
 @contextlib.contextmanager
 def _merging(repo: str, tip: str, cache: Path, version: tuple[int, ...]) -> Iterator[MergeOne]:
-    """Open the way in which this version of git merges."""
+    """Open the way in which this git version merges."""
     if version >= MERGE_TREE:
         yield _merge_tree
         return

@@ -19,19 +19,22 @@ _REFS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 
 
 def is_url(repo: str) -> bool:
-    """Return True if a repository is named by a URL, including `git@host:path`."""
+    """Return True if a repository is a URL, including `git@host:path`."""
     return bool(_URL.match(repo))
 
 
 def local(cache: Path, repo: str) -> str:
-    """Return the folder of a repository on this machine: for a URL, the folder of its mirror."""
+    """Return the local folder of a repository: for a URL, its mirror."""
     if not is_url(repo):
         return repo
     return str(cache / FOLDER / hashlib.sha256(repo.encode()).hexdigest()[:24])
 
 
 def fetched(cache: Path, repo: str, commit: str = "") -> str:
-    """Return the folder of a repository with this commit, or updated from its source. Raise GitError if the source is unreadable."""
+    """Return the folder of a repository with this commit, updated from its source if necessary.
+
+    Raise GitError if the source is unreadable.
+    """
     folder = Path(local(cache, repo))
     if not is_url(repo):
         return repo
@@ -45,7 +48,10 @@ def fetched(cache: Path, repo: str, commit: str = "") -> str:
 
 
 def _clone(url: str, folder: Path) -> None:
-    """Make a mirror, renamed into place when complete. It is not a bare repository, in which git needs permission to add worktrees."""
+    """Make a mirror, renamed into place when complete.
+
+    It is not a bare repository, where git needs permission to add worktrees.
+    """
     aside = folder.with_suffix(".new")
     shutil.rmtree(aside, ignore_errors=True)
     git(folder.parent, "init", "-q", str(aside))

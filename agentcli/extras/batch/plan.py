@@ -21,10 +21,10 @@ Keep = Literal["failed", "all", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Options of a batch. `name` is part of the refs of its results; `cap` is in USD; `flags` go to every agent unchanged.
+    """Options of a batch. `name` is part of its results' refs; `cap` is in USD; `flags` go to every agent unchanged.
 
-    `shard` is (I, N): this run takes every N-th task from the I-th on, counted from 0, and an N-th of the cap. With
-    `together` all attempts at a task start at once.
+    `shard` is (I, N): this run takes every N-th task, starting with number I, counted from 0, and an N-th of the cap.
+    With `together` all attempts at a task start at once.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Plan:
         return None if self.cap is None else self.cap / self.shard[1]
 
     def keeps(self, state: State) -> bool:
-        """Return True if the tree of a start that ended in this state stays; one that may continue always does."""
+        """Return True if the tree of a start with this final state stays; a tree that may be continued always does."""
         return state not in FINAL or self.keep == "all" or (self.keep == "failed" and state != "passed")
 
     @property
@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def mode(self) -> str:
-        """Permission mode of the agents: there is no person to ask, and the sandbox contains them."""
+        """Permission mode of the agents: nobody can be asked, and the sandbox contains them."""
         return "plan" if self.isolation == "none" else "yolo"
 
 
@@ -71,12 +71,15 @@ class Start:
 
 
 def name_of(folder: Path) -> str:
-    """Return the name of the batch in a folder, in the characters that refs and session ids allow."""
+    """Return the name of a batch from its folder, in the characters that refs and session ids allow."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-_")[:40] or "batch"
 
 
 def next_starts(task: Task, state: TaskState | None, retry: Collection[str], together: bool) -> Sequence[Start]:
-    """Return the next starts of a task, running ones included; empty if its state is final. With `together`, start all attempts at once."""
+    """Return a task's next starts, including running ones; empty if its state is final.
+
+    With `together`, all attempts at once.
+    """
     if together and task.attempts > 1 and (state is None or (state.newest.round == 0 and state.state not in FINAL)):
         known = state.attempts if state else {}
         alone = replace(task, attempts=1)
@@ -87,7 +90,7 @@ def next_starts(task: Task, state: TaskState | None, retry: Collection[str], tog
 
 
 def next_start(task: Task, state: TaskState | None, retry: Collection[str] = ()) -> Start | None:
-    """Return the next start of a task whose attempts follow one another; None if its state is final."""
+    """Return the next start of a task with sequential attempts; None if its state is final."""
     start = _next_start(task, state, retry)
     if start is None or state is None:
         return start

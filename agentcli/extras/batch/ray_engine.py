@@ -21,20 +21,22 @@ from agentcli.extras.batch.work import Work
 from agentcli.system.installing import install_extra
 
 RETRIES = 2
-"""Number of times that Ray restarts a task whose worker or node has died."""
+"""How often Ray restarts a task whose worker or node has died."""
 PROBE_SECONDS, GONE_SECONDS = 2.0, 30.0
-"""Time between two probes of the head node, and without an answer until it counts as gone: Ray ends this process after 60 s."""
+"""Seconds between two probes of the head node, and seconds without an answer until it counts as gone: Ray ends this
+process after 60 s.
+"""
 CONNECT_SECONDS = 10.0
 """Time in seconds in which the head node of a cluster must accept a connection."""
 AHEAD = 2
-"""Tasks in flight for each CPU of the cluster: one runs and one waits, so that a growing cluster sees the demand."""
+"""Tasks in flight per CPU of the cluster: one runs and one waits, so that a growing cluster sees the demand."""
 _TOKEN = "If it asks for a token, set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN_PATH to the token file of its nodes."
 TASK_BYTES = 256 << 20
 """Memory in bytes that a task requests from Ray: an agent and its commands."""
 
 
 class StopFlag:
-    """Tokens of starts that must stop, in an actor that all nodes can ask."""
+    """Tokens of starts that must stop, in an actor that all nodes can query."""
 
     def __init__(self) -> None:
         self._tokens: set[str] = set()
@@ -51,7 +53,7 @@ class StopFlag:
 def run_with_flag(
     flag: Any, task: Mapping[str, Any], attempt: int, token: str, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Run one start, which stops when the flag has its token, or when the flag is gone with its driver."""
+    """Run one start; stop it when the flag has its token, or when the flag is gone with its driver."""
     import ray
 
     def stopped() -> bool:
@@ -66,7 +68,7 @@ def run_with_flag(
 
 
 class RayEngine:
-    """Starts as Ray tasks of one CPU. Without an address, a cluster of this machine is started, and ended with the batch."""
+    """Starts as Ray tasks of one CPU. Without an address, a local cluster is started and ends with the batch."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -87,7 +89,7 @@ class RayEngine:
             why = str(error).strip().partition("\n")[0].rstrip(".")
             raise ConfigError(f"Can't join the Ray cluster at {address}: {why}. {_TOKEN}") from error
         self._most = int(options["workers"]) if options.get("workers_given") else None
-        # The flag runs on the driver's own node, so that it is gone only when the driver is.
+        # The flag runs on the driver's own node, so it is gone only when the driver is.
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         self._waiting: set[Future[Mapping[str, Any]]] = set()
@@ -132,7 +134,7 @@ class RayEngine:
                 future.set_exception(ConnectionError(self._gone))
 
     def _count(self) -> None:
-        """Keep the number of CPUs current, in a thread: the call blocks while the head node is unavailable."""
+        """Keep the number of CPUs up to date, in a thread: the call blocks while the head node is unavailable."""
         while not self._closed.wait(PROBE_SECONDS):
             with suppress(self._ray.exceptions.RayError):
                 self._cpus = self._counted()
@@ -145,11 +147,11 @@ class RayEngine:
         return self._gone
 
     def stop(self, work: Work, future: Future[Mapping[str, Any]]) -> None:
-        """Request its stop by the flag that it polls: Ray cannot interrupt a task that waits for a process."""
+        """Request its stop with the flag that it polls: Ray cannot interrupt a task that waits for a process."""
         self._flag.add.remote(work.token)
 
     def slots(self) -> int:
-        """Return twice the cluster's current CPUs, or the number of workers if given and smaller; 0 once the cluster is gone."""
+        """Return twice the cluster's current CPUs, or the number of workers if smaller; 0 once the cluster is gone."""
         if self._gone:
             return 0
         slots = max(1, self._cpus) * AHEAD

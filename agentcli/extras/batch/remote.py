@@ -31,9 +31,9 @@ from agentcli.system.paths import app_dirs
 POLL = 1.0
 """Time in seconds between two checks of the stop flag."""
 SCRATCH = "batch"
-"""Folder in the cache folder for the files of starts if the folder of the batch is not accessible."""
+"""Folder in the cache folder for files of starts if the batch's folder is not accessible."""
 FILE_BYTES = 50_000_000
-"""Largest size of each file that is sent back, in bytes; of a longer one, the end is sent."""
+"""Maximum bytes of each file that is sent back; only the end of a longer file is sent."""
 STOPPING = "stopping"
 """Folder below the batch's folder with a file for each start that must stop, named by its token."""
 
@@ -74,8 +74,8 @@ def run_one(
     """Run one start of a task to its end; return its outcome as plain values (see `Outcome`).
 
     It needs an installed agentcli but no shared folder: the repository by its path or URL, the key from the
-    environment. If it is called again with the same token after its worker has died, it continues the session if the
-    tree still exists. `stopped` is called every second; by default it checks for a file in the folder of the batch.
+    environment. Called again with the same token after its worker has died, it continues the session if the tree still
+    exists. `stopped` is called every second; by default it checks for a file in the batch's folder.
     """
     work = _work(task, attempt, token, options)
     row = _row_of(work.folder / RESULT)
@@ -105,7 +105,7 @@ def _work(task: Mapping[str, Any], attempt: int, token: str, options: Mapping[st
     goes_on = TaskState(**{**former, "newest": Row(**former["newest"])}) if former else None
     start = Start(Task(**{**task, **lists}), attempt, options["tries"], goes_on, options["round"])
     out = Path(options["out"])
-    # The token is unique, so a folder of that name exists only in the folder of this batch, made by its driver.
+    # The token is unique, so a folder of that name exists only in this batch's folder, created by its driver.
     if not probe.is_dir(folder_of(out, task["id"], attempt, token)):
         out = dirs.cache / SCRATCH / plan.name
     return Work(start, token, plan, options["base"], out, dirs, options["limit"])
@@ -129,7 +129,7 @@ async def _poll(stopped: Callable[[], bool], interrupt: asyncio.Event) -> None:
 
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Leave Ctrl-C, which reaches all processes of a terminal, to the driver: it stops this one by the flag."""
+    """Ignore Ctrl-C, which reaches all processes of a terminal: the driver stops this one with the flag."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

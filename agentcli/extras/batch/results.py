@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 Through = Callable[[Iterable[Any]], Iterable[Any]]
-"""Function that passes items on unchanged; it may show their number."""
+"""Function that passes items through unchanged; it may show their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def load(out: Path) -> Batch:
 
 
 def _with_costs(found: Sequence[Row]) -> Mapping[str, TaskState]:
-    """Return the states with the costs of starts that have no result yet, as the records of their sessions have them."""
+    """Return the states with the costs of unfinished starts, from their sessions' records."""
     states, dirs = fold(found), app_dirs()
     more = []
     for state in states.values():
@@ -112,7 +112,7 @@ def summary(batch: Batch) -> str:
 
 
 def write_report(batch: Batch) -> Path:
-    """Write `results.jsonl` and `report.html`, which links the existing pages of sessions; return the path of the report."""
+    """Write `results.jsonl` and `report.html`, which links the existing pages of sessions; return the report's path."""
     found = list(result_lines(batch))
     replace_file(batch.out / "results.jsonl", "".join(json.dumps(line) + "\n" for line in found))
     head = ("id", "state", "attempts", "cost", "seconds", "patch_lines", "session", "commit", "error")
@@ -156,7 +156,10 @@ def write_pages(batch: Batch, context: Project, through: Through = iter) -> None
 
 
 def _source(context: Project, id: str, folder: Path) -> Source:
-    """Return a session of a task, from the store, or from the export if it ran elsewhere. Raise AgentError if neither has it."""
+    """Return a task's session from the store, or from the export if it ran elsewhere.
+
+    Raise AgentError if neither has it.
+    """
     try:
         info = context.store.find(id)
     except AgentError:
@@ -175,7 +178,10 @@ def _page(batch: Batch, id: str) -> Path | None:
 
 
 def clean(batch: Batch, cache: Path, through: Through = iter) -> int:
-    """Remove the trees and refs of a batch; return the number of trees. Keep its folder and its sessions. Its rows pass `through`."""
+    """Remove a batch's trees and refs; return the number of trees.
+
+    Its folder and sessions stay. Its rows pass `through`.
+    """
     kinds = {"worktree", "clone", "copy"}
     removed = 0
     for row in through(rows(batch.out)):

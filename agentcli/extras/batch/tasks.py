@@ -44,10 +44,10 @@ DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "all
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task with everything that its run needs. `repo` is an absolute path or a URL; `env` names variables to pass on.
+    """A task with everything that its run needs. `repo` is an absolute path or a URL; `env` lists variables to pass on.
 
-    `settings` are `NAME=VALUE`. `check_input` is the standard input of the check. In a matrix, `of` is the id of the task that this is a run of, `variant` the label of its variant,
-    and `repeat` its number.
+    `settings` are `NAME=VALUE`. `check_input` is the check's standard input. In a matrix, `of` is the task's original
+    id, `variant` the label of the variant, and `repeat` the run's number.
     """
 
     id: str
@@ -85,7 +85,7 @@ class Task:
 def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
     """Read the tasks of a file of JSON lines in `folder`.
 
-    Raise InputError with the line number for a wrong line, UsageError for a wrong rule in the defaults.
+    Raise InputError with the line number for an invalid line, UsageError for an invalid rule in the defaults.
     """
     _check_rules(defaults)
     tasks: dict[str, Task] = {}
@@ -105,7 +105,7 @@ def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Ta
 
 
 def text_of(path: Path) -> str:
-    """Read a file that the user named. Raise InputError if it cannot be read."""
+    """Read a file that the user specified. Raise InputError if it is unreadable."""
     try:
         return readable(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -113,9 +113,9 @@ def text_of(path: Path) -> str:
 
 
 def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
-    """Return a task for each file that matches a pattern; `{path}` in the prompt is replaced by its path.
+    """Return a task for each file that matches a pattern; its path replaces `{path}` in the prompt.
 
-    Raise InputError if no file matches, UsageError for a wrong rule in the defaults.
+    Raise InputError if no file matches, UsageError for an invalid rule in the defaults.
     """
     _check_rules(defaults)
     paths = sorted(str(path.relative_to(folder)) for path in folder.glob(pattern) if probe.is_file(path))
@@ -126,7 +126,7 @@ def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, An
 
 
 def chosen(tasks: Sequence[Task], ids: Iterable[str]) -> tuple[Task, ...]:
-    """Return the tasks with these ids, or all if no id is given. Raise InputError for an id that does not exist."""
+    """Return the tasks with these ids, or all without ids. Raise InputError for an unknown id."""
     wanted = list(ids)
     known = [task.id for task in tasks]
     for id in wanted:
@@ -159,7 +159,7 @@ def _object(line: str) -> Mapping[str, Any]:
 
 
 def _check_rules(given: Mapping[str, Any]) -> None:
-    """Raise UsageError for an invalid permission rule, or one about a tool that does not exist."""
+    """Raise UsageError for an invalid permission rule, or a rule about an unknown tool."""
     allow, deny = given.get("allow") or (), given.get("deny") or ()
     if allow or deny:
         in_own_names(parse_rules(allow, (), deny, "flag"), traits_of(FEATURES))

@@ -1,4 +1,4 @@
-"""Folders that tasks work in, and their results as commits; git runs outside the agents' sandbox."""
+"""Folders in which tasks work, and their results as commits; git runs outside the agents' sandbox."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDER = "worktrees"
 REFS = "refs/agentcli/batch"
 _WHO = {"NAME": "agentcli", "EMAIL": "agentcli@localhost"}
 AUTHOR = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in _WHO.items()}
-"""Author of the commits of a batch, as variables of git's environment: on a new machine git has no name."""
+"""Author of a batch's commits, as variables of git's environment: on a new machine git has no name."""
 
 _IN_REFS = re.compile(r"[\w-]+(?:\.(?!lock\b)[\w-]+)*", re.ASCII)
 """Ids that can be part of a ref unchanged; others contain dots that git refuses."""
@@ -40,7 +40,7 @@ class Result:
 
 
 def result_ref(batch: str, id: str, attempt: int) -> str:
-    """Return the ref for the result of an attempt. Dots that git would refuse, as in `x.lock` and `a..b`, become `%2E`."""
+    """Return the ref for an attempt's result. Dots that git would refuse, as in `x.lock` and `a..b`, become `%2E`."""
     return f"{REFS}/{batch}/{id if _IN_REFS.fullmatch(id) else id.replace('.', '%2E')}/{attempt}"
 
 
@@ -54,12 +54,12 @@ def base_commit(repo: str, base: str) -> str:
 
 
 def is_dirty(repo: str) -> bool:
-    """Return True if a repository has uncommitted changes, which no tree gets."""
+    """Return True if a repository has uncommitted changes, which no tree contains."""
     return bool(git(repo, "status", "--porcelain", "--untracked-files=no"))
 
 
 def make_tree(cache: Path, repo: str, commit: str, isolation: Isolation, name: str) -> Path:
-    """Make a folder with the files of a commit, for one start of a task; without isolation, return the repository itself.
+    """Make a folder with a commit's files, for one start of a task; without isolation, return the repository itself.
 
     Raise GitError or OSError if it cannot be made.
     """
@@ -87,7 +87,7 @@ def make_tree(cache: Path, repo: str, commit: str, isolation: Isolation, name: s
 
 
 def workplace(repo: str, tree: Path, isolation: Isolation) -> Path:
-    """Return the folder of a tree that corresponds to `repo`, which may be a folder inside its repository."""
+    """Return the folder of a tree that corresponds to `repo`, which may be a subfolder of its repository."""
     if isolation in ("copy", "none"):
         return tree
     folder = tree / run_git(repo, "rev-parse", "--show-prefix").out.strip("\n")
@@ -106,7 +106,7 @@ def remove_tree(cache: Path, repo: str, tree: Path, isolation: Isolation) -> Non
 
 
 def record(repo: str, tree: Path, base: str, ref: str, message: str, patch: Path, isolation: Isolation) -> Result:
-    """Commit a task's changes under a ref of its repository, and write the patch. Use the index of the tree.
+    """Commit a task's changes under a ref of its repository, and write the patch. Uses the tree's index.
 
     For a copy, write only the patch.
     """
@@ -130,14 +130,17 @@ def record(repo: str, tree: Path, base: str, ref: str, message: str, patch: Path
 
 
 def commit_tree(repo: Path | str, files: str, message: str, *parents: str, git_folder: Path | None = None) -> str:
-    """Make a commit of a tree object and return its id. Change nothing else. `git_folder` is the folder of a separate repository."""
+    """Make a commit of a tree object and return its id.
+
+    Changes nothing else. `git_folder` is the folder of a separate repository.
+    """
     named = [word for parent in parents for word in ("-p", parent)]
     place = [f"--git-dir={git_folder}"] if git_folder else []
     return git(repo, *place, "commit-tree", files, *named, "-m", message, env={**os.environ, **AUTHOR})
 
 
 def _add_all(run: Callable[..., str]) -> None:
-    """Add all changes of a tree to its index, and repositories inside it separately.
+    """Add all changes of a tree to its index; add repositories inside it separately.
 
     For a repository in the index, `git add` would run git inside it, with a config that the task may have written.
     """

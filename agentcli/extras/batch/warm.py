@@ -1,6 +1,6 @@
-"""Agents forked from a process that has made their imports, which saves each of them a second of work.
+"""Agents forked from a process with preloaded imports, which saves each a second of work.
 
-The fork server starts with the first agent, restarts if it is killed, and ends with the driver in every case.
+The fork server starts with the first agent, restarts if it is killed, and always ends with the driver.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from agentcli.core.errors import AgentError
 from agentcli.extras.batch.agent_process import Streams
 
 STARTS = 3
-"""Number of fork servers to start for one agent before its start has failed."""
+"""Maximum fork servers to start for one agent before its start has failed."""
 ENDING = 1.0
-"""Longest wait in seconds for the end of a fork server that left an agent without a word."""
+"""Maximum seconds to wait for the end of a fork server that left an agent without a message."""
 _SERVE = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from agentcli.extras.batch.fork_server import main; main(sys.argv[2])"
 
 
@@ -120,7 +120,7 @@ class _Server:
         return self._process.poll() is None
 
     def settle(self) -> None:
-        """Wait a moment for its end: a process that is being killed closes its pipes before it has ended."""
+        """Wait briefly for its end: a process being killed closes its pipes before it has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(ENDING)
 
@@ -132,7 +132,10 @@ class _Server:
         return lines[-1] if lines else f"the process that is to fork it ended ({self._process.poll()})"
 
     def ask(self, body: bytes, streams: Streams) -> tuple[int, int]:
-        """Request an agent; return the pipe ends of its status and its lifeline. A server that has ended leaves both silent."""
+        """Request an agent; return the pipe ends of its status and its lifeline.
+
+        If the server has ended, both stay silent.
+        """
         status, theirs = os.pipe()
         watched, lifeline = os.pipe()
         try:

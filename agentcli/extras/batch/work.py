@@ -21,7 +21,10 @@ SESSION = "session.json.gz"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Everything that one start needs. `limit` is the money that it may spend, in USD; `base` the commit that it begins with."""
+    """Everything that one start needs.
+
+    `limit` is the money that it may spend, in USD; `base` the commit to start from.
+    """
 
     start: Start
     token: str
@@ -53,7 +56,7 @@ class Work:
 
     @property
     def tree(self) -> Path:
-        """Folder made for it to work in; any process that runs the same start finds its name again."""
+        """Its working folder; any process that runs the same start computes the same name."""
         return self.dirs.cache / trees.FOLDER / f"{self.plan.name}-{self.task.id[:40]}-{self.token}"
 
     @property
@@ -66,7 +69,7 @@ class Work:
         )
 
     def accounted(self, session: str) -> float:
-        """Return the USD that former starts have recorded for a session."""
+        """Return the USD that earlier starts have recorded for a session."""
         former = self.start.goes_on
         return former.session_cost if former is not None and former.newest.session == session else 0.0
 

@@ -1,1 +1,1 @@
-"""Evaluation: sets of tasks with checks, run as a batch, with rates and their intervals. Nothing else imports it."""
+"""Evaluation: sets of tasks with checks, run as a batch, with rates and intervals. Nothing else imports it."""

@@ -1,4 +1,4 @@
-"""Causes of failures, by rules about the events of a run; what no rule explains is the model's mistake."""
+"""Causes of failures, by rules about a run's events; anything else is the model's mistake."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WRONG_PATHS = 3
 
 
 def cause_of(row: Row, folder: Path) -> str:
-    """Return the cause of a failure: the first rule that fits the run's end, then the one that fits its steps."""
+    """Return the cause of a failure: the first rule that fits the run's end, then the first that fits its steps."""
     if row.check and REFUSED not in words_of_check(folder):
         return "check broke"
     events = list(_events(folder))
@@ -61,7 +61,7 @@ def steps_of(folder: Path) -> Sequence[str]:
 
 
 def words_of_check(folder: Path) -> str:
-    """Return the words of a run's check; empty if it had none."""
+    """Return the output of a run's check; empty if it had none."""
     try:
         return (folder / "check.txt").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

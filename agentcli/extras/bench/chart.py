@@ -1,4 +1,4 @@
-"""Pictures of results: bars with intervals as SVG, and a page with the table."""
+"""Charts of results: bars with intervals as SVG, and a page with the table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write_pictures(result: Result, out: Path) -> Path:
 
 
 def svg(result: Result) -> str:
-    """Return the rates of the variants as bars, each with its 95 % interval as a line, and the mean cost of a run."""
+    """Return the variants' rates as bars, each with its 95 % interval as a line, and the mean cost of a run."""
     height = 40 + _ROW * len(result.sides) + 30
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDE + 130} {height}" font-family="sans-serif" font-size="13">',
@@ -55,7 +55,7 @@ def _bar(side: Side, top: int) -> list[str]:
 
 
 def html(result: Result, picture: str) -> str:
-    """Return a page with the picture, a row for each task, and the causes of failures."""
+    """Return a page with the chart, a row for each task, and the causes of failures."""
     heads = "".join(f"<th>{escape(side.name)}</th>" for side in result.sides)
     body = ""
     for task in result.tasks:

@@ -1,8 +1,9 @@
-"""The check of a task, run in the folder that an agent worked in: `python -I -m agentcli.extras.bench.check`, with the task on standard input.
+"""The check of a task, run in the folder in which an agent worked: `python -I -m agentcli.extras.bench.check`, with the
+task on standard input.
 
-The agent's files are copied away from its repository, so nothing that it left there takes part but what the check reads. The check
-itself comes through pipes and never lies in a file: code of the agent that it runs finds no expected value. Exit code 0 means
-that the task is solved, 1 that it is not, any other that the check broke.
+The agent's files are copied out of its repository, so nothing else that it left there has an effect. The check itself
+comes through pipes and is never in a file: agent code that it runs finds no expected value. Exit code 0 means that the
+task is solved, 1 that it is not, any other that the check broke.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def check(task: TaskFile, tree: Path) -> int:
 
 
 def _judged(command: list[str], folder: Path, script: str) -> int:
-    """Run a check and print what it prints; return its exit code, or `BROKE` if it ended well without a judgement."""
+    """Run a check and print its output; return its exit code, or `BROKE` if it ended well without a verdict."""
     with tempfile.TemporaryFile() as source:
         source.write(script.encode())
         source.seek(0)

@@ -90,7 +90,7 @@ def run(asked: BenchFlags) -> int:
 
 
 def _bench(asked: BenchFlags) -> Bench:
-    """Return what to measure. Raise InputError for a set, task or file that does not exist."""
+    """Return what to measure. Raise InputError for an unknown set, task or file."""
     from agentcli.extras.batch.matrix import variants
     from agentcli.extras.batch.tasks import text_of
     from agentcli.extras.bench.running import Bench
@@ -109,7 +109,7 @@ def _bench(asked: BenchFlags) -> Bench:
 
 
 def _ran(asked: BenchFlags, bench: Bench, out: Path, former: Path | None) -> int:
-    """Run what is left of a run, and show the results; the exit code."""
+    """Run the rest of a run, and show the results; return the exit code."""
     import asyncio
 
     from agentcli.extras.batch.display import run_shown
@@ -134,7 +134,7 @@ def _ran(asked: BenchFlags, bench: Bench, out: Path, former: Path | None) -> int
 
 
 def _accepted(asked: BenchFlags, tasks: tuple[Task, ...], out: Path) -> bool:
-    """Say what the runs can cost, and return whether to start them. Raise UsageError if nobody can be asked."""
+    """Show the maximum cost of the runs, and return whether to start them. Raise UsageError if nobody can be asked."""
     from agentcli.extras.batch.results import load
     from agentcli.extras.bench.running import most
     from agentcli.program.command_line.confirming import confirmed
@@ -219,7 +219,7 @@ def show(
 
 
 def _show_runs(out: Path, task: str, result: Result) -> None:
-    """Show the runs of a task, and of a single one its session. Raise InputError for a task that was not run."""
+    """Show the runs of a task, and the session of a single run. Raise InputError for a task without runs."""
     from agentcli.extras.batch.results import load
     from agentcli.sessions.record_text import as_text
     from agentcli.sessions.store import Store

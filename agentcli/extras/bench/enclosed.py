@@ -1,7 +1,7 @@
-"""Run a command in process and mount namespaces of its own: `python -I -S enclosed.py COMMAND…`.
+"""Run a command in its own process and mount namespaces: `python -I -S enclosed.py COMMAND…`.
 
-Code of an agent runs as the same user as the check that judges it. Here it sees no other process, so it can neither read the expected
-values from the memory of the check nor end it. Without namespaces, as on macOS, it runs as it is.
+Agent code runs as the same user as the check that judges it. Here it sees no other process, so it can neither read the
+expected values from the check's memory nor end the check. Without namespaces, as on macOS, the command runs unconfined.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import signal
 import sys
 
 FILE_BYTES = 20_000_000
-"""Bytes of the largest file that the command may write, its output among them."""
+"""Maximum bytes of a file that the command may write, including its output."""
 _NAMESPACES = 0x10000000 | 0x20000000 | 0x00020000
 """CLONE_NEWUSER, CLONE_NEWPID and CLONE_NEWNS of <linux/sched.h>."""
 _PRIVATE = 0x4000 | 0x40000
@@ -24,7 +24,7 @@ _DUMPABLE, _DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 4, 1, 38
 
 
 def close_memory() -> None:
-    """Keep other processes of this user from reading the memory of this one."""
+    """Prevent other processes of this user from reading this process's memory."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DUMPABLE, 0, 0, 0, 0)
 
@@ -42,7 +42,7 @@ def main(command: list[str]) -> int:
 
 
 def _separated(libc: ctypes.CDLL) -> bool:
-    """Enter new namespaces, in which this user keeps its number. Return False if the system allows none."""
+    """Enter new namespaces, keeping the user id. Return False if the system allows none."""
     user, group = os.getuid(), os.getgid()
     if libc.unshare(_NAMESPACES):
         return False
@@ -53,7 +53,7 @@ def _separated(libc: ctypes.CDLL) -> bool:
 
 
 def _become(libc: ctypes.CDLL | None, command: list[str]) -> None:
-    """Become the command, as the first process of the namespace: when it ends, all its processes do."""
+    """Become the command, as the first process of the namespace: when it ends, all its processes end."""
     assert libc is not None
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)

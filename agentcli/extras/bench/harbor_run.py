@@ -1,4 +1,4 @@
-"""Runs of Harbor, the harness of Terminal-Bench, through uvx: what is missing is said before anything is fetched."""
+"""Runs of Harbor, the harness of Terminal-Bench, through uvx; reports what is missing before fetching anything."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _DOCKER_SECONDS = 20.0
 
 
 def run_harbor(dataset: str, model: str, tasks: int, workers: int, package: str, dry: bool = False) -> int:
-    """Run a dataset and show its rate; return Harbor's exit code. Raise AgentError if the package, docker or uvx is missing; `dry` prints the command and what is missing."""
+    """Run a dataset and show its rate; return Harbor's exit code.
+
+    Raise AgentError if the package, docker or uvx is missing; with `dry`, print the command and what is missing.
+    """
     if not model:
         raise UsageError("Name the model: -m provider/model.")
     if package and not probe.is_file(Path(package)):
@@ -81,7 +84,7 @@ def harbor_command(dataset: str, model: str, tasks: int, workers: int, package: 
 
 
 def built_wheel(checkout: Path, folder: Path) -> str:
-    """Build the wheel of a checkout, which containers install; return its path. Raise AgentError if that fails."""
+    """Build a checkout's wheel, which containers install; return its path. Raise AgentError if that fails."""
     command = ["uv", "build", "--wheel", "--out-dir", str(folder), str(checkout)]
     try:
         built = subprocess.run(command, capture_output=True, text=True)
@@ -112,7 +115,9 @@ def require_tools() -> None:
 
 
 def rewards(jobs: Path) -> tuple[int, int]:
-    """Return how many trials of a job passed (a reward of 1), and how many ended; one that ended without a reward has not passed."""
+    """Return how many trials of a job passed (a reward of 1), and how many ended; a trial without a reward has not
+    passed.
+    """
     found = []
     for path in jobs.rglob("result.json"):
         try:

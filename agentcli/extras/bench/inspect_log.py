@@ -24,11 +24,14 @@ from agentcli.system.paths import replace_file
 _VERSION = 2
 _SCORER = "check"
 _LIMITS = (("time", "time"), ("turn", "turn"), ("token", "token"), ("cost", "cost"))
-"""Words in the reason of a limit, with Inspect's name of it."""
+"""Words in the reason of a limit, with Inspect's name for the limit."""
 
 
 def write_logs(out: Path, folder: Path, clean: Callable[[str], str] = str) -> Sequence[Path]:
-    """Write a log for each variant of the run in `out`; return their paths. All texts pass `clean`. Raise InputError if there is no run."""
+    """Write a log for each variant of the run to `out`; return their paths.
+
+    All texts pass `clean`. Raise InputError if there is no run.
+    """
     result, batch = measured(out), load(out)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -125,7 +128,7 @@ def _sample(batch: Batch, id: str, run: Run) -> Json:
 
 
 def _lines(batch: Batch, id: str, state: TaskState) -> Iterator[str]:
-    """Yield the event lines of all starts of the attempt that counts, the oldest start first."""
+    """Yield the event lines of all starts of the counting attempt, the oldest start first."""
     files = (batch.out / "tasks" / id).glob(f"{state.newest.attempt}-*/{EVENTS}")
     for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
         with path.open(encoding="utf-8", errors="replace") as lines:

@@ -1,4 +1,7 @@
-"""Functions for the checks of tasks. A check runs an agent's code only in processes that see no other, and judges its output itself."""
+"""Functions for the checks of tasks.
+
+A check runs agent code only in processes that see no other, and judges its output itself.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ from agentcli.extras.bench import enclosed
 from agentcli.system import probe
 
 SECONDS = 20.0
-"""Longest time in seconds for one run of an agent's code."""
+"""Maximum seconds for one run of agent code."""
 _LEFT_BEHIND = frozenset({".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
-"""Folders that programs leave behind, which no check counts as changes."""
+"""Folders that programs leave behind; no check counts them as changes."""
 
 
 SOLVED = "solved"
-"""The last line that a check prints about a tree that solves the task."""
+"""The last line that a check prints if the tree solves the task."""
 REFUSED = "refused: "
-"""Begin of the line that a check prints about a tree that does not solve the task."""
+"""Prefix of the line that a check prints if the tree does not solve the task."""
 
 
 class Refused(Exception):
@@ -31,7 +34,7 @@ class Refused(Exception):
 
 
 def judge(check: Callable[[Path, Path], None]) -> NoReturn:
-    """Call a check with the agent's tree and the folder that it started from, and exit: with 1 if it raises Refused."""
+    """Call a check with the agent's tree and its original folder, and exit, with 1 if it raises Refused."""
     enclosed.close_memory()
     try:
         check(Path(sys.argv[1]), Path(sys.argv[2]))
@@ -105,7 +108,9 @@ def require_values(tree: Path, statements: str, expected: Mapping[str, Any]) -> 
 
 
 def require_unchanged(tree: Path, original: Path, besides: Collection[str] = ()) -> None:
-    """Raise Refused if a file differs from the original, is missing or is new, besides these; a name that ends in / is a folder."""
+    """Raise Refused if a file other than these differs from the original, is missing or is new; a name that ends in /
+    is a folder.
+    """
     before, after = _contents(original), _contents(tree)
     for name in sorted({*before, *after}):
         allowed = any(name == each or (each.endswith("/") and name.startswith(each)) for each in besides)
@@ -113,13 +118,13 @@ def require_unchanged(tree: Path, original: Path, besides: Collection[str] = ())
 
 
 def content(path: Path) -> bytes:
-    """Return the bytes of a file of the tree. Raise Refused if it is no plain file."""
+    """Return the bytes of a file of the tree. Raise Refused if it is not a plain file."""
     require(probe.is_file(path) and not path.is_symlink(), f"there is no file {path.name}")
     return path.read_bytes()
 
 
 def answer(tree: Path, name: str = "ANSWER.txt") -> str:
-    """Return the text of a file with the answer, without space around it."""
+    """Return the text of the answer file, stripped."""
     return content(tree / name).decode("utf-8", "replace").strip()
 
 

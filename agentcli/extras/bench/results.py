@@ -1,4 +1,4 @@
-"""Results of a run: rates by task and variant, kept as JSON, shown as a table, compared with an earlier run."""
+"""Results of a run: rates by task and variant, stored as JSON, shown as a table, compared with an earlier run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RESULT = "result.json"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Results of a run. `causes` maps the ids of runs that did not pass to the causes of their failures."""
+    """Results of a run. `causes` maps the ids of failed runs to the causes."""
 
     set: str
     sides: Sequence[Side]
@@ -58,7 +58,7 @@ def measured(out: Path) -> Result:
 
 
 def ids_by_side(batch: Batch) -> Sequence[Sequence[str]]:
-    """Return the ids of the runs of each side, in the order of `sides_of` and of its runs."""
+    """Return the ids of each side's runs, in the order of `sides_of` and of its runs."""
     found: dict[str, list[str]] = {}
     for id, task in batch.tasks.items():
         found.setdefault((task.get("run") or {"variant": ""})["variant"], []).append(id)
@@ -91,7 +91,7 @@ def as_json(result: Result) -> Mapping[str, Any]:
 
 
 def read_result(path: Path) -> Result:
-    """Read stored results: a folder of a run, or its file. Raise InputError if there are none."""
+    """Read stored results from a run's folder or file. Raise InputError if there are none."""
     if probe.is_dir(path):
         return measured(path)
     try:
@@ -108,7 +108,7 @@ def of_task(side: Side, task: str) -> Side:
 
 
 def against(result: Result, former: Result) -> Sequence[Difference]:
-    """Compare each variant with the former one of the same name, or with the only former one, in the tasks that both have run."""
+    """Compare each variant with the earlier one of the same name, or with the only earlier one, in their common tasks."""
     named = {side.name: side for side in former.sides}
     only = former.sides[0] if len(former.sides) == 1 else None
     pairs = [(named.get(side.name) or only, side) for side in result.sides]
@@ -122,7 +122,9 @@ def against(result: Result, former: Result) -> Sequence[Difference]:
 
 
 def table(result: Result) -> Iterator[str]:
-    """Yield lines for people: a row for each task and variant; below, each variant as a whole, and the causes of failures."""
+    """Yield lines for people: a row for each task and variant, then each variant as a whole, then the causes of
+    failures.
+    """
     wide = max(len(task) for task in [*result.tasks, "task"])
     name = max(len(side.name) for side in [*result.sides, Side("variant", ())])
     yield f"{'task':{wide}}  {'variant':{name}}  passed  95 % interval   $/run   tokens/run  steps  seconds"
@@ -168,7 +170,9 @@ def passes(side: Side) -> str:
 
 
 def parting(former: Path, out: Path, task: str) -> str:
-    """Return where the first runs of a task in two folders part: the number of the first step that differs, and both."""
+    """Return where the first runs of a task in two folders diverge: the number of the first different step, and both
+    steps.
+    """
     first, second = (_steps(folder, task) for folder in (former, out))
     for number, (one, two) in enumerate(zip([*first, "(end)"], [*second, "(end)"], strict=False), 1):
         if one != two:

@@ -1,4 +1,4 @@
-"""Runs of a set: each task with each variant, several times, as a batch in a folder of its own."""
+"""Runs of a set: each task with each variant, several times, as a batch in its own folder."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from agentcli.system import probe
 from agentcli.system.paths import AppDirs, folder, replace_file
 
 NOTE = "bench.json"
-"""Name of the file that says what a run measures."""
+"""File that describes what a run measures."""
 LAST = "LAST"
 """Name of the newest finished run."""
 _PLACE = "bench"
 _OWN_IN_SANDBOX = ("/tmp", "/var/tmp")
 _KILLED = "killed"
 _POLL = 0.1
-"""Time in seconds between two looks at the calls of an agent that is to be killed."""
+"""Seconds between two looks at the calls of an agent that is to be killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Subject of a run: `set` is the name of the set, `max_cost` in USD replaces the limit of each task if it is lower."""
+    """Subject of a run: `set` is the set's name; `max_cost` in USD replaces a task's limit if it is lower."""
 
     set: str
     tasks: Sequence[TaskFile]
@@ -55,7 +55,7 @@ class Bench:
     max_cost: float | None = None
 
     def note(self) -> Mapping[str, Any]:
-        """Return its description: two runs with the same one measure the same."""
+        """Return its description: two runs with the same description measure the same."""
         digests = {task.id: hashlib.sha256(task.path.read_bytes()).hexdigest() for task in self.tasks}
         variants = [{**asdict(each), "settings": [*each.settings]} for each in self.variants]
         return {"version": 1, "set": self.set, "tasks": digests, "variants": variants, "repeat": self.repeat}
@@ -67,7 +67,7 @@ def place(dirs: AppDirs) -> Path:
 
 
 def folder_for(bench: Bench, dirs: AppDirs) -> tuple[Path, bool]:
-    """Return the folder of the newest run of the same that is not finished, with True; else a new one, with False."""
+    """Return the folder of the newest unfinished run of the same, with True; else a new one, with False."""
     for out in _newest_first(dirs):
         if note_of(out) == bench.note() and not is_finished(out):
             return out, True
@@ -77,7 +77,8 @@ def folder_for(bench: Bench, dirs: AppDirs) -> tuple[Path, bool]:
 
 
 def find(name: str, dirs: AppDirs, besides: Path | None = None, set: str = "") -> Path:
-    """Return the folder of a run: of the newest finished one for `LAST`, else by its name or path. Raise InputError if there is none.
+    """Return the folder of a run: the newest finished one for `LAST`, else by name or path. Raise InputError if there
+    is none.
 
     `LAST` never means the folder `besides`, and only runs of `set` if it is given.
     """
@@ -102,7 +103,7 @@ def note_of(out: Path) -> Mapping[str, Any] | None:
 
 
 def is_finished(out: Path) -> bool:
-    """Return True if all runs of a folder have a final result, and there are as many as its description says."""
+    """Return True if a folder has all runs of its description, each with a final result."""
     note = note_of(out)
     try:
         batch = load(out)
@@ -118,7 +119,7 @@ def _newest_first(dirs: AppDirs) -> Sequence[Path]:
 
 
 def prepared(bench: Bench, out: Path) -> tuple[Task, ...]:
-    """Make the repositories of a run and its description; return its tasks."""
+    """Make a run's repositories and its description; return its tasks."""
     out.mkdir(parents=True, exist_ok=True)
     known = note_of(out)
     if known is not None and known != bench.note():
@@ -132,7 +133,7 @@ def prepared(bench: Bench, out: Path) -> tuple[Task, ...]:
 
 
 def require_visible(prefix: Path) -> None:
-    """Raise InputError if checks cannot run in the sandbox since the Python at `prefix` lies where that has folders of its own."""
+    """Raise InputError if checks can't run in the sandbox because it hides the folder of the Python at `prefix`."""
     if hidden := next((top for top in _OWN_IN_SANDBOX if prefix.resolve().is_relative_to(top)), ""):
         raise InputError(
             f"Checks run in the sandbox, which has a {hidden} of its own, so they would not find the Python in {prefix}. Install agentcli elsewhere, or "
@@ -158,9 +159,9 @@ def _task(task: TaskFile, out: Path, max_cost: float | None) -> Task:
 
 
 def most(tasks: Sequence[Task], settings: tuple[str, ...]) -> float | None:
-    """Return the most that the runs may cost, in USD; None if the price of a model is unknown. Scripted models cost nothing.
+    """Return the maximum cost of the runs in USD; None if a model's price is unknown. Scripted models cost nothing.
 
-    Raise AgentError for a model that does not exist.
+    Raise AgentError for an unknown model.
     """
     total = 0.0
     priced: dict[tuple[str, tuple[str, ...]], bool | None] = {}
@@ -192,7 +193,7 @@ async def _start_to_kill(
 
 
 class _Killed:
-    """An agent that is killed after so many calls; `mark` is the file that says that it was."""
+    """An agent that is killed after so many calls; the file `mark` records that it was."""
 
     def __init__(self, agent: Agent, events: Path, after: int, mark: Path) -> None:
         self._agent, self._events, self._after, self._mark = agent, events, after, mark

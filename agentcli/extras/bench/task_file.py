@@ -1,8 +1,8 @@
-"""Files of tasks: one text file holds the prompt, the files to start from, and the check, which the agent never gets.
+"""Task files: one text file contains the prompt, the files to start from, and the check, which the agent never gets.
 
-A file begins with a TOML table; a line `-- PATH --` begins each part. `prompt` is the prompt. `files/PATH` is a file of the
-repository that the agent works in. `make.py`, if there is one, is run in that folder before its first commit. `hidden/PATH` is a
-file for the check, `hidden/check.py` the check itself (see `judging`).
+A file begins with a TOML table; a line `-- PATH --` begins each part. `prompt` is the prompt. `files/PATH` is a file of
+the agent's repository. `make.py`, if there is one, runs in that folder before its first commit. `hidden/PATH` is a file
+for the check, `hidden/check.py` the check itself (see `judging`).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _AUTHOR = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for p
 class TaskFile:
     """A task with its parts by path.
 
-    `kind` is what it measures, in a few words. `setup` is run in each tree before the agent; `settings` are `NAME=VALUE`. The agent
-    is killed once after `kill_after` calls, if that is not 0, and goes on in its session. Limits are those of one run: requests to the
-    model, seconds and USD.
+    `kind` is what it measures, in a few words. `setup` runs in each tree before the agent; `settings` are `NAME=VALUE`.
+    If `kill_after` is not 0, the agent is killed once after so many calls, and continues in its session. Limits are per
+    run: requests to the model, seconds and USD.
     """
 
     id: str
@@ -72,7 +72,10 @@ _HEADER = {slot.name for slot in fields_of(TaskFile)} - {"id", "path", "parts"}
 
 
 def read_set(name: str) -> Sequence[TaskFile]:
-    """Return the tasks of a set: our own by its name, else those of a folder, or of one file. Raise InputError for a wrong one."""
+    """Return the tasks of a set: our own by name, else those of a folder or a file.
+
+    Raise InputError for an invalid one.
+    """
     place = FOLDER if name == OWN else Path(name)
     found = sorted(place.glob("*.txt")) if probe.is_dir(place) else [place]
     if not found:
@@ -81,7 +84,7 @@ def read_set(name: str) -> Sequence[TaskFile]:
 
 
 def read(path: Path) -> TaskFile:
-    """Read the file of a task. Raise InputError if it is wrong."""
+    """Read a task file. Raise InputError if it is invalid."""
     try:
         head, *rest = _PART.split(path.read_text(encoding="utf-8"))
         header: Mapping[str, Any] = tomllib.loads(head)
@@ -132,7 +135,10 @@ def make_files(task: TaskFile, folder: Path) -> None:
 
 
 def make_repository(task: TaskFile, folder: Path) -> None:
-    """Make the repository of a task if it is not there: one commit, with the same id each time. Raise InputError or GitError."""
+    """Make the repository of a task unless it exists: one commit, always with the same id.
+
+    Raise InputError or GitError.
+    """
     if probe.exists(folder / ".git" / "made"):
         return
     make_files(task, folder)

@@ -14,12 +14,12 @@ from agentcli.extras.exporters.conversation import Conversation, Summary, Turn, 
 VERSION = "0.171.0"
 """Version of Codex whose files these are."""
 _SHARED = {name: CODEX[name] for name in ("exec_command", "apply_patch")}
-"""Tools of Codex for which there is one of ours; all others are alike only in one direction."""
+"""Tools of Codex that correspond to one of ours; all others correspond only in one direction."""
 Json = dict[str, Any]
 
 
 def place(conversation: Conversation, env: Mapping[str, str], home: Path) -> Path:
-    """Return the file in which Codex looks for a session: it is named by the time at which the session began."""
+    """Return the file in which Codex looks for a session; its name is the session's start time."""
     root = Path(env.get("CODEX_HOME") or home / ".codex")
     day, _, clock = conversation.began.partition("T")
     name = f"rollout-{day}T{clock[:8].replace(':', '-')}-{conversation.id}.jsonl"

@@ -21,7 +21,7 @@ UNANSWERED = "[The call was interrupted before it had a result.]"
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Text that represents all that came before it, from a compaction."""
+    """Text that replaces everything before it, from a compaction."""
 
     text: str
     tokens_before: int
@@ -38,7 +38,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A session for another program: a stable id in the form of a UUID, its title, its folder, and the time at which it began."""
+    """A session for another program: a stable id in the form of a UUID, its title, folder, and start time."""
 
     id: str
     title: str
@@ -48,10 +48,10 @@ class Conversation:
 
 
 def conversation(info: SessionInfo, records: Sequence[Record], clean: Clean = str) -> Conversation:
-    """Return the conversation in a session's records, without what was rewound.
+    """Return the conversation in a session's records, without rewound ones.
 
-    Each call is followed by its result, in the order of the calls. What a compaction covers stays before its summary;
-    the messages that it kept follow the summary. All texts pass `clean`.
+    Each call is followed by its result, in the order of calls. Compacted records stay before their summary; messages
+    kept by the compaction follow it. All texts pass `clean`.
     """
     current = in_force(list(records))
     history = fold(records)
@@ -118,7 +118,7 @@ def _part(part: Part, clean: Clean) -> Part:
 
 
 def theirs(renaming: Renaming, call: ToolCall) -> tuple[str, dict[str, Any]]:
-    """Return a call's name and input in another program's terms, by its first tool for ours; a tool that it lacks keeps both."""
+    """Return a call's name and input in another program's terms, by its first tool for ours; a missing tool keeps both."""
     name, parameters = next(
         ((foreign, names) for foreign, (own, names) in renaming.items() if own == call.name), (call.name, {})
     )

@@ -106,7 +106,7 @@ def _priced(context: Project) -> Price:
 
 
 def _check(context: Project, name: str, session: str, alone: bool) -> None:
-    """Raise UsageError for options that need a single file, InputError for a name that is taken."""
+    """Raise UsageError for options that need a single file, InputError for a taken name."""
     if name and not alone:
         raise UsageError("--name needs a single session: give one file.")
     if session and not alone:
@@ -118,9 +118,9 @@ def _check(context: Project, name: str, session: str, alone: bool) -> None:
 def _sources(
     context: Project, asked: ImportFlags, until_done: contextlib.ExitStack, progress: Progress
 ) -> tuple[Sequence[Candidate], Sequence[Outcome]]:
-    """Return the files to import, each once, and the named ones that cannot be read.
+    """Return the files to import, each once, and specified ones that are unreadable.
 
-    Raises UsageError if none is named, InputError if the only named file contains no session.
+    Raises UsageError if none is specified, InputError if the only specified file contains no session.
     """
     from agentcli.extras.importers.sessions.discover import PROGRAMS, Candidate, sessions_of
     from agentcli.extras.importers.sessions.import_run import Outcome
@@ -149,7 +149,10 @@ def _sources(
 
 
 def _at(path: Path, name: str, session: str, progress: Progress) -> Iterable[Candidate]:
-    """Return the sessions in a file or folder; `name` is the file's for people. Raises InputError, maybe when they are gone through."""
+    """Return the sessions in a file or folder; `name` is its name for people.
+
+    Raises InputError, possibly while iterating.
+    """
     from agentcli.extras.importers.sessions.discover import candidates, in_folder
 
     if name:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 HORIZONS = "0,5,80"
-"""Horizons with a point of their own when all policies are compared."""
+"""Horizons that get their own point when all policies are compared."""
 HORIZONS_HELP = f"also play auto with each of these compact_horizons; default with all policies: {HORIZONS}"
 
 Sessions = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]
@@ -113,7 +113,7 @@ def _marks(setup: Setup) -> dict[str, int]:
 
 
 def _named(policies: str, horizons: str) -> list[str]:
-    """Return the policies to play, `auto` also with each horizon; the usual horizons if no policy was chosen either."""
+    """Return the policies to play, `auto` also with each horizon; the usual horizons if no policy was chosen."""
     from agentcli.context.settings import POLICIES
 
     horizons = horizons or ("" if policies else HORIZONS)
@@ -125,9 +125,10 @@ def _named(policies: str, horizons: str) -> list[str]:
 
 
 def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list[str]:
-    """Return the policies to play that the models of all sessions allow. Raises InputError if a named policy is not among them.
+    """Return the policies to play that the models of all sessions allow. Raises InputError if a requested one is not
+    among them.
 
-    A replay asks no provider for summaries, so `provider` cannot be played.
+    A replay requests no summaries from providers, so `provider` cannot be played.
     """
     from agentcli.context.provider_support import missing
     from agentcli.context.settings import PROVIDER

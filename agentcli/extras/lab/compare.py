@@ -1,4 +1,4 @@
-"""Comparison of sessions under several policies: cost, requests, and what stood in view of what the same work needed."""
+"""Comparison of sessions under several policies: cost, requests, and how much of what the same work needed was in view."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ COLUMNS = (
     "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "in view", "missed",
     "with recalls", "overflows",
 )  # fmt: skip
-"""`in view`: the share of the names that replies needed and that stood in view; `with recalls`: cost with one recall for each missed."""
+"""`in view`: the share of names needed by replies that was in view; `with recalls`: cost with one recall for each
+missed name.
+"""
 TENTHS = ("in view by tenth", *(str(n) for n in range(1, PARTS + 1)))
 
 
@@ -41,7 +43,7 @@ class Report:
             yield f"all {len(self.played)} sessions", [_cells(each) for each in self.totals().values()]
 
     def tenths(self, session: str) -> list[tuple[str, ...]]:
-        """Return the rows under `TENTHS` for a session: what stood in view in each tenth of its requests."""
+        """Return a session's rows under `TENTHS`: what was in view in each tenth of its requests."""
         played = self.played[session].values()
         return [(each.policy, *(f"{share:.1%}" for share in each.needs.tenths())) for each in played]
 
@@ -61,8 +63,8 @@ def compare(
 ) -> Report:
     """Replay every session under every policy; `setup` is one for all sessions, or one for each by its name.
 
-    A policy may be named with a horizon (`auto@40`), which replaces `context.compact_horizon`.
-    Raise ConfigError for a policy that does not exist, or a horizon that is no number.
+    A policy may have a horizon (`auto@40`), which replaces `context.compact_horizon`. Raise ConfigError for an unknown
+    policy, or a horizon that is not a number.
     """
     setups = dict.fromkeys(sessions, setup) if isinstance(setup, Setup) else setup
     played = {
@@ -122,7 +124,7 @@ def _cells(played: Played) -> tuple[str, ...]:
 
 
 def money(played: Played, amount: float) -> str:
-    """Return an amount of a run in words: `unknown` if its model has no price."""
+    """Return an amount of a run as text: `unknown` if its model has no price."""
     return f"${amount:.2f}" if played.priced else "unknown"
 
 

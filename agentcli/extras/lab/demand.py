@@ -1,4 +1,4 @@
-"""Demand of recorded work: the names and values that each reply uses and that an earlier record had brought up."""
+"""Demand of recorded work: the names and values that each reply uses and that an earlier record introduced."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PARTS = 10
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Needs of the requests of a session under a policy, in their order: how many names each reply needed, and missed in its view."""
+    """Needs of a session's requests under a policy, in order: how many names each reply needed, and missed in its view."""
 
     needed: tuple[int, ...] = ()
     missed: tuple[int, ...] = ()
 
     @property
     def in_view(self) -> float:
-        """Share of the needed names that stood in the view; 1 if nothing was needed."""
+        """Share of needed names that were in view; 1 if nothing was needed."""
         return _share(self.needed, self.missed)
 
     def tenths(self) -> tuple[float, ...]:
@@ -39,7 +39,7 @@ class Needs:
 
 
 class Demand:
-    """The names that a session has brought up so far; thoughts do not count, because not every provider gets them again."""
+    """Names that a session has introduced so far; thoughts do not count, since not every provider gets them again."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -51,7 +51,7 @@ class Demand:
                 self._known |= stated(text)
 
     def of(self, reply: Message, request: Request) -> tuple[int, int]:
-        """Return the number of known names that a reply uses, and the number of these that its request does not state."""
+        """Return the number of known names that a reply uses, and how many of these its request does not state."""
         used = {name for text in _texts(reply) for name in _named(text)} & self._known
         missed = set(used)
         for message in request.messages:
@@ -62,7 +62,9 @@ class Demand:
 
 @lru_cache(65_536)
 def stated(text: str) -> frozenset[str]:
-    """Return the names in a text that says something about them: more than four in succession, with only separators between, are a bare list."""
+    """Return the names in a text that states something about them: more than four in a row, with only separators
+    between, are a bare list.
+    """
     found, row, end = set[str](), list[str](), 0
     for word in _WORD.finditer(text):
         names = _parts(word[0])
@@ -86,7 +88,7 @@ def _named(text: str) -> frozenset[str]:
 
 
 def _parts(word: str) -> list[str]:
-    """Return the names in a word: each part of a path that looks like code, and long numbers."""
+    """Return the names in a word: each code-like part of a path, and long numbers."""
     parts = (part.strip(".-") for part in _PATH.split(word))
     return [part for part in parts if _NAME.fullmatch(part)]
 
@@ -124,13 +126,13 @@ def _share(needed: Sequence[int], missed: Sequence[int]) -> float:
 
 
 LIST = 4
-"""Most names in succession that are no bare list."""
+"""Maximum names in a row that are not a bare list."""
 GAP = 40
-"""Most characters between two names of a bare list."""
+"""Maximum characters between two names of a bare list."""
 _WORD = re.compile(r"[\w$@~][\w$@~./\\:-]*")
 _PATH = re.compile(r"[/\\:@~]+")
 _NAME = re.compile(
     r"(?=.{4})(?:(?=.*_)|(?=.*[a-z0-9][A-Z])|(?=.*\d.*[^\W\d])|(?=.*[^\W\d].*\d)|(?=.*\w\.\w))(?=.*[^\W\d_])[\w$.-]+|\d[\d._-]{2,}\d"
 )
-"""A part that mixes letters with digits, underscores, dots or inner capitals; or a number of four digits and more."""
+"""A part that mixes letters with digits, underscores, dots or inner capitals; or a number of at least four digits."""
 _SEPARATORS = re.compile(r"[\s,;|•*`'\"\d.-]*(?:\s(?:and|or)\s)?[\s,;|•*`'\"\d.-]*")

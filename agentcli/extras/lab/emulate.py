@@ -1,4 +1,4 @@
-"""Emulated usage of the requests of a replayed session: tokens read from the cache, written to it, and paid in full."""
+"""Emulated usage of a replayed session's requests: tokens read from the cache, written to it, and paid in full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Block = tuple[int, int]
 
 @dataclass(slots=True)
 class EmulatedCache:
-    """The cache of one model. Pass requests to `usage` one after another, at times that never decrease."""
+    """Cache of one model. Pass requests to `usage` one after another, at times that never decrease."""
 
     model: ModelSpec
     counter: TokenCounter
@@ -33,7 +33,7 @@ class EmulatedCache:
 
 
 def blocks_of(request: Request, counter: TokenCounter) -> list[Block]:
-    """Return the blocks that a cache compares: system and tools as the first, then each part of each message."""
+    """Return the blocks that a cache compares: first system and tools, then each part of each message."""
     head = hash((request.model.name, request.system, tuple(tool.name for tool in request.tools)))
     blocks = [(head, counter.head or counter.overhead(request.system, request.tools))]
     blocks += [
@@ -68,6 +68,6 @@ def marks(request: Request) -> list[int]:
 
 
 def seconds_of(time: str) -> float:
-    """Return the time of a record in seconds since the epoch; UTC unless it names a zone."""
+    """Return a record's time in seconds since the epoch; UTC unless it has a zone."""
     moment = datetime.fromisoformat(time)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

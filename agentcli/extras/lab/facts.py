@@ -1,4 +1,4 @@
-"""Facts that a session must not lose, found in it by rule; and the number still in a view or recallable."""
+"""Facts that a session must not lose, found by rules; and how many are still in a view or recallable."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Retention:
 def facts(records: Iterable[Record], tools: Mapping[str, Traits]) -> tuple[Fact, ...]:
     """Return the facts in messages and results, each once, in the order of their first mention.
 
-    These are paths in calls or listed in outputs, identifiers defined in outputs or put into backticks, error lines of failures,
+    These are paths in calls or outputs, identifiers defined in outputs or put into backticks, error lines of failures,
     numbers of test runs, and the user's demands and prohibitions.
     """
     return tuple(dict.fromkeys(fact for record in records for fact in _facts(record.body, tools)))
@@ -75,7 +75,7 @@ def count_retained(wanted: Iterable[Fact], view: View, records: Iterable[Record]
 
 
 def gone_from(view: View, records: Iterable[Record]) -> list[Record]:
-    """Return the messages and results that the view no longer has unchanged."""
+    """Return the messages and results that are no longer unchanged in the view."""
     whole = {block.seq for block in view.blocks if block.source != "compactor" and not block.cleared}
     return [record for record in records if isinstance(record.body, Message | ToolResult) and record.seq not in whole]
 

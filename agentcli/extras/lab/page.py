@@ -1,4 +1,4 @@
-"""A comparison as one HTML page that needs nothing from elsewhere."""
+"""A comparison as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentcli.extras.lab.points import points, svg_points
 
 
 def html(report: Report, marks: Mapping[str, int] = MappingProxyType({})) -> str:
-    """Return tables and plots of a whole comparison on one page, light or dark like the reader's system."""
+    """Return a whole comparison's tables and plots on one page, light or dark like the reader's system."""
     parts = []
     for title, rows in report.tables():
         parts.append(f"<h2>{escape(title)}</h2>\n{_table(COLUMNS, rows)}")
@@ -55,7 +55,9 @@ _LINE = 14
 
 
 def svg_tenths(shares: Mapping[str, Sequence[float]]) -> str:
-    """Return the lines as an SVG image, light or dark like the reader's system; its foot is a tenth below the lowest share."""
+    """Return the lines as an SVG image, light or dark like the reader's system; its bottom is a tenth below the lowest
+    share.
+    """
     lowest = min((share for line in shares.values() for share in line), default=1.0)
     low = max(0.0, int(lowest * 10) / 10 - 0.1)
     lines = [

@@ -1,4 +1,4 @@
-"""Price against what is in view, a point for each policy and horizon: as characters, and as SVG."""
+"""Price against share in view, a point for each policy and horizon: as characters, and as SVG."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The price of a policy in USD with a recall for each miss, and the share of the needed names that stood in view."""
+    """Price of a policy in USD with a recall for each miss, and the share of needed names in view."""
 
     name: str
     cost: float
@@ -29,7 +29,7 @@ def points(played: Mapping[str, Played]) -> list[Point]:
 
 
 def text_points(drawn: Sequence[Point], width: int = 76, height: int = 12) -> list[str]:
-    """Draw the points as letters, cheap on the left and much in view at the top; then each letter with its figures."""
+    """Draw the points as letters, cheap on the left and much in view at the top; then list each letter's figures."""
     most = max((point.cost for point in drawn), default=0.0)
     if not most:
         return ["Nothing to draw."]
@@ -49,7 +49,7 @@ def text_points(drawn: Sequence[Point], width: int = 76, height: int = 12) -> li
 
 
 def svg_points(drawn: Sequence[Point], title: str = "") -> str:
-    """Return the points as an SVG image; the points of one policy under several horizons are joined."""
+    """Return the points as an SVG image; points of one policy under several horizons are joined."""
     most, low = max((point.cost for point in drawn), default=0.0) or 1.0, _lowest(drawn)
     policies = list(dict.fromkeys(_policy(point) for point in drawn))
     numbers = {policy: n % len(COLOURS) for n, policy in enumerate(policies)}
@@ -80,7 +80,7 @@ def svg_points(drawn: Sequence[Point], title: str = "") -> str:
 
 
 def _labels(places: Mapping[str, tuple[float, float]]) -> dict[str, str]:
-    """Return all names at each place by the first one; places closer than the width of a point count as one."""
+    """Return all names at each place by the first one; places closer than a point's width count as one."""
     names: dict[tuple[int, int], list[str]] = {}
     for name, (x, y) in places.items():
         names.setdefault((round(x / 10), round(y / 10)), []).append(name)
@@ -92,7 +92,7 @@ def _policy(point: Point) -> str:
 
 
 def _lowest(drawn: Sequence[Point]) -> float:
-    """Return the share at the foot of the drawing: a tenth below the lowest point."""
+    """Return the share at the bottom of the drawing: a tenth below the lowest point."""
     return max(0.0, int(min((point.in_view for point in drawn), default=0.0) * 10) / 10 - 0.1)
 
 

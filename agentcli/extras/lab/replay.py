@@ -38,7 +38,7 @@ LONGEST = 60_000
 
 
 def summary_of(task: SummaryTask) -> Summary:
-    """Write the summary of a task; it is repeatable and free of charge."""
+    """Write the summary of a task; repeatable and free of charge."""
     clipped = clipped_outputs(task)
     if task.policy.form == "regions":
         return Summary(replaced=clipped | _regions(task))
@@ -50,7 +50,7 @@ def summary_of(task: SummaryTask) -> Summary:
 
 
 def _regions(task: SummaryTask) -> dict[str, str]:
-    """Return for each region its heading and the outcomes of its calls; results after the first only refer to it."""
+    """Return for each region its heading and its calls' outcomes; later results only refer to the first."""
     texts, turns = _texts(task), _turns(task)
     summary: dict[str, str] = {}
     for region in task.plan.regions:
@@ -70,17 +70,17 @@ def _turns(task: SummaryTask) -> dict[str, int]:
 
 
 Summarise = Callable[[SummaryTask], Summary]
-"""Function that writes the summary of a compaction; by default from the ledger, without a model."""
+"""Function that writes a compaction's summary; by default from the ledger, without a model."""
 Watch = Callable[[Request, Message], object]
-"""Function that receives each request, and the recorded reply to it with the usage and the cost of this request."""
+"""Function that receives each request, and its recorded reply with the usage and cost of this request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """Conditions of a replay.
 
-    `head` are the tokens of system and tools if the session records none, `scratchpad` the assumed tokens of reasoning for
-    a summary, `recall_call` the tokens of a call of `recall`, and `recalled` of what it returns.
+    `head` are the tokens of system and tools if the session records none, `scratchpad` the assumed tokens of reasoning
+    for a summary, `recall_call` the tokens of a call of `recall`, and `recalled` those of its result.
     """
 
     model: ModelSpec
@@ -97,11 +97,12 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Result of a session under a policy. `sizes` are the tokens of each prompt; `cost` in USD, summaries included.
+    """Result of a session under a policy. `sizes` are the tokens of each prompt; `cost` in USD, including summaries.
 
-    `overflows` counts prompts that grew beyond the usable size, each answered by forced compactions; `refused` the prompts that
-    did not fit even then. `needs` is what the replies needed in view, `recalls` the price of one recall for each name that they
-    missed. `planted` is the fate of the caller's facts. `broken` names violated invariants. Without `priced` no amount is known.
+    `overflows` counts prompts that grew beyond the usable size, each answered by forced compactions; `refused` counts
+    prompts that did not fit even then. `needs` is what the replies needed in view, `recalls` the price of one recall
+    for each missed name. `planted` is the fate of the caller's facts. `broken` lists violated invariants. Without
+    `priced` no amount is known.
     """
 
     policy: str
@@ -142,9 +143,10 @@ def replay(
     planted: Iterable[Fact] = (),
     watch: Watch | None = None,
 ) -> Played:
-    """Replay the session under this policy, and report the fate of `planted` facts at its end. `watch` receives its requests.
+    """Replay the session under this policy, and report the fate of `planted` facts at its end. `watch` receives its
+    requests.
 
-    Edits by the session's own policy are left out; everything else happens as recorded.
+    Edits by the session's own policy are omitted; everything else happens as recorded.
     """
     player = _Player(policy, setup, watch)
     for record in _events(records):
@@ -154,7 +156,7 @@ def replay(
 
 
 def _events(records: Iterable[Record]) -> list[Record]:
-    """Return the events: messages, results and todo lists, without the ones undone by the user."""
+    """Return the events: messages, results and todo lists, except those undone by the user."""
     bodies = (Message, ToolResult, Todo, Settings)
     return [record for record in in_force(list(records)) if isinstance(record.body, bodies)]
 
@@ -164,7 +166,8 @@ class _Player:
         self.rules, self.setup, self.model, self.watch = policy_named(policy), setup, setup.model, watch
         self.settings = replace(setup.settings, policy=cast(PolicyName, policy))
         self.limits = limits_of(setup.model, self.settings)
-        # The emulated provider and the policies count by the same rule, to compare the policies' actions and not their estimates.
+        # The emulated provider and the policies count by the same rule, so the comparison is about the policies'
+        # actions, not their estimates.
         self.counter = TokenCounter(Calibrated(rate=setup.rate), model=setup.model.id)
         self.cache = EmulatedCache(setup.model, self.counter)
         self.history, self.records = History(), list[Record]()
@@ -195,7 +198,7 @@ class _Player:
         return "" if pruner is None else "prompt" if pruner.once_a_prompt else "request"
 
     def add(self, record: Record) -> None:
-        """Apply the next event; before a reply its request is made."""
+        """Apply the next event; before a reply, make its request."""
         match record.body:
             case Message("assistant") as message:
                 self.ask(record, message)
@@ -230,7 +233,7 @@ class _Player:
         self.keep(reported, record.time)
 
     def judge(self, message: Message, request: Request, size: int) -> None:
-        """Note what a reply needed and missed, and charge a recall for each name that it missed."""
+        """Record what a reply needed and missed, and charge a recall for each missed name."""
         needed, missed = self.demand.of(message, request)
         cost = self.model.cost(Usage(0, self.setup.recall_call, 0, size, self.setup.recalled)) or 0.0
         needs = self.played.needs + Needs((needed,), (missed,))
@@ -260,7 +263,7 @@ class _Player:
             self.played = replace(self.played, prunes=self.played.prunes + 1)
 
     def compact(self, planned: Plan) -> None:
-        """Carry a plan out, unless the result would not be small enough."""
+        """Carry out a plan, unless the result would not be small enough."""
         window = self.window
         if planned.trigger is None or not planned.does_something:
             return

@@ -1,4 +1,4 @@
-"""Replay of a session's requests with the prices and cache rules of another model: the same tokens, another cost."""
+"""Replay of a session's requests with another model's prices and cache rules: the same tokens, another cost."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ from agentcli.extras.lab.emulate import Block, blocks_of, marks, seconds_of
 from agentcli.sessions.info import full_name
 
 Price = Callable[[ModelSpec, Usage, Record], float | None]
-"""Returns the cost in USD of a usage of a model; None if its price is not known."""
+"""Returns the cost of a model's usage in USD; None if its price is unknown."""
 Choice = Callable[[str], ModelSpec]
-"""Returns the model that answers in place of the recorded one with this name."""
+"""Returns the model that replaces the recorded one with this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A session as it would have been charged: `usage` and `cost` of the replies, `beside` for summaries, titles, subagents and the like.
+    """Hypothetical charges of a session: `usage` and `cost` of the replies, `beside` for summaries, titles, subagents
+    and the like.
 
-    Costs are in USD, None if no price is known. `charged` is what was recorded for the same replies, `charged_beside` for the rest.
+    Costs are in USD, None if no price is known. `charged` is the recorded cost of the same replies, `charged_beside` of
+    the rest.
     """
 
     requests: int = 0
@@ -54,7 +56,10 @@ class Estimate:
 
 
 def what_if(records: Iterable[Record], choose: Choice, price: Price) -> Estimate:
-    """Replay a session with other models. Nothing is sent, and no setting of the session is changed: its compactions happen as recorded."""
+    """Replay a session with other models.
+
+    Sends nothing and changes none of the session's settings: its compactions happen as recorded.
+    """
     player = _Player(choose, price)
     for record in records:
         player.add(record)
@@ -154,7 +159,7 @@ class _Player:
         self.beside(None if prices is None else prices.cost(usage), cost)
 
     def delegate(self, record: Record, name: str, usage: Usage, cost: float | None) -> None:
-        """Charge other requests: at the other model's price if they were of the session's own model."""
+        """Charge other requests: at the other model's price if they used the session's own model."""
         model = self.model
         same = model is None or name != self.recorded or model.name == name
         self.beside(cost if same or model is None else self.price(model, usage, record), cost)
@@ -168,14 +173,14 @@ class _Player:
 
 
 def charges_writes(model: ModelSpec) -> bool:
-    """Return True for a model that caches without marks and charges more for what it writes."""
+    """Return True for a model that caches without marks and charges more for cache writes."""
     return not model.cache_explicit and model.prices is not None and model.prices.cache_write > model.prices.input
 
 
 def fitted(blocks: Sequence[Block], former: Sequence[Block], prompt: int) -> list[Block]:
-    """Return the blocks with sizes that add up to the recorded size of the prompt.
+    """Return the blocks with sizes that add up to the prompt's recorded size.
 
-    Blocks at the beginning that the former request had keep their sizes, so that the new ones get what was really added.
+    Leading blocks that the previous request had keep their sizes, so that the new ones get what was really added.
     """
     same = 0
     while same < min(len(blocks), len(former)) and blocks[same][0] == former[same][0]:
@@ -189,7 +194,7 @@ def fitted(blocks: Sequence[Block], former: Sequence[Block], prompt: int) -> lis
 
 
 def _scaled(sizes: Sequence[int], total: int) -> list[int]:
-    """Return the sizes in their relation, as whole numbers that add up to a total."""
+    """Return the sizes in proportion, as whole numbers that add up to a total."""
     whole, passed, given = sum(sizes), 0, 0
     scaled: list[int] = []
     for size in sizes:

@@ -1,4 +1,4 @@
-"""Causes of the Messages API's errors, distinguished by status, type and code; by wording only if these do not suffice."""
+"""Causes of the Messages API's errors: by status, type and code, and by wording only if these do not suffice."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _cause(status: int, kind: str, code: str, text: str) -> Cause:
     if status in (408, 409):
         return BY_STATUS[status]
     if kind == "api_error" and 400 <= status < 500:
-        kind = ""  # servers without other types use it for everything: the status says more
+        kind = ""  # servers without other types use it for everything: the status is more precise
     if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):
         return "too_large" if status == 413 else bad_request_cause(text)
     if kind in _BY_TYPE:

@@ -1,4 +1,4 @@
-"""The Anthropic Messages API, and every server with its wire format, through the official SDK."""
+"""Anthropic Messages API, and every compatible server, through the official SDK."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AnthropicModel:
         self._spec = spec
         self._settings = settings
         self._key = key
-        # The SDK adds /v1 itself, and people copy addresses that have it already. A platform has addresses by region.
+        # The SDK adds /v1 itself, and people often copy addresses that include it. A platform has addresses by region.
         bare = base_url if settings.platform else base_url.rstrip("/").removesuffix("/v1")
         self._base_url = bare or ("" if settings.platform else PROVIDERS[KIND].url)
         self._former = Former()
@@ -120,7 +120,7 @@ class AnthropicModel:
     async def _data(self, response: Any) -> AsyncIterator[str]:
         """Yield the data of each event, at a fraction of the cost of the SDK's typed events.
 
-        They would also hide unknown kinds and the true bytes of a block.
+        Those would also hide unknown kinds and the exact bytes of a block.
         """
         try:
             await self._refuse_json(response)
@@ -131,7 +131,7 @@ class AnthropicModel:
             await response.aclose()
 
     async def _refuse_json(self, response: Any) -> None:
-        """Raise ModelError for an answer whose content type is no event stream, such as an error with status 200."""
+        """Raise ModelError for a response whose content type is no event stream, such as an error with status 200."""
         if "json" in response.headers.get("content-type", "").lower():
             raise _in_json(await response.aread(), self._key, vendor_name(self._settings))
 
@@ -218,7 +218,7 @@ def _cause(error: Exception) -> Exception:
 
 
 def _in_json(body: bytes, key: str | None, vendor: str) -> ModelError:
-    """Return the error for an answer in JSON to a request for a stream."""
+    """Return the error for a JSON response to a request for a stream."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
@@ -237,9 +237,9 @@ _CLIENTS = MappingProxyType(
 
 
 def on_platform(sdk: Any, settings: ProviderSettings, base_url: str) -> Any:
-    """Make the SDK's client for the platform of these settings.
+    """Make the SDK's client for the platform in these settings.
 
-    Raises ModelError if it lacks, for example, a region.
+    Raises ModelError if something is missing, for example a region.
     """
     # Neither class is an attribute of the package, so that sessions without a platform need not import it.
     module, name = _CLIENTS[settings.platform]
@@ -255,7 +255,7 @@ def on_platform(sdk: Any, settings: ProviderSettings, base_url: str) -> Any:
 
 
 def platform_errors(settings: ProviderSettings) -> tuple[type[Exception], ...]:
-    """Return the errors by which a platform's SDK says that it finds no credentials; none without a platform."""
+    """Return the errors with which a platform's SDK reports missing credentials; none without a platform."""
     if not settings.platform:
         return ()
     if settings.platform == "bedrock":
@@ -268,7 +268,7 @@ def platform_errors(settings: ProviderSettings) -> tuple[type[Exception], ...]:
 
 
 def refused_by_platform(error: Exception, settings: ProviderSettings) -> ModelError:
-    """Return the error for missing credentials or a missing region, with the variables that name them."""
+    """Return the error for missing credentials or a missing region, with the variables to set."""
     cloud = PLATFORMS[settings.platform]
     variables = ", ".join(" or ".join(group) for group in cloud.required)
     text = scrubbed(str(error), None).rstrip(".")

@@ -13,7 +13,7 @@ from agentcli.providers.provider import Wording
 
 KIND = "anthropic"
 LEAST_COMPACTED = 50_000
-"""Smallest trigger of the vendor's compaction, in tokens, which not all models have."""
+"""Minimum trigger of the vendor's compaction in tokens; not all models have it."""
 SEARCH_PRICE = 0.01
 """USD of one web search."""
 SUMMARY_MODEL = f"{KIND}/claude-haiku-5-5"
@@ -57,9 +57,9 @@ _HAIKU_OVER = {
 @cache
 def models() -> tuple[ModelSpec, ...]:
     """Return the models, strongest first."""
-    # Prices in USD per million tokens and limits as on the vendor's pages in November 2026. If a page has no figure (the
-    # outputs of the 4.5 models and of Sonnet 4.6), it is the family's usual one. Not confirmed: the end dates of Opus 4.5
-    # and Haiku 4.5, whose earliest dates have come.
+    # Prices in USD per million tokens and limits from the vendor's pages in November 2026. Where a page has no figure
+    # (the output limits of the 4.5 models and of Sonnet 4.6), the family's usual one. Not confirmed: the end dates of
+    # Opus 4.5 and Haiku 4.5, whose earliest dates have passed.
     return (
         _claude("claude-fable-5-1", 10, 50, 12.5, 0.25, preserved_thinking=True, system_messages=True, compacts_from=LEAST_COMPACTED),
         _claude("claude-fable-5", 10, 50, 12.5, 1.0, system_messages=True, compacts_from=LEAST_COMPACTED),

@@ -30,7 +30,7 @@ STOPS: Mapping[str, Stop] = {
 _CUT_SHORT: tuple[Stop, ...] = ("max_tokens", "context_exceeded")
 _CALL_FIELDS = ("caller", "toolset_name")
 _DIRECT = {"type": "direct"}
-"""The caller of a call that the model makes itself.
+"""The caller of a call that the model itself makes.
 
 A call without the field means the same, so it is not sent back each time.
 """
@@ -43,7 +43,7 @@ _TWICE = Text("")
 
 @dataclass(slots=True)
 class _Block:
-    """A block that is being streamed: its beginning, the pieces since then, and its index among the parts that are held back.
+    """A block that is streaming: its beginning, the pieces so far, and its index among the parts held back.
 
     `server_id` is the id that the server gave a call.
     """
@@ -63,8 +63,8 @@ class _Block:
 class Reply:
     """One streamed reply: `read` each event's JSON, then `end`.
 
-    From the first tool call on, parts are held back until the stop reason is known. Only then is it known if the last
-    call is whole: until there, a reply that reached its limit looks the same as a finished one.
+    From the first tool call on, parts are held back until the stop reason arrives. Only then is it certain that the
+    last call is complete: until then, a reply that reached its limit looks like a finished one.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:
@@ -79,7 +79,7 @@ class Reply:
         self._searched: list[Json] = []
 
     def read(self, event: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """Yield the steps that follow from an event.
+        """Yield the steps of an event.
 
         Raises KeyError, TypeError or ValueError for another wire format.
         """
@@ -105,11 +105,14 @@ class Reply:
 
     @property
     def stopped(self) -> bool:
-        """True once the stop reason is known: then only the end of the stream is missing."""
+        """True once the stop reason has arrived: only the end of the stream is missing."""
         return bool(self._stop)
 
     def end(self) -> Iterator[StreamEvent]:
-        """Yield the remaining steps at the end of the stream. Raises ModelError(cause="network") if it was cut off."""
+        """Yield the remaining steps at the end of the stream.
+
+        Raises ModelError(cause="network") if it was truncated.
+        """
         if not self._stop:
             raise ModelError("The reply was cut off.", "network", begun=True)
         for block in self._open.values():
@@ -155,7 +158,7 @@ class Reply:
             case _:
                 pass
         if self._calls:
-            # Its place; a block that never ends stays None, as half of a call must.
+            # The block's place. It stays None if the block never ends, since half a call must not run.
             block.index = len(self._pending)
             self._pending.append(None)
 
@@ -196,7 +199,7 @@ class Reply:
             yield PartDone(part)
 
     def _count(self, usage: Any) -> Iterator[StreamEvent]:
-        """Add counts, which are cumulative: a later one replaces an earlier one, a missing one keeps it."""
+        """Update the counts, which are cumulative: a later count replaces an earlier one, a missing one keeps it."""
         if isinstance(usage, dict):
             self._usage |= {name: value for name, value in usage.items() if value is not None}
         if self._usage:
@@ -204,7 +207,7 @@ class Reply:
 
 
 def _applied(managed: Any) -> Iterator[StreamEvent]:
-    """Yield the edits that were applied to the request, if the server reports any."""
+    """Yield the edits that the server reports as applied to the request."""
     edits = managed.get("applied_edits") if isinstance(managed, dict) else None
     if not isinstance(edits, list):
         return
@@ -241,7 +244,7 @@ def _show(block: _Block, text: Any) -> Iterator[StreamEvent]:
 
 
 def _part(block: _Block) -> Part | None:
-    """Return the part of a finished block; None for a call whose input cannot be read."""
+    """Return the part of a finished block; None for a call with unreadable input."""
     text = "".join(block.pieces)
     match block.kind:
         case "text" if block.citations:
@@ -263,14 +266,14 @@ def _part(block: _Block) -> Part | None:
 
 
 def _search_block(block: _Block) -> Json:
-    """Return a block of the vendor's search as it must be sent back."""
+    """Return a block of the vendor's search in the form in which it must be sent back."""
     text = "".join(block.pieces)
     given = json.loads(text) if text else block.begun.get("input")
     return {**block.begun, "input": given} if block.kind == "server_tool_use" else block.begun
 
 
 def _search_report(found: list[Json], usage: Json) -> Searched:
-    """Report searches by their blocks and citations. Passages of pages are known of cited ones alone: the rest is encrypted."""
+    """Report searches by their blocks and citations. Only cited pages have passages: the rest is encrypted."""
     queries: list[str] = []
     pages: dict[str, str] = {}
     passages: dict[str, str] = {}
@@ -296,7 +299,7 @@ def _search_report(found: list[Json], usage: Json) -> Searched:
 
 
 def _summary(begun: Json, text: str) -> Text:
-    """Return the provider's summary of the conversation; an empty text if the provider failed to write one."""
+    """Return the provider's summary of the conversation, or an empty text if the provider failed to write one."""
     content = text or str(begun.get("content") or "")
     known = {name: value for name, value in begun.items() if value is not None}
     meta = {KIND: {**known, "content": content}} if content else None
@@ -304,7 +307,7 @@ def _summary(begun: Json, text: str) -> Text:
 
 
 def to_usage(raw: Mapping[str, Any]) -> Usage:
-    """Convert the reported usage; this API counts tokens that the cache read or wrote apart from the input."""
+    """Convert the reported usage; this API counts cache reads and writes separately from the input."""
     details = raw.get("output_tokens_details")
     reported = Usage(
         input=tokens(raw.get("input_tokens")),
@@ -315,10 +318,10 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
     )
     iterations = raw.get("iterations")
     rounds = iterations if isinstance(iterations, list) else ()
-    # The sums above lack what the provider's own summary took.
+    # The sums above do not include the provider's own summary.
     compacted = (each for each in rounds if isinstance(each, dict) and each.get("type") == "compaction")
     whole = sum((to_usage({**each, "iterations": None}) for each in compacted), start=reported)
-    speed = raw.get("speed")  # the fast mode has a price of its own in any tier
+    speed = raw.get("speed")  # the fast mode has its own price in any tier
     return replace(whole, tier=tier(None if speed == "standard" else speed, raw.get("service_tier")))
 
 

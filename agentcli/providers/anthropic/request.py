@@ -1,4 +1,4 @@
-"""A request in the form of the Messages API: pure, so that equal requests give equal bytes."""
+"""Request in the form of the Messages API: pure, so that equal requests give equal bytes."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _EDITING = "context-management-2025-06-27"
 _COMPACTING = "compact-2026-01-12"
 """Without it, the edit `compact_20260112` and blocks of type `compaction` are refused."""
 _NEVER = 100_000_000
-"""A trigger that no prompt reaches. A block is refused without the edit, and the edit is always on."""
+"""A trigger that no prompt reaches. Blocks are refused without the edit, which therefore is always on."""
 _UNCACHEABLE = ("thinking", "redacted_thinking")
 _SEARCH: Json = {"type": "web_search_20250305", "name": "web_search"}
-"""The version of the vendor's search tool that all of its models take."""
+"""The version of the vendor's search tool that all its models accept."""
 
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """Return the arguments of the SDK's `messages.create`.
 
     `request.options` may have `thinking` (bool, default true; models of style "budget" think only on request), `effort`
-    (low … max) and `thinking_budget` (tokens, for models of that style; else by `effort`). A `temperature` is not sent:
-    Claude does not take one.
+    (low … max) and `thinking_budget` (tokens, for models of that style; else by `effort`). Claude does not accept a
+    `temperature`, so none is sent.
     """
     former = Former()
     arguments, marked = _arguments(request, settings, former)
@@ -54,7 +54,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
 def to_body(request: Request, settings: ProviderSettings, former: Former) -> tuple[bytes, Mapping[str, str]]:
     """Return the body of a streaming `POST /v1/messages`, and its own headers.
 
-    Parts that are in `former` are not made again.
+    Parts in `former` are not built again.
     """
     arguments, marked = _arguments(request, settings, former)
     headers: Mapping[str, str] = arguments.pop("extra_headers", {})
@@ -101,7 +101,7 @@ def _deferred(request: Request, settings: ProviderSettings) -> tuple[ToolSchema,
 
 
 def wire_edits(edits: ContextEdits, *, thinks: bool) -> list[Json]:
-    """Return the edits of `context_management`: thoughts come first, and only if the request lets the model think."""
+    """Return the edits of `context_management`: thoughts first, and only if the request lets the model think."""
     kind = "tool_uses" if edits.counts_uses else "input_tokens"
     uses: Json = {
         "type": "clear_tool_uses_20250919",
@@ -120,7 +120,7 @@ def wire_edits(edits: ContextEdits, *, thinks: bool) -> list[Json]:
 
 
 def _compaction(instructions: str | None, messages: Sequence[Json]) -> list[Json]:
-    """Return the edit that compacts now, or the one that a summary of an earlier compaction needs; none otherwise."""
+    """Return the edit that compacts now, or the edit that an earlier compaction's summary needs; else none."""
     edit: Json = {"type": "compact_20260112"}
     if instructions is not None:
         trigger = {"type": "input_tokens", "value": LEAST_COMPACTED}
@@ -141,9 +141,9 @@ def _tool(tool: ToolSchema) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules for the wire form of messages: for this model, with references to the `deferred` tools.
+    """Rules for the wire form of messages: for this model, with references to the `deferred` tools.
 
-    With `operator`, agentcli's own reminders are sent as system messages right after the user's turn: the model then
+    With `operator`, agentcli's own reminders are sent as system messages right after the user's turn. Then the model
     knows who wrote them, and they never come between a call and its result.
     """
 
@@ -153,7 +153,7 @@ class Rules:
 
 
 class Former:
-    """The newest request as it was sent: its messages, system text and tools, for the next one."""
+    """The newest request as sent: its messages, system text and tools, for the next one."""
 
     def __init__(self) -> None:
         self.messages = WireMessages(_formed, "content")
@@ -163,7 +163,7 @@ class Former:
     def head(
         self, request: Request, deferred: Sequence[ToolSchema], marked: bool
     ) -> tuple[Sequence[Json], Sequence[Json]]:
-        """Return system text and tools; the last one that a cache compares first may have a mark."""
+        """Return system text and tools; the last part that a cache compares first may have a mark."""
         fixed = request.system, request.tools, deferred, marked, request.searches
         if self._head[0] != fixed:
             system = [{"type": "text", "text": text} for text in request.system if text.strip()]
@@ -171,14 +171,14 @@ class Former:
             tools += [{**_SEARCH, "max_uses": request.searches}] if request.searches else []
             if marked and (last := system or tools):
                 last[-1] = _with_mark(last[-1])
-            # After the mark: they do not count for a cache, and may have no mark.
+            # After the mark: these parts do not count for a cache, and may have no mark.
             tools += [{**_tool(tool), "defer_loading": True} for tool in deferred]
             self._head = fixed, (system, tools)
         return self._head[1]
 
 
 def _formed(source: RequestMessage, rules: Rules) -> Sequence[Json]:
-    """Return the wire messages of a request's message; none if only reminders could be sent."""
+    """Return the wire messages of a request's message; none if it has only reminders that cannot be sent."""
     content, reminders, _ = _blocks(source, rules)
     if not content:
         return ()
@@ -187,7 +187,7 @@ def _formed(source: RequestMessage, rules: Rules) -> Sequence[Json]:
 
 
 def _blocks(source: RequestMessage, rules: Rules) -> tuple[list[Json], list[Json], list[int]]:
-    """Return the blocks of a message, the reminders that follow it, and the indexes of the parts of the blocks."""
+    """Return the blocks of a message, the reminders that follow it, and the indexes of the blocks' parts."""
     content: list[Json] = []
     reminders: list[Json] = []
     parts: list[int] = []
@@ -238,7 +238,7 @@ def _own(meta: Mapping[str, Any] | None, turn: RequestMessage, model: ModelSpec)
 
 
 def _thought(part: Thinking, turn: RequestMessage, model: ModelSpec) -> Json | None:
-    """Return a thinking block only to the model that wrote it: signatures are bound to model, position and prefix."""
+    """Return a thinking block only for the model that wrote it: signatures depend on model, position and prefix."""
     if (turn.provider, turn.model) != (model.provider, model.id):
         return None
     raw = _own(part.meta, turn, model)
@@ -268,7 +268,7 @@ Marked = dict[int, Json]
 
 
 def _chosen(breakpoints: Sequence[Breakpoint]) -> Sequence[Breakpoint]:
-    """Return the marks in the order of the request, the newest if there are too many."""
+    """Return the marks in the order of the request; if there are too many, the newest."""
     ordered = sorted(breakpoints, key=lambda point: (point.message, point.part if point.part >= 0 else 1 << 30))
     too_many = len(ordered) > MOST_BREAKPOINTS
     return [*ordered[:1], *ordered[1 - MOST_BREAKPOINTS :]] if too_many else ordered
@@ -324,7 +324,10 @@ def _thinking(request: Request, messages: Sequence[Json], max_tokens: int) -> Js
 
 
 def _may_think(messages: Sequence[Json]) -> bool:
-    """Return True if budget models may think: not if the running tool loop began without a thought, as after a switch."""
+    """Return True if budget models may think.
+
+    They may not if the running tool loop began without a thought, for example after a switch.
+    """
     first: Json | None = None
     for message in reversed(messages):
         kinds = [block["type"] for block in message["content"]]

@@ -1,4 +1,4 @@
-"""Gemini through the official SDK's public client: the Gemini API with a key, or Vertex AI with the account of the machine."""
+"""Gemini through the official SDK's public client: the Gemini API with a key, or Vertex AI with the machine's account."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentcli.providers.settings import ProviderSettings
 
 
 class GoogleApi:
-    """Connection to generateContent by the SDK's client, with a key or the account of a platform."""
+    """Connection to generateContent by the SDK's client, with a key or a platform account."""
 
     def __init__(self, settings: ProviderSettings, key: str | None, base_url: str) -> None:
         self._settings = settings
@@ -33,7 +33,7 @@ class GoogleApi:
         return to_arguments(request, self._settings, self._former)
 
     async def chunks(self, formed: Json) -> AsyncGenerator[Json, None]:
-        """Yield the chunks of a reply in the wire's field names.
+        """Yield the chunks of a reply with the wire's field names.
 
         Raises ModelError for a refusal, also in mid-stream.
         """
@@ -46,8 +46,8 @@ class GoogleApi:
                     async for chunk in chunks:
                         yield chunk.model_dump(by_alias=True, exclude_none=True)
         finally:
-            # Closing the SDK's generator leaves the connection open until garbage collection; closing the response does
-            # not.
+            # Closing the SDK's generator leaves the connection open until garbage collection; closing the response
+            # closes it.
             opened.set(None)
             for response in responses:
                 await response.aclose()
@@ -69,7 +69,7 @@ class GoogleApi:
         if self._client is None:
             import google.genai as sdk
 
-            # For Vertex AI it looks for credentials, which takes time and must not block the event loop.
+            # For Vertex AI it searches for credentials, which takes time and must not block the event loop.
             connect = self._connect
             made = await asyncio.to_thread(connect, sdk) if self._settings.platform else connect(sdk)
             self._client = self._client or made
@@ -82,8 +82,8 @@ class GoogleApi:
         options: dict[str, Any] = {
             "httpx_async_client": self._http,
             "headers": dict(self._settings.headers),
-            # It makes its own clients for requests that wait and for web sockets, neither of which is used here: with
-            # the same settings for TLS they load no certificates.
+            # It creates clients for synchronous requests and web sockets, which are not used here: with the same TLS
+            # settings they load no certificates.
             "client_args": {"verify": context},
             "async_client_args": {"ssl": context},
         }
@@ -112,10 +112,10 @@ class GoogleApi:
             raise ModelError(f"Can't ask Vertex AI: {scrubbed(str(error), self._key)}", "auth") from None
 
     def _account(self) -> dict[str, Any]:
-        """Return the key, or for Vertex AI project and location.
+        """Return the key, or project and location for Vertex AI.
 
-        The SDK finds these two itself, but with a base URL it drops them and the credentials. An address whose headers
-        have their own authorization is a gateway, which gets neither.
+        The SDK finds these two itself, but with a base URL it drops them and the credentials. If the headers contain an
+        authorization, the address is a gateway, which gets neither.
         """
         if not self._settings.platform:
             return {"vertexai": False, "api_key": self._key or "none"}

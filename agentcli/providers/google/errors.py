@@ -1,4 +1,4 @@
-"""Causes of Gemini's errors, distinguished by code, status and details; by wording only if these do not suffice."""
+"""Causes of Gemini's errors: by code, status and details, and by wording only if these do not suffice."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _BY_CODE: Mapping[int, Cause] = {**BY_STATUS, 499: "network"}
 def from_answer(
     code: int, answer: Any, headers: Mapping[str, str] | None, key: str | None, settings: ProviderSettings
 ) -> ModelError:
-    """Make a ModelError from the JSON of an answer with this status or, with the status 0, in the middle of a stream.
+    """Make a ModelError from the JSON of a response with this status or, with status 0, in the middle of a stream.
 
-    A server without such a path may have another version of the API than the settings; a platform has only one.
+    A server without that path may have another API version than the settings; a platform has only one.
     """
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
@@ -65,7 +65,7 @@ def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> M
 
 
 def _error(answer: Any) -> Mapping[str, Any]:
-    """Return code, status and message of an answer, which are in its `error` or beside it."""
+    """Return code, status and message of a response, which are in its `error` or at its top level."""
     outer = answer if isinstance(answer, Mapping) else {}
     inner = outer.get("error")
     return {**(inner if isinstance(inner, Mapping) else {}), **outer}

@@ -43,7 +43,7 @@ class GoogleModel:
         """Stream a reply as `Model.stream`."""
         await warmed(KIND)
         api = self._api
-        # Formed outside of the translation of wire errors: an error of ours would be reported as the provider's.
+        # Built outside of the translation of wire errors, which would report our own errors as the provider's.
         formed, reply = api.formed(request), Reply(self._used.of(request))
         with self._translated(reply):
             async with closing(api.chunks(formed)) as chunks:
@@ -54,7 +54,7 @@ class GoogleModel:
             yield step
 
     async def count(self, request: Request) -> int | None:
-        """Count tokens as `Model.count`.
+        """Count tokens like `Model.count`.
 
         This API counts only contents, so system text and tools are counted as contents.
         """
@@ -90,7 +90,7 @@ class GoogleModel:
             if not reply.stopped:
                 raise connection_error(error, self._settings, self._host) from None
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-            # The SDK expects well-formed input, as does this code: its own errors and pydantic's are ValueErrors.
+            # The SDK and this code expect well-formed input: its own errors and pydantic's are ValueErrors.
             if _is_in_calls(error):
                 reply.break_call()
             elif not reply.stopped:
@@ -110,7 +110,9 @@ class GoogleModel:
 
 
 def _is_in_calls(error: Exception) -> bool:
-    """Return True if the SDK refuses only arguments of calls: these are the model's mistakes, which it is told; the wire is in order."""
+    """Return True if the SDK refuses only arguments of calls: these are the model's mistakes, which it is told; the
+    wire is fine.
+    """
     errors = getattr(error, "errors", None)
     found = errors() if callable(errors) else ()
     places = [each.get("loc", ()) for each in found]

@@ -13,7 +13,7 @@ from agentcli.providers.provider import Wording
 
 KIND = "google"
 SEARCH_PRICE = 0.014
-"""USD of one query. The models of the second generation are billed by prompt: their sessions search with the model of summaries."""
+"""USD per query. Second-generation models are billed per prompt: their sessions search with the summary model."""
 SUMMARY_MODEL = f"{KIND}/gemini-3.5-flash-lite"
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -30,7 +30,7 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 def _gemini(model: str, *prices: float, **known: Any) -> ModelSpec:
     """Make a Gemini's spec with its prices: input, output, cache read.
 
-    Writing its implicit cache costs as much as input.
+    Writing the implicit cache costs as much as input.
     """
     fresh, out, read = prices
     return ModelSpec(
@@ -69,9 +69,9 @@ _PRO_25_OVER = {
 @cache
 def models() -> tuple[ModelSpec, ...]:
     """Return the models, strongest first."""
-    # Prices in USD per million tokens, limits and dates as on the vendor's pages, or in reports about them, in November
-    # 2026. Not confirmed: the cache reads of models other than 3.8 Flash and 3.1 Pro (the family's usual tenth), also after
-    # a change of prices, and of 4 Argon.
+    # Prices in USD per million tokens, limits and dates from the vendor's pages, or from reports about them, in
+    # November 2026. Not confirmed: cache reads of models other than 3.8 Flash and 3.1 Pro (the family's usual tenth),
+    # also after a change of prices, and of 4 Argon.
     return (
         _gemini("gemini-4-argon", 2, 10, 0.2, later=[("2026-12-01", 4, 20, 0.4)]),
         _gemini("gemini-3.8-flash", 0.75, 3.75, 0.075, later=[("2027-01-01", 1.5, 7.5, 0.15)]),

@@ -36,7 +36,7 @@ STOPS: Mapping[str, Stop] = {
 _LONGEST_REASON = 40
 """Maximum characters of a finish reason that are shown."""
 _HEAD = "alformed function call: "
-"""The end of the words before the call in a finish message."""
+"""End of the text before the call in a finish message."""
 _CALLED = re.compile(r"(?:\bdefault_api[.:]|\bcall:)(?:default_api[.:])?(\w+)")
 """A tool's name in a finish message."""
 
@@ -44,9 +44,9 @@ _CALLED = re.compile(r"(?:\bdefault_api[.:]|\bcall:)(?:default_api[.:])?(\w+)")
 class Reply:
     """One streamed reply: `read` each chunk, then `end`.
 
-    Text of one kind is joined across chunks; a part with a thought signature remains separate, even if it is empty,
-    because its signature is valid for that very part. From the first call on, parts are held back until the finish
-    reason is known.
+    Text of one kind is joined across chunks. A part with a thought signature stays separate, even if it is empty,
+    because its signature covers exactly that part. From the first call on, parts are held back until the finish reason
+    arrives.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:
@@ -63,9 +63,9 @@ class Reply:
         self._grounding: Mapping[str, Any] = {}
 
     def read(self, chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """Yield the steps that follow from a chunk, in the wire's field names.
+        """Yield the steps of a chunk with the wire's field names.
 
-        Raises TypeError and similar if malformed.
+        Raises TypeError and similar errors if malformed.
         """
         blocked = (chunk.get("promptFeedback") or {}).get("blockReason")
         if blocked is not None:
@@ -91,17 +91,20 @@ class Reply:
         return bool(self._finish)
 
     def break_call(self) -> None:
-        """Note that the model has sent a malformed call, with which the reply ends."""
+        """Record that the reply ends with a malformed call."""
         self._finish = "MALFORMED_FUNCTION_CALL"
 
     def end(self) -> Iterator[StreamEvent]:
-        """Yield the remaining steps at the end of the stream. Raises ModelError(cause="network") if it was cut off."""
+        """Yield the remaining steps at the end of the stream.
+
+        Raises ModelError(cause="network") if it was truncated.
+        """
         if not self._finish:
             raise ModelError("The reply was cut off.", "network", begun=True)
         if self._finish == "MISSING_THOUGHT_SIGNATURE":
             raise ModelError("The provider misses a thought signature in the history.", "signature")
         yield from self._flush()
-        # A call arrives in one piece, so an unknown finish reason after whole calls does no harm: some servers invent
+        # A call arrives in one piece, so an unknown finish reason after complete calls is harmless: some servers invent
         # their own.
         stop = STOPS.get(self._finish, "end_turn" if self._calls else "error")
         if (
@@ -154,7 +157,7 @@ class Reply:
         yield CallDelta(call_id, name or "", "")
 
     def _flush(self, meta: Meta | None = None) -> Iterator[StreamEvent]:
-        """End the present run of text, if there is one; drop it if it is empty and unsigned."""
+        """End the current run of text, if there is one; drop it if it is empty and unsigned."""
         text, self._run = "".join(self._run), []
         if not text and not meta:
             return
@@ -166,7 +169,9 @@ class Reply:
 
 
 def _search_report(grounding: Mapping[str, Any]) -> Searched:
-    """Report searches by the metadata of a grounded reply, which has the pages with the sentences of the reply that they support."""
+    """Report searches from the metadata of a grounded reply, which lists the pages with the sentences that they
+    support.
+    """
     queries = [sendable(query) for query in grounding.get("webSearchQueries") or () if isinstance(query, str)]
     pages = [chunk.get("web") for chunk in grounding.get("groundingChunks") or () if isinstance(chunk, Mapping)]
     sources = [
@@ -180,7 +185,8 @@ def _search_report(grounding: Mapping[str, Any]) -> Searched:
 def to_usage(raw: Mapping[str, Any], headers: Mapping[str, Any]) -> Usage:
     """Convert the reported usage; this API counts cached tokens inside the prompt, and thoughts outside the candidates.
 
-    A header names the tier, on Vertex AI the type of traffic: https://ai.google.dev/gemini-api/docs/priority-inference,
+    A header states the tier, on Vertex AI the type of traffic:
+    https://ai.google.dev/gemini-api/docs/priority-inference,
     https://docs.cloud.google.com/vertex-ai/generative-ai/docs/priority-paygo.
     """
     cached, thoughts = tokens(raw.get("cachedContentTokenCount")), tokens(raw.get("thoughtsTokenCount"))
@@ -191,13 +197,13 @@ def to_usage(raw: Mapping[str, Any], headers: Mapping[str, Any]) -> Usage:
 
 
 def _tier_of_traffic(given: Any) -> str:
-    """Return the tier of a type of traffic: of `ON_DEMAND_FLEX` it is `flex`."""
+    """Return the tier of a type of traffic, such as `flex` for `ON_DEMAND_FLEX`."""
     name = _name(given).lower() if isinstance(given, str) else ""
     return name.removeprefix("on_demand_").removeprefix("traffic_type_")
 
 
 def _meta(part: Mapping[str, Any]) -> Meta | None:
-    """Return a part's signature in its one stored form: servers write base64 in either alphabet, the SDK returns bytes."""
+    """Return a part's signature in its one stored form: servers write base64 in either alphabet; the SDK returns bytes."""
     given = part.get("thoughtSignature")
     if not given:
         return None
@@ -221,7 +227,7 @@ def _string(holder: Mapping[str, Any], name: str) -> str | None:
 
 
 def _tool_named(message: Any) -> str:
-    """Return the tool that a finish message about a malformed call names, as in `print(default_api.write(…` or `call:write{…`."""
+    """Return the tool in a finish message about a malformed call, as in `print(default_api.write(…` or `call:write{…`."""
     found = _CALLED.search(message if isinstance(message, str) else "")
     return found[1] if found else ""
 

@@ -1,4 +1,4 @@
-"""A request in the form of Gemini's generateContent: pure, so that equal requests give equal bytes."""
+"""Request in the form of Gemini's generateContent: pure, so that equal requests give equal bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentcli.providers.wire import WireMessages, attachment, fit_to_send, wante
 Json = dict[str, Any]
 
 FOREIGN_CALL = base64.urlsafe_b64encode(b"skip_thought_signature_validator").decode()
-"""Replacement for the signature of a call that this provider did not make; documented for histories from elsewhere."""
+"""Replacement for the signature of a call that another provider made; documented for foreign histories."""
 
 _PLAIN_SCHEMA = frozenset(
     {"type", "description", "properties", "required", "items", "enum", "nullable", "minimum", "maximum"}
@@ -25,9 +25,10 @@ _PLAIN_SCHEMA = frozenset(
 
 
 def to_arguments(request: Request, settings: ProviderSettings, former: Former) -> Json:
-    """Return the arguments of the SDK's `generate_content_stream`, with the whole body, so that it converts no history.
+    """Return the arguments of the SDK's `generate_content_stream` with the whole body, so that the SDK converts no
+    history.
 
-    Raises ModelError for a model whose name would change the address.
+    Raises ModelError for a model name that would change the address.
     """
     if any(sign in request.model.id for sign in ("..", "?", "&")):
         raise ModelError(f"{safe_line(request.model.id)} is not the name of a model.", "bad_request")
@@ -37,11 +38,11 @@ def to_arguments(request: Request, settings: ProviderSettings, former: Former) -
 
 _BY_OURSELVES: Json = {"automatic_function_calling": {"disable": True}, "automatic_continuation": False}
 _REPLACED = [{"role": "user", "parts": [{"text": "-"}]}]
-"""Contents for the SDK, which requires some. The body's contents replace them: its lists override the SDK's own."""
+"""Contents for the SDK, which requires some. The body's contents override them."""
 
 
 def to_body(request: Request, settings: ProviderSettings, former: Former) -> Json:
-    """Return the body of a request for a reply. Parts that are in `former` are not made again.
+    """Return the body of a request for a reply. Parts in `former` are not built again.
 
     `request.options` may have `thinking` (bool, default true; None sends nothing about it), `effort` (minimal … xhigh,
     for models of style "level"), `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget";
@@ -53,7 +54,7 @@ def to_body(request: Request, settings: ProviderSettings, former: Former) -> Jso
 
 
 class Former:
-    """The newest request as it was sent: its messages, system text and tools, for the next one."""
+    """The newest request as sent: its messages, system text and tools, for the next one."""
 
     def __init__(self) -> None:
         self.messages = WireMessages(_formed, "parts")
@@ -94,7 +95,7 @@ def _formed(message: RequestMessage, model: ModelSpec) -> Sequence[Json]:
 
 
 def _plain(schema: Json) -> Json:
-    """Return a plain schema with the wire's names of types."""
+    """Return a plain schema with the wire's type names."""
     made = schema | {"type": schema["type"].upper()}
     if "properties" in schema:
         made["properties"] = {name: _plain(inner) for name, inner in schema["properties"].items()}
@@ -115,7 +116,9 @@ def _with(body: Json, extra: Mapping[str, Any]) -> Json:
 
 
 def countable(request: Request) -> list[Json]:
-    """Return the contents with system text and tools before them as text, for the counting endpoint, which takes neither."""
+    """Return the contents with system text and tools as text before them, for the counting endpoint, which accepts
+    neither.
+    """
     tools = (f"{tool.name}\n{tool.description}\n{dict(tool.parameters)}" for tool in request.tools)
     head = fit_to_send([{"text": text} for text in (*request.system, *tools) if text.strip()])
     found = Former().messages.of(request.messages, request.model).messages
@@ -127,7 +130,9 @@ def countable(request: Request) -> list[Json]:
 
 
 def _tool(tool: ToolSchema) -> Json:
-    """Return a tool with the plain form of its schema if that is sufficient, as all API versions take it; else JSON Schema."""
+    """Return a tool with the plain form of its schema, which all API versions accept, if it suffices; else with JSON
+    Schema.
+    """
     declared: Json = {"name": tool.name, "description": tool.description}
     if not tool.parameters.get("properties"):
         return declared
@@ -137,7 +142,7 @@ def _tool(tool: ToolSchema) -> Json:
 
 
 def _is_plain(schema: Any) -> bool:
-    """Return True if the plain form of a schema says everything. A stored schema may contain anything."""
+    """Return True if the plain form expresses the whole schema. A stored schema may contain anything."""
     match schema:
         case {"type": "object", **rest}:
             inner = rest.get("properties")
@@ -173,7 +178,7 @@ def _parts(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
             yield sent
         if isinstance(part, ToolResult) and not _takes_media(model):
             pictures += part.images
-    # After everything else, because nothing may come between the responses to one step.
+    # After everything else, because nothing may come between the responses of one step.
     yield from map(_image, pictures)
 
 

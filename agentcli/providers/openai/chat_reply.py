@@ -1,4 +1,4 @@
-"""The chunks of a chat completion, joined into parts that are complete or absent, with thoughts taken from `<think>` tags."""
+"""Chunks of a chat completion, joined into parts that are complete or absent, with thoughts from `<think>` tags."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ OPENED, CLOSED = "<think>", "</think>"
 
 
 class ThinkTags:
-    """A reader of text in pieces that separates the thoughts at its beginning from the rest.
+    """Reader of text in pieces that separates thoughts at its beginning from the rest.
 
-    A later tag is normal text.
+    Later tags are normal text.
     """
 
     def __init__(self) -> None:
@@ -30,9 +30,9 @@ class ThinkTags:
         self._state = "start"
 
     def read(self, piece: str) -> list[tuple[bool, str]]:
-        """Return the runs that are certain now, each with True if it is a thought.
+        """Return the runs that are certain so far, each with True if it is a thought.
 
-        Possible halves of tags are held back.
+        A possible half tag is held back.
         """
         self._held += piece
         runs: list[tuple[bool, str]] = []
@@ -67,7 +67,7 @@ class ThinkTags:
 
 
 def _half_tag(text: str) -> int:
-    """Return the length of the text's end that may begin a closing tag, with the line ends before it."""
+    """Return the length of the text's end that may begin a closing tag, including line ends before it."""
     trimmed = text.rstrip("\n")
     for size in range(min(len(CLOSED) - 1, len(text)), 0, -1):
         if text.endswith(CLOSED[:size]):
@@ -90,7 +90,7 @@ STOPS: Mapping[str, Stop] = {
     "model_length": "context_exceeded",
 }
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning")
-"""Fields in which servers stream thoughts; if both are present, they say the same."""
+"""Fields in which servers stream thoughts; if both are present, they are equal."""
 _DETAIL_TEXTS = ("text", "summary", "data")
 _CALL_FIELDS = ("id", "index", "type", "function")
 _LONGEST_REASON = 40
@@ -99,7 +99,7 @@ _LONGEST_REASON = 40
 
 @dataclass(slots=True)
 class _Call:
-    """A call that is being streamed: its id from the server, and the one used here."""
+    """A call that is streaming: its id from the server, and the id used here."""
 
     server_id: Any
     call_id: str
@@ -111,8 +111,8 @@ class _Call:
 class Reply:
     """One streamed reply: `read` each chunk's JSON, then `end`.
 
-    A run of text or thoughts becomes a part once another begins; calls become parts at the end, when the finish reason
-    is known.
+    A run of text or thoughts becomes a part once another begins. Calls become parts at the end, when the finish reason
+    has arrived.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:
@@ -129,7 +129,7 @@ class Reply:
         self._over = False
 
     def read(self, chunk: Any) -> Iterator[StreamEvent]:
-        """Yield the steps that follow from a chunk.
+        """Yield the steps of a chunk.
 
         Raises KeyError, TypeError, ValueError or AttributeError if malformed.
         """
@@ -148,11 +148,14 @@ class Reply:
 
     @property
     def stopped(self) -> bool:
-        """True once nothing relevant is missing: the finish reason is known, and the usage or the last line has come."""
+        """True once the finish reason and either the usage or the last line have arrived."""
         return bool(self._finish) and (self._over or self._usage is not None)
 
     def end(self) -> Iterator[StreamEvent]:
-        """Yield the remaining steps at the end of the stream. Raises ModelError(cause="network") if it was cut off."""
+        """Yield the remaining steps at the end of the stream.
+
+        Raises ModelError(cause="network") if it was truncated.
+        """
         if not self._finish:
             raise ModelError("The reply was cut off.", "network", begun=True)
         for thought, text in self._tags.end():
@@ -205,7 +208,7 @@ class Reply:
                 pass
 
     def _add(self, source: str, text: str) -> Iterator[StreamEvent]:
-        """Add text to the present run; `source` names its origin, and so its kind."""
+        """Add text to the current run; `source` is its origin, and so its kind."""
         if source != self._source and (self._source or source == "text"):
             yield from self._flush()
         if not text:
@@ -215,7 +218,7 @@ class Reply:
         yield TextDelta(text) if source == "text" else ThinkingDelta(text)
 
     def _flush(self) -> Iterator[StreamEvent]:
-        """End the present run of text, if there is one. Reasoning details without a text are a thought, too."""
+        """End the current run of text, if there is one. Reasoning details without a text are a thought, too."""
         text, source, self._run = "".join(self._run), self._source, []
         if text and source == "text":
             yield PartDone(Text(text))
@@ -237,7 +240,7 @@ class Reply:
             yield from self._flush()
             call = self._by_index[index] = _Call(server_id, self._ids.fresh(server_id))
             self._calls.append(call)
-        # Servers repeat the name with each piece, or send it in one; none sends it in parts.
+        # Servers repeat the name with each piece, or send it once; none sends it in parts.
         call.name = str(function.get("name") or call.name)
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments is not None else ""
@@ -257,7 +260,7 @@ class Reply:
 
 
 def _merge(details: list[Json], piece: Json) -> None:
-    """Add a piece of a reasoning detail: pieces of one index and type are one detail, whose texts are joined."""
+    """Add a piece of a reasoning detail: pieces with the same index and type form one detail with joined texts."""
     last = details[-1] if details else {}
     if not last or (last.get("type"), last.get("index")) != (piece.get("type"), piece.get("index")):
         details.append(piece)
@@ -285,7 +288,7 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
 
 
 def _first(*values: Any) -> int:
-    """Return the first valid number of tokens: vendors and gateways have different fields."""
+    """Return the first valid token count: vendors and gateways use different fields."""
     return next((count for value in values if (count := tokens(value))), 0)
 
 

@@ -1,4 +1,4 @@
-"""A request in the form of chat completions: pure, so that equal requests give equal bytes."""
+"""Request in the form of chat completions: pure, so that equal requests give equal bytes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ Json = dict[str, Any]
 LONGEST_ID = 40
 """Maximum characters of a call's id for the vendor."""
 _MARK: Mapping[str, Any] = {"cache_control": {"type": "ephemeral"}}
-"""The mark up to which a gateway lets Claude cache, in the form of OpenRouter and LiteLLM: on a message's blocks, and for a tool's result on the message."""
+"""The mark up to which a gateway lets Claude cache, in the form of OpenRouter and LiteLLM: on a message's blocks, or on
+the message of a tool result.
+"""
 _FOLLOW = "The images of the tool results:"
 
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """Return the body of `POST /v1/chat/completions` without `stream`.
 
-    `request.options` may have `effort` (for models of style "level"), `temperature`, `session` (the key of the prompt
-    cache, only for the vendor), and options that a server was found to need: `stream_options` and
-    `max_completion_tokens` (bool).
+    `request.options` may have `effort` (for models of style "level"), `temperature`, `session` (the prompt cache key,
+    only for the vendor), and options that a server turned out to need: `stream_options` and `max_completion_tokens`
+    (bool).
     """
     own = settings.name == KIND
     options = request.options
@@ -53,18 +55,18 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
 
 
 def _reasoning(request: Request, own: bool) -> Json:
-    """Return the effort. On this wire, the vendor's thinking models take tools only if they are told not to think."""
+    """Return the effort. On this wire, the vendor's thinking models accept tools only if thinking is off."""
     if own and request.tools:
         return {"reasoning_effort": "none"}
     return {"reasoning_effort": request.options["effort"]} if request.options.get("effort") else {}
 
 
 Marks = Mapping[int, Set[int]]
-"""The parts after which there is a cache mark, by the number of their message; the system is message -1."""
+"""Parts followed by a cache mark, by the number of their message; the system is message -1."""
 
 
 def _marks(request: Request) -> Marks:
-    """Return the marks of a request, the newest if there are too many."""
+    """Return the marks of a request; if there are too many, the newest."""
     marks: dict[int, set[int]] = {}
     for point in request.breakpoints[-MOST_BREAKPOINTS:]:
         parts = request.messages[point.message].parts if point.message >= 0 else ()
@@ -84,7 +86,7 @@ def _tool(tool: ToolSchema) -> Json:
 
 
 def _messages(request: Request, marks: Marks) -> list[Json]:
-    """Return the messages; neighbours of one side are joined, because many templates want the sides to alternate."""
+    """Return the messages, joining neighbours of one side: many templates require the sides to alternate."""
     messages: list[Json] = []
     for number, turn in enumerate(request.messages):
         marked = marks.get(number, frozenset())
@@ -123,7 +125,9 @@ def _content(blocks: Sequence[Json]) -> str | list[Json] | None:
 
 
 def _of_user(turn: RequestMessage, marked: Set[int]) -> list[Json]:
-    """Return the results of tools as messages of their own, then the user's, with the results' images: results take none."""
+    """Return tool results as separate messages, then the user's message with the results' images: results can't contain
+    images.
+    """
     results = [number for number, part in enumerate(turn.parts) if isinstance(part, ToolResult)]
     last_result = max(results, default=-1)
     messages: list[Json] = []

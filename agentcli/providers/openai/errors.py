@@ -1,4 +1,4 @@
-"""Causes of OpenAI's errors, distinguished by status, code and type; by wording only if these do not suffice."""
+"""Causes of OpenAI's errors: by status, code and type, and by wording only if these do not suffice."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
     ("billing", r"exceeded your current quota|insufficient (balance|credits?|funds|quota)|requires more credits|out of credits"),
     ("auth", r"incorrect api key|no auth credentials|invalid (api )?key"),
 )  # fmt: skip
-"""Wordings of only these vendors; `providers.errors` has the wordings that all vendors share."""
+"""Wordings of these vendors only; `providers.errors` has the wordings that all vendors share."""
 _IN_TEXT = r"try again in (\d+(?:\.\d+)?) ?(ms|s)\b"
-"""The wait that a message asks for, if there are no headers."""
+"""The wait that a message requests, if there are no headers."""
 
 
 def from_status(error: Any, key: str | None, settings: ProviderSettings) -> ModelError:
-    """Make a ModelError from the SDK's APIStatusError. For a model of the other wire format, it names the setting."""
+    """Make a ModelError from the SDK's APIStatusError. For a model of the other wire format, mention the setting."""
     status = int(error.status_code)
     headers = error.response.headers
     body = error.body
@@ -99,7 +99,7 @@ def from_event(raw: Any, key: str | None, vendor: str = "The provider") -> Model
 
 
 def _fields(error: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return type, code and message. Servers of this wire format put numbers, words or nothing there."""
+    """Return type, code and message. Servers of this wire format use numbers, words or nothing."""
     kind, code, text = (error.get(name) for name in ("type", "code", "message"))
     return str(kind or ""), str(code or ""), text_in(text)
 
@@ -124,7 +124,7 @@ def _cause(status: int, kind: str, code: str, text: str) -> Cause:
 
 
 def _retry_after(headers: Mapping[str, str], text: str) -> float | None:
-    """Return the requested wait: from the usual headers, by the limit that is used up, or from the message."""
+    """Return the requested wait: from the usual headers, from the exhausted limit, or from the message."""
     usual = retry_after(headers)
     if usual is not None:
         return usual

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, and chat completions as every compatible server has them, through the official SDK."""
+"""OpenAI's Responses API, and chat completions of every compatible server, through the official SDK."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LAST = "[DONE]"
 
 
 class OpenAIModel:
-    """A model behind the Responses API or behind chat completions, as `settings.wire` says."""
+    """A model behind the Responses API or chat completions, depending on `settings.wire`."""
 
     def __init__(self, spec: ModelSpec, settings: ProviderSettings, key: str | None, base_url: str = "") -> None:
         self._spec = spec
@@ -53,7 +53,7 @@ class OpenAIModel:
         wire, reply = self.wire(request), self._reply(request)
         with self._translated(reply):
             path = "/responses" if self._responses else "/chat/completions"
-            # The raw events cost a fraction of the SDK's typed ones, and keep the fields that servers add.
+            # Raw events cost a fraction of the SDK's typed ones, and keep fields that servers add.
             async with (
                 closing(await self._post(path, {**wire, "stream": True}, stream=True)) as response,
                 closing(self._events(response)) as stream,
@@ -65,7 +65,7 @@ class OpenAIModel:
             yield step
 
     async def _compacted(self, request: Request) -> Sequence[StreamEvent]:
-        """Return the steps of a summary by the provider, which has an endpoint of its own and is no stream."""
+        """Return the steps of a summary by the provider, which has its own endpoint without streaming."""
         if not self._responses:
             raise ModelError("This wire format has no compaction.", "not_found")
         with self._translated(self._reply(request)):
@@ -76,9 +76,9 @@ class OpenAIModel:
                 raise ModelError(f"The summary does not follow the wire format ({error}).", "bad_reply") from error
 
     async def count(self, request: Request) -> int | None:
-        """Count tokens as `Model.count`.
+        """Count tokens like `Model.count`.
 
-        Only the Responses API counts, and hardly any server of it but the vendor's.
+        Only the Responses API counts, and hardly any server except the vendor's.
         """
         if not (self._settings.counting and self._responses and _is_vendors(self._base_url)):
             return None
@@ -119,7 +119,7 @@ class OpenAIModel:
         return await self._client.post(path, cast_to=httpx2.Response, body=body, options=options, stream=stream)
 
     async def _events(self, response: Any) -> AsyncIterator[str]:
-        """Yield the JSON of each event of a reply; if the server does not stream, the whole reply as one."""
+        """Yield the JSON of each event of a reply, or the whole reply as one if the server does not stream."""
         if "json" in response.headers.get("content-type", "").lower():
             yield _as_event(await response.aread(), self._key, vendor_name(self._settings))
             return
@@ -187,7 +187,7 @@ class OpenAIModel:
 
     def _headers(self) -> dict[str, Any]:
         omitted = self._sdk.omit
-        # The SDK finds an organization and a project in the environment, which are for the vendor alone.
+        # The SDK reads an organization and a project from the environment; these are only for the vendor.
         foreign = {} if self._settings.name == KIND else {"OpenAI-Organization": omitted, "OpenAI-Project": omitted}
         headers: dict[str, Any] = foreign | dict(self._settings.headers)
         return headers if self._bearer else headers | ({self._settings.auth: self._key} if self._key else {})
@@ -199,12 +199,12 @@ class OpenAIModel:
 
     @property
     def _unauthorized(self) -> dict[str, Any]:
-        """The option for a request whose key is not in the SDK's header; the SDK needs it for each request."""
+        """Request option for a key outside the SDK's header; the SDK needs it with each request."""
         return {} if self._bearer else {"headers": {"Authorization": self._sdk.omit}}
 
 
 def _with_version(url: str) -> str:
-    """Return the address with the version of the API; people copy addresses without, and the SDK adds none."""
+    """Return the address with the API version: people copy addresses without it, and the SDK adds none."""
     parts = urlsplit(url.rstrip("/"))
     return parts._replace(path=parts.path if parts.path.strip("/") else "/v1").geturl()
 
@@ -235,7 +235,7 @@ def _cause(error: Exception) -> Exception:
 
 
 def _as_event(body: bytes, key: str | None, vendor: str) -> str:
-    """Return a JSON answer to a request for a stream as an event. Raises ModelError unless it is a reply."""
+    """Return a JSON response to a request for a stream as an event. Raises ModelError unless it is a reply."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):

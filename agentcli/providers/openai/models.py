@@ -25,7 +25,7 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 """Short names, each for the newest model of its line with known figures."""
 _LONG = 272_000
-"""Prompt tokens beyond which the whole request costs twice the input and one and a half times the output."""
+"""Prompt tokens above which the whole request costs twice the input price and one and a half times the output price."""
 
 _DOUBLE_OR_HALF: Mapping[str, float] = {"priority": 2.0, "flex": 0.5}
 
@@ -33,7 +33,7 @@ _DOUBLE_OR_HALF: Mapping[str, float] = {"priority": 2.0, "flex": 0.5}
 def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -> ModelSpec:
     """Make a GPT's spec with its prices: input, output, cache read.
 
-    From 5.6 on, writing its cache costs a quarter more than fresh input; for older models `write`.
+    From 5.6 on, cache writes cost a quarter more than fresh input; for older models `write`.
     """
     fresh, out, read = prices
     written = fresh * 1.25 if write is None else write
@@ -61,11 +61,11 @@ def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -
 @cache
 def models() -> tuple[ModelSpec, ...]:
     """Return the models, strongest first."""
-    # Prices in USD per million tokens and limits as on the vendor's pages, or in reports about them, on 2026-11-18; the
-    # prompt (at most 922,000) and the reply share the window. Not confirmed: the cache reads of 6.2 Sol (taken from 6.1
-    # Sol), the long-prompt prices of the 6.1 and 6.2 models (the family's usual factors), and the lower price of 5.6 Sol
-    # after 2026-11-21. Tiers: of 5.4 and 5.5 from the vendor's page on priority processing, of the 6 and 6.1 models from reports
-    # about its prices, read on 2026-11-27; a model without them has none that was confirmed.
+    # Prices in USD per million tokens and limits from the vendor's pages, or from reports about them, on 2026-11-18;
+    # the prompt (at most 922,000) and the reply share the window. Not confirmed: cache reads of 6.2 Sol (taken from 6.1
+    # Sol), long-prompt prices of the 6.1 and 6.2 models (the family's usual factors), and the lower price of 5.6 Sol
+    # after 2026-11-21. Tiers: of 5.4 and 5.5 from the vendor's page on priority processing, of the 6 and 6.1 models
+    # from reports about its prices, read on 2026-11-27; other models have no confirmed tier.
     return (
         _gpt("gpt-6.2-astra", 8, 40, 0.4),
         _gpt("gpt-6.2-sol", 2, 10, 0.1),

@@ -1,4 +1,4 @@
-"""Servers of chat completions that need no configuration: address, key, and the command that starts one on this machine."""
+"""Servers of chat completions that need no configuration: address, key, and the command that starts a local one."""
 
 from __future__ import annotations
 
@@ -16,4 +16,6 @@ PRESETS: tuple[Preset, ...] = (
     Preset("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     Preset("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY"),
 )  # fmt: skip
-"""Presets by name; each is a provider of that name, and a `[providers.<name>]` table changes only the fields it names."""
+"""Presets by name. Each is a provider of that name; a `[providers.<name>]` table changes only the fields that it
+contains.
+"""

@@ -23,7 +23,7 @@ INCOMPLETE: Mapping[str, Stop] = {"max_output_tokens": "max_tokens", "content_fi
 UNREADABLE = "[Only {} can read this summary. Use recall to find the records behind it.]"
 """Text of a summary for all other models."""
 _CHARACTERS = 4
-"""Characters of a token, about: of the user's messages that a summary repeats."""
+"""Approximate characters of a token of the user's messages that a summary repeats."""
 _LONGEST_REASON = 40
 """Maximum characters of a reason that are shown."""
 _BEGUN = "in_progress"
@@ -32,7 +32,7 @@ _CALLS = ("function_call", "custom_tool_call")
 
 @dataclass(slots=True)
 class _Pending:
-    """A part that is held back, or None for a call that cannot be read, with the `name` of its tool."""
+    """A part that is held back, or None for an unreadable call, with the `name` of its tool."""
 
     part: Part | None
     name: str = ""
@@ -40,7 +40,7 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Begun:
-    """A call that is being streamed, with the id used here."""
+    """A call that is streaming, with the id used here."""
 
     call_id: str
     name: str
@@ -50,8 +50,8 @@ class _Begun:
 class Reply:
     """One streamed reply: `read` each event's JSON, then `end`.
 
-    An item counts once it is done. From the first call on, parts are held back until the response is over, because only
-    then is it known if the last call is whole.
+    An item counts once it is done. From the first call on, parts are held back until the response is over: only then is
+    it certain that the last call is complete.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:
@@ -66,7 +66,7 @@ class Reply:
         self._searches: list[Json] = []
 
     def read(self, event: Any) -> Iterator[StreamEvent]:
-        """Yield the steps that follow from an event.
+        """Yield the steps of an event.
 
         Raises KeyError, TypeError, ValueError or AttributeError if malformed.
         """
@@ -92,7 +92,7 @@ class Reply:
                 pass
 
     def close(self) -> None:
-        """Do nothing at the server's last line: the final event has said so already."""
+        """Do nothing at the server's last line: the final event has come before."""
 
     @property
     def stopped(self) -> bool:
@@ -100,7 +100,10 @@ class Reply:
         return bool(self._status)
 
     def end(self) -> Iterator[StreamEvent]:
-        """Yield the remaining steps at the end of the stream. Raises ModelError(cause="network") if it was cut off."""
+        """Yield the remaining steps at the end of the stream.
+
+        Raises ModelError(cause="network") if it was truncated.
+        """
         if not self._status:
             raise ModelError("The reply was cut off.", "network", begun=True)
         stop = self._stop
@@ -160,7 +163,7 @@ class Reply:
             yield PartDone(part)
 
     def _call(self, index: Any, item: Json) -> None:
-        """Hold back a call, or the place of one that was cut off: half an input must never look like a whole one."""
+        """Hold back a call, or the place of a truncated one: half an input must never look like a whole one."""
         self._calls = True
         begun = self._begun.pop(index, None)
         name = item.get("name")
@@ -209,7 +212,10 @@ def _citations(item: Json) -> list[Json]:
 
 
 def _search_report(found: list[Json]) -> Searched:
-    """Report searches by their items and by the citations of the answer, which have titles. Only searches are billed, not pages opened."""
+    """Report searches by their items and by the answer's citations, which have titles.
+
+    Only searches are billed, not opened pages.
+    """
     queries: list[str] = []
     pages: dict[str, str] = {}
     count, trouble = 0, ""
@@ -229,13 +235,15 @@ def _search_report(found: list[Json]) -> Searched:
 
 
 def _thoughts(item: Json) -> str:
-    """Return the summary of a reasoning item, or its text if the server sends all of it."""
+    """Return the summary of a reasoning item, or its full text if the server sends it."""
     blocks = item.get("summary") or item.get("content") or []
     return "\n\n".join(_text(block.get("text") or "") for block in blocks)
 
 
 def to_usage(raw: Mapping[str, Any]) -> Usage:
-    """Convert the reported usage; this API counts cache reads and writes inside the input, reasoning inside the output."""
+    """Convert the reported usage; this API counts cache reads and writes inside the input, and reasoning inside the
+    output.
+    """
     prompt, output = tokens(raw.get("input_tokens")), tokens(raw.get("output_tokens"))
     details, parts = _table(raw.get("input_tokens_details")), _table(raw.get("output_tokens_details"))
     read = min(tokens(details.get("cached_tokens")), prompt)
@@ -248,7 +256,7 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 def compacted(answer: Any, model: str) -> Iterator[StreamEvent]:
-    """Yield the steps of an answer of `POST /v1/responses/compact`: all of its items, unchanged, are the next beginning of the input.
+    """Yield the steps of a response of `POST /v1/responses/compact`: all its items, unchanged, begin the next input.
 
     Raises KeyError, TypeError or ValueError for another form.
     """

@@ -1,4 +1,4 @@
-"""A request in the form of the Responses API: pure, so that equal requests give equal bytes."""
+"""Request in the form of the Responses API: pure, so that equal requests give equal bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
 Json = dict[str, Any]
 
 COMPACTED = "compacted"
-"""The key of the items that replace a conversation, in this provider's part of a text's Meta."""
+"""Key of the items that replace a conversation, in this provider's part of a text's Meta."""
 LEAST_OUTPUT = 16
 """Tokens; a smaller limit of a reply is refused."""
 
@@ -25,9 +25,9 @@ LEAST_OUTPUT = 16
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """Return the body of `POST /v1/responses` without `stream`.
 
-    The vendor stores nothing: each request has the whole input. `request.options` may have `thinking` (bool, default
-    true; None sends nothing about it), `effort` (low … max), `summaries` (bool, default true) and `session` (the key of
-    the prompt cache).
+    The vendor stores nothing: each request contains the whole input. `request.options` may have `thinking` (bool,
+    default true; None sends nothing about it), `effort` (low … max), `summaries` (bool, default true) and `session`
+    (the prompt cache key).
     """
     options = request.options
     free = _free(request)
@@ -66,27 +66,27 @@ def _reasoning(options: Mapping[str, Any]) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class _Free:
-    """The tools that the model calls with a bare text, and the calls of them in the request."""
+    """Tools that the model calls with plain text, and their calls in the request."""
 
     tools: frozenset[str]
     calls: frozenset[str]
 
 
 def _free(request: Request) -> _Free:
-    """Return the tools with a grammar, for a model that writes freely, and their calls that have a text and nothing else."""
+    """Return the tools with a grammar, for a model that writes plain text, and their calls that have only a text."""
     tools = frozenset(tool.name for tool in request.tools if tool.grammar and request.model.writes_freely)
     calls = (part for turn in request.messages for part in turn.parts if isinstance(part, ToolCall)) if tools else ()
     return _Free(tools, frozenset(call.call_id for call in calls if call.name in tools and _bare(call) is not None))
 
 
 def _bare(call: ToolCall) -> str | None:
-    """Return the text of a call that has a text alone; None for any other call."""
+    """Return the text of a call that has only a text; None for any other call."""
     text = call.input.get(BARE)
     return text if isinstance(text, str) and len(call.input) == 1 else None
 
 
 def _tool(tool: ToolSchema, free: frozenset[str]) -> Json:
-    """Return a tool with its schema unchanged; without `strict`, this API would treat the schema as a strict one."""
+    """Return a tool with its schema unchanged; without `strict`, this API would treat the schema as strict."""
     if tool.name in free:
         form = {"type": "grammar", "syntax": "lark", "definition": tool.grammar}
         return {"type": "custom", "name": tool.name, "description": tool.description, "format": form}
@@ -176,7 +176,7 @@ def _item(part: Part | ToolResult, own: bool, free: _Free) -> Json | None:
 
 
 def compacted(request: Request, settings: ProviderSettings) -> Json:
-    """Return the body of `POST /v1/responses/compact`: it takes no tools, and needs no order in words at the end."""
+    """Return the body of `POST /v1/responses/compact`: it accepts no tools, and needs no final instruction."""
     *messages, last = request.messages
     rest = replace(last, parts=last.parts[:-1])
     whole = replace(request, system=(*request.system, request.compaction or ""), messages=(*messages, rest))
@@ -186,6 +186,6 @@ def compacted(request: Request, settings: ProviderSettings) -> Json:
 
 
 def countable(wire: Mapping[str, Any]) -> Json:
-    """Return the fields of a request that the counting endpoint takes."""
+    """Return the fields of a request that the counting endpoint accepts."""
     taken: Sequence[str] = ("model", "input", "instructions", "tools", "reasoning")
     return {name: wire[name] for name in taken if name in wire}

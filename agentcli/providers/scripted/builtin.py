@@ -13,7 +13,7 @@ from agentcli.system import probe
 
 
 def scripted(spec: ModelSpec, *_settings: object) -> ScriptedModel:
-    """Return the scripted model for `script:<name-or-path>`. Raises InputError if there is no such script."""
+    """Return the scripted model for `script:<name-or-path>`. Raises InputError for an unknown script."""
     name, _, argument = spec.id.partition(":")
     if name in BUILT_IN:
         return ScriptedModel(spec, BUILT_IN[name](argument))
@@ -39,7 +39,7 @@ def long_reply(argument: str = "") -> Callable[[Request], Reply]:
 
 
 def steps(argument: str = "") -> Callable[[Request], Reply]:
-    """Make a script that works through N tool steps on each prompt, with the first available reading tool, and then ends."""
+    """Make a script that takes N tool steps on each prompt, with the first available reading tool, and then ends."""
     wanted = _number(argument, 3)
 
     def reply(request: Request) -> Reply:

@@ -38,12 +38,14 @@ from agentcli.core.model import ModelSpec, PartDone, Request, Stopped, StreamEve
 
 Then = Literal["repeat", "loop", "fail"]
 PIECE = 12
-"""Characters in one delta, unless a reply sets its own pieces."""
+"""Characters of one delta, unless a reply sets its own pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failure with this cause after `after` deltas: 0 replaces the whole reply, a number beyond the last delta cuts off only the end."""
+    """A failure with this cause after `after` deltas: 0 replaces the whole reply; a number beyond the last delta only
+    removes its end.
+    """
 
     cause: Cause = "overloaded"
     message: str = "the script says so"
@@ -56,7 +58,7 @@ class Fault:
 class Reply:
     """One reply of the model.
 
-    `pieces` replaces the even cutting of texts; `rate` is in characters per second, 0 at once.
+    `pieces` replaces the even splitting of texts; `rate` is in characters per second, 0 at once.
     """
 
     parts: tuple[Part, ...] = ()
@@ -120,7 +122,7 @@ class ScriptedModel:
         return self._spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Stream a reply as `Model.stream`. A request for a summary gets one, without using up the script."""
+        """Stream a reply like `Model.stream`. A request for a summary gets one without using up the script."""
         from agentcli.providers.scripted.summary import snapshot, wants_summary
 
         reply = self._numbered(say(snapshot(request)) if wants_summary(request) else self._next(request), request)
@@ -159,7 +161,7 @@ class ScriptedModel:
         return self._script[number % len(self._script)] if self._then == "loop" else self._script[-1]
 
     def _numbered(self, reply: Reply, request: Request) -> Reply:
-        """Add ids, new to the conversation, to the calls that have none."""
+        """Add ids to calls without one, unique in the conversation."""
         taken = {part.call_id for turn in request.messages for part in turn.parts if isinstance(part, ToolCall)}
         parts: list[Part] = []
         for part in reply.parts:
@@ -187,12 +189,12 @@ class ScriptedModel:
     async def _wait(self, seconds: float) -> None:
         import asyncio
 
-        # Even without a pace, other tasks get their turn between two pieces, as while a real reply arrives.
+        # Even without a pace, other tasks get their turn between two pieces, as with a real reply.
         await (asyncio.sleep(0) if seconds <= 0 else (self._sleep or asyncio.sleep)(seconds))
 
 
 def blocks(request: Request) -> list[tuple[bytes, int]]:
-    """Return the blocks of the prompt in the order of the cache, each with its size in tokens."""
+    """Return the prompt's blocks in the order of the cache, each with its size in tokens."""
     texts = [f"{tool.name} {tool.description} {json.dumps(dict(tool.parameters))}" for tool in request.tools]
     texts += request.system
     for turn in request.messages:
@@ -221,7 +223,7 @@ def tokens_of(text: str) -> int:
 
 
 def load(path: Path) -> tuple[Sequence[Reply], Then]:
-    """Read the script in a JSON file, and its `then`. Raises InputError if it cannot be used."""
+    """Read the script in a JSON file, and its `then`. Raises InputError if it is unusable."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
         then = raw.get("then", "repeat")

@@ -1,4 +1,4 @@
-"""State snapshots as a scripted model writes them: taken from the request, without understanding it."""
+"""State snapshots of a scripted model: copied from the request, without understanding it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def wants_summary(request: Request) -> bool:
 
 
 def snapshot(request: Request) -> str:
-    """Write a well-formed state snapshot of the facts that a conversation shows without understanding it."""
+    """Write a well-formed state snapshot of the facts that a conversation shows literally."""
     wishes, files, commands = [], [], []
     for turn in request.messages[:-1]:
         for part in turn.parts:

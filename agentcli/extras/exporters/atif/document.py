@@ -26,7 +26,7 @@ VERSION = "ATIF-v1.8"
 Subagents = Callable[[str], Sequence[Journal]]
 """A function that returns the sessions of a session's subagents, by its id."""
 _STATED = ("id", "schema", "head", "shelf", "touched", "usage", "cost", "version", "model")
-"""Fields of `session.json` that are elsewhere in the document, or mean nothing outside the store."""
+"""Fields of `session.json` that are elsewhere in the document, or meaningless outside the store."""
 
 
 def to_atif(
@@ -38,15 +38,14 @@ def to_atif(
 ) -> Iterator[str]:
     """Return the document in pieces, one per step, so that a large session is never in memory as a whole.
 
-    `place` returns the path or URL of an image. The records of the session itself pass `through`, a callback that may
-    show progress.
+    `place` returns an image's path or URL. The session's records pass `through`, a callback that may show progress.
     """
     yield from _trajectory(journal, subagents, clean, place, through, frozenset())
     yield "\n"
 
 
 class ImageFolder:
-    """Images as files in a folder, which is made with the first one; each is named relative to the folder's parent."""
+    """Images as files in a folder, created with the first one; paths are relative to the folder's parent."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -54,7 +53,7 @@ class ImageFolder:
     def __call__(self, image: Image) -> str:
         """Write an image; return its relative path, or a URL if its data is damaged.
 
-        Raises OSError if the folder cannot be written.
+        Raises OSError if the folder is not writable.
         """
         try:
             data = base64.b64decode(image.data)
@@ -93,7 +92,7 @@ def _trajectory(
     through: Through,
     within: frozenset[str],
 ) -> Iterator[str]:
-    """Yield one trajectory. `within` are the ids of the trajectories around it: a session never contains itself."""
+    """Yield one trajectory. `within` are the ids of enclosing trajectories: a session never contains itself."""
     within |= {journal.id}
     embedded = [each for each in subagents(journal.id) if each.id not in within]
     info = _info(journal)

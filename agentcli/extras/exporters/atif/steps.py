@@ -34,21 +34,21 @@ EMPTY = "This session has no record that can be read."
 PICTURES = {"image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp"}
 """The types of images that the format knows, with their file endings."""
 _PROVIDER_DATA = frozenset({"meta", "signature"})
-"""Fields that only the provider can read; they are left out."""
+"""Fields that only the provider can read; they are omitted."""
 _IN_MESSAGE: Mapping[type, frozenset[str]] = {
     Compaction: frozenset({"snapshot", "carry"}),
     Settings: frozenset({"system"}),
     Failure: frozenset({"message"}),
 }
-"""Fields of a record that are not repeated in `extra`: they are the step's message, or follow from earlier records."""
+"""Record fields that `extra` does not repeat: they are the step's message, or follow from earlier records."""
 
 
 class StepBuilder:
     """Builder of steps from records, oldest first. A step is yielded once no record can add to it.
 
-    `clean` filters all texts; `place` returns the path or URL of an image, `whole` a whole output by its path;
-    `embedded` are the ids of the subagents' trajectories in the document; steps of the first `copied` records are
-    copies from another session. `usage` and `requests` add up the agent's steps.
+    `clean` filters all texts; `place` returns an image's path or URL, `whole` a whole output by its path; `embedded`
+    are the ids of the subagents' trajectories in the document; steps of the first `copied` records are copies from
+    another session. `usage` and `requests` add up the agent's steps.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class StepBuilder:
                 assert_never(body)
 
     def finish(self) -> Iterator[Json]:
-        """Yield the last steps; there is at least one in all."""
+        """Yield the last steps, so that there is at least one in total."""
         if not self._seqs:
             self._begin(Record(0, "", "", "", Unknown("", {})), "system", EMPTY, {})
         yield from self._released()
@@ -181,7 +181,7 @@ class StepBuilder:
         body = record.body
         raw = body_to_json(body)
         if isinstance(body, Settings) and body.tools:
-            # The head of the document has the first tools; later steps repeat them only if they change.
+            # The document's head has the first tools; later steps repeat them only after a change.
             if self._tools in (None, raw["tools"]):
                 self._tools = raw.pop("tools")
             else:
@@ -200,7 +200,7 @@ class StepBuilder:
             self._beside.append(raw)
 
     def _paths(self, parts: Sequence[Part]) -> Json:
-        """Return the files that images came from: the format has no place for them."""
+        """Return the original files of images: the format has no place for them."""
         paths = [self._text(part.path) for part in parts if isinstance(part, Image) and part.path]
         return {"images": paths} if paths else {}
 

@@ -43,13 +43,13 @@ from agentcli.sessions.summaries import is_subagent
 from agentcli.system import probe
 
 EVENTS = "agentcli.jsonl"
-"""File of a run's event lines in the folder of Harbor's agent logs."""
+"""File with a run's event lines in the folder of Harbor's agent logs."""
 DATA = "agentcli-data"
 """Data folder of agentcli in that folder, so that the session survives the container."""
 TRANSIENT = 75
 """Exit code of a run that may succeed later."""
 _FIXED = "-o stream-json --mode yolo --set permissions.destructive=allow --set general.sandbox=off --set checkpoints.seconds=0 --set agent.confirm_done=true"
-"""Flags for a run without a person: the container is the sandbox, and nothing in it needs to be undone."""
+"""Flags for an unattended run: the container is the sandbox, and nothing in it needs to be undone."""
 _FIND = 'export PATH="$HOME/.local/bin:$PATH"'
 
 
@@ -100,7 +100,9 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
             rf"{_code(2)}|{_code(InputError.exit_code)}|{_code(ConfigError.exit_code)}", NonZeroAgentExitCodeError
         ),
     )
-    """Errors by pattern. The match nearest to the end counts, and of several the first: every message precedes its exit code."""
+    """Errors by pattern. The match nearest to the end counts, and the first of several there: every message precedes
+    its exit code.
+    """
 
     @staticmethod
     def name() -> str:
@@ -135,14 +137,14 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
 
     @with_prompt_template  # type: ignore[untyped-decorator]
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
-        """Work on the instruction, in a new session or in the session of the previous step."""
+        """Work on the instruction, in a new session or in the previous step's session."""
         logs = self.environment_logs_dir
         # The text of a task is never a command of agentcli.
         text = f"Task:\n{instruction}" if instruction.lstrip()[:1] in ("/", "!", "#") else instruction
         words = [*(("-m", self._model) if self._model else ()), *shlex.split(self.options.arguments or "")]
         start = "resume --last" if self._resume else ""
         events = shlex.quote(str(logs / EVENTS))
-        # A task left undone is a result, which the verifier judges, and no error of the run.
+        # An undone task is a result, which the verifier judges, and not an error of the run.
         judged = f'tail -n 1 {events} | grep -q \'"subtype": "incomplete"\''
         await self.exec_as_agent(
             environment,
@@ -168,7 +170,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
         context.n_cache_tokens, context.cost_usd = usage.cache_read, cost
 
     def _spent(self, info: SessionInfo) -> tuple[Usage, float | None]:
-        """Return tokens and USD of the last run from its result; of the whole session if the run was killed before its result."""
+        """Return tokens and USD of the last run from its result, or of the whole session if the run was killed before."""
         events = self.logs_dir / EVENTS
         lines = events.read_text(encoding="utf-8", errors="replace").split("\n") if probe.is_file(events) else []
         if (result := _result(lines)) is None:
@@ -203,7 +205,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
         return {name: value for name in names if (value := self._get_env(name)) is not None}
 
     def _classify_exec_error(self, command: str, result: Any) -> Exception:
-        """Classify by the run's result alone: output of tools and of the model proves nothing."""
+        """Classify only by the run's result: output of tools and of the model proves nothing."""
         if (ended := _result((result.stdout or "").split("\n"))) is None:
             return super()._classify_exec_error(command, result)  # type: ignore[no-any-return]
         stdout = json.dumps({name: ended.get(name) for name in ("subtype", "error", "exit_code")})

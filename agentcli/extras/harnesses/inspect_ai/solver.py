@@ -1,6 +1,8 @@
-"""agentcli as a solver of Inspect AI: `inspect eval TASK --solver agentcli/agentcli --model PROVIDER/MODEL`. Only Inspect imports it.
+"""agentcli as a solver of Inspect AI: `inspect eval TASK --solver agentcli/agentcli --model PROVIDER/MODEL`. Only
+Inspect imports it.
 
-The program runs in the sandbox of the sample, in which it must be installed; its messages, reply and tokens are recorded in the sample.
+The program runs in the sample's sandbox, where it must be installed; its messages, reply and tokens are recorded in the
+sample.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _FIXED = "-o stream-json --mode yolo --set checkpoints.seconds=0 --set agent.con
 _CONTAINED = "--set permissions.destructive=allow --set general.sandbox=off"
 """Flags in a container, which is a sandbox itself."""
 _SCORED = (0, LimitReached.exit_code, ContextError.exit_code)
-"""Exit codes of runs that are scored: the others say that the run did not take place as it should."""
+"""Exit codes of scored runs: any other means that the run did not work as it should."""
 _NO_MODEL = ("none", "mockllm")
 _MESSAGES: TypeAdapter[list[Any]] = TypeAdapter(list[ChatMessage])
 
@@ -40,7 +42,7 @@ def agentcli(model: str = "", arguments: str = "", program: str = "agentcli") ->
         if name.partition("/")[0] in _NO_MODEL:
             raise ValueError("Name the model of agentcli: --model PROVIDER/MODEL, or -S model=PROVIDER/MODEL.")
         done, code, said = await _run(state.input_text, name, [*shlex.split(program)], shlex.split(arguments))
-        # A task left undone is a result, and no error of the run.
+        # An undone task is a result, not an error of the run.
         if code not in _SCORED and done.result.get("subtype") != "incomplete":
             raise RuntimeError(f"agentcli ended with exit code {code}: {done.result.get('error') or said.strip()}")
         state.messages = _MESSAGES.validate_python(done.messages)
@@ -58,7 +60,7 @@ async def _run(prompt: str, model: str, program: list[str], arguments: list[str]
     file = f"/tmp/agentcli-{uuid4().hex}.jsonl"
     contained = shlex.split(_CONTAINED) if await _is_contained(box) else []
     words = [*program, "-p", "-", *shlex.split(_FIXED), *contained, "-m", model, *arguments]
-    # The event lines may be longer than the output that Inspect allows.
+    # The event lines may exceed Inspect's limit for output.
     command = ["/bin/sh", "-c", f"{shlex.join(words)} >{file}"]
     keys = {name: os.environ[name] for name in variables_of(model.partition("/")[0]) if name in os.environ}
     # The text of a task is never a command of agentcli.
@@ -74,7 +76,7 @@ async def _run(prompt: str, model: str, program: list[str], arguments: list[str]
 
 
 async def _is_contained(box: Any) -> bool:
-    """Return True if a sandbox is a container or a machine, and not this one."""
+    """Return True if a sandbox is a container or another machine."""
     try:
         await box.connection()
     except NotImplementedError:

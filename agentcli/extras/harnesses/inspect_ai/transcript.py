@@ -22,7 +22,7 @@ _USAGE = {
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Messages and events of a run, with the `result` event that ends it, which is empty if there is none."""
+    """Messages and events of a run, with its final `result` event, which is empty if missing."""
 
     model: str = ""
     prompt: str = ""
@@ -38,7 +38,7 @@ class Transcript:
 
 
 def transcript(lines: Iterable[str]) -> Transcript:
-    """Read the lines of a run; the lines of a continued run follow. Lines that are no events are skipped."""
+    """Read the lines of a run, then those of a continued run. Lines that are not events are skipped."""
     reader = _Reader()
     for event in _parsed(lines):
         reader.add(event)
@@ -74,7 +74,7 @@ def _parsed(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
 
 
 class _Reader:
-    """Builder of a transcript. A reply is complete with its usage, or with whatever can only follow it."""
+    """Builder of a transcript. A reply is complete with its usage, or with anything that can only follow it."""
 
     def __init__(self) -> None:
         self.model = self.prompt = self._began = ""
@@ -123,7 +123,7 @@ class _Reader:
                 pass
 
     def close_reply(self, event: Mapping[str, Any]) -> None:
-        """End the reply that is being read, if there is one; an event of type `usage` has its tokens."""
+        """End the current reply, if there is one; a `usage` event has its tokens."""
         if not (self._texts or self._thoughts or self._calls):
             return
         text = "".join(self._texts)

@@ -32,7 +32,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
 
 
 def restrictions(path: Path, source: str, top: str) -> Found:
-    """Return a project's rules and its settings without effect; `top` is the pattern of the project's folder."""
+    """Return a project's rules, and its settings without effect; `top` is the pattern of the project's folder."""
     found = Found()
     raw = read_json(path, found)
     permissions = table(raw, "permissions")

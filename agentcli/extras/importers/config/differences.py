@@ -1,4 +1,4 @@
-"""`agentcli doctor --from claude`: what behaves otherwise here than in Claude Code, as our readers of its files find it."""
+"""`agentcli doctor --from claude`: differences from Claude Code, as our readers of its files find them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from agentcli.program.project_rules import project_rules
 
 PROGRAM = ".claude"
 _SHOWN_ONLY = frozenset({"type", "statusMessage"})
-"""Fields of a hook that change nothing of what it does."""
+"""Fields of a hook that do not change its effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing of Claude Code's files that behaves otherwise here, or not at all; `detail` says how."""
+    """One item in Claude Code's files that works differently here, or not at all; `detail` explains how."""
 
     thing: str
     detail: str
@@ -47,7 +47,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences, and the number of things without any. `importable` things of the user's take effect once they are imported."""
+    """The differences, and the number of items without any.
+
+    `importable` items of the user take effect once they are imported.
+    """
 
     differences: tuple[Difference, ...]
     same: int
@@ -64,11 +67,11 @@ def differences(program: Program) -> Comparison:
 
 
 Compared = tuple[str, Sequence[Difference]]
-"""A thing, and what differs about it; nothing if it behaves the same."""
+"""An item and its differences; none if it works the same."""
 
 
 def _user(program: Program, plan: ImportPlan) -> Iterator[Compared]:
-    """Yield what the import of the user's own files has taken over, and what it leaves out; the rest waits for it."""
+    """Yield what the import of the user's own files has taken over, and what it skips; the rest waits for it."""
     for step in plan.steps:
         if step.status == "same":
             yield str(step), ()

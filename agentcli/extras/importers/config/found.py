@@ -22,7 +22,7 @@ from agentcli.system.regular_file import Missing, Unusable
 Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
 NEVER_ASKS = "a mode that never asks is not imported; choose one with --mode"
 MAX_BYTES = 10_000_000
-"""Largest size in bytes of another program's settings: some store their history there."""
+"""Maximum bytes of another program's settings: some store their history there."""
 _VARIABLE = re.compile(r"\$(?:\{\w+|[A-Z_][A-Z0-9_]*)")
 _NO_KEYS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
 """Headers whose values are never keys."""
@@ -135,9 +135,9 @@ def texts(value: Any) -> Sequence[str]:
 
 
 def without_secrets(server: str, raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return the definition of a server with a variable in place of each secret, and the names of those variables.
+    """Return a server's definition with a variable in place of each secret, and the names of those variables.
 
-    A key may look like any word, so every literal in the environment and the headers counts as a secret.
+    Any word may be a key, so every literal in the environment and the headers counts as a secret.
     """
     replaced = _Replaced(server)
     return {key: replaced.cleaned(key, value) for key, value in raw.items()}, tuple(dict.fromkeys(replaced.used))
@@ -145,7 +145,7 @@ def without_secrets(server: str, raw: Mapping[str, Any]) -> tuple[Mapping[str, A
 
 @dataclass(slots=True)
 class _Replaced:
-    """The variables that replace the secrets of a server so far."""
+    """Variables that have replaced a server's secrets so far."""
 
     server: str
     used: list[str] = field(default_factory=list)
@@ -184,7 +184,7 @@ class _Replaced:
         return self._hidden(self._variable(name), text) if is_secret else text
 
     def _argument(self, text: str, place: int) -> str:
-        """Return an argument with its secret hidden: only the value in `--name=value`."""
+        """Return an argument with its secret hidden; in `--name=value`, only the value."""
         option, equals, value = text.partition("=")
         name = option.strip("-")
         if equals and name and (holds_secret(name, value) or SECRET in mask(text)):

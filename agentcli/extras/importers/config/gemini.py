@@ -37,7 +37,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
 
 
 def restrictions(path: Path, source: str, top: str) -> Found:
-    """Return the tools that a project's settings file excludes, and its settings without effect, servers not included."""
+    """Return the tools that a project's settings file excludes, and its settings without effect, except servers."""
     found = Found()
     raw = read_json(path, found, comments=True)
     _rules(raw, ("deny",), source, found)

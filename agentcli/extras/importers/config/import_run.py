@@ -1,4 +1,4 @@
-"""Import of other programs' configuration: plan the writes, then execute the plan. Nothing is ever overwritten."""
+"""Import other programs' configuration: plan the writes, then execute the plan. Nothing is ever overwritten."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ SERVERS_FILE = "mcp.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry that was found, and its fate: `new` is written, `same` exists already, and in a `clash` the existing or first one stays."""
+    """One found entry and its fate: `new` is written, `same` exists already, and in a `clash` the existing or first one
+    stays.
+    """
 
     item: Item
     status: Literal["new", "same", "clash"]
@@ -79,7 +81,7 @@ class ImportPlan:
 
 
 def import_plan(program: Program, names: Sequence[str]) -> ImportPlan:
-    """Plan an import from these programs. Raises ConfigError if a file of agentcli cannot be read."""
+    """Plan an import from these programs. Raises ConfigError if a file of agentcli is unreadable."""
     home = Path(program.given_env.get("HOME") or Path.home())
     present = _Present(program.dirs.config)
     steps: list[Step] = []
@@ -126,7 +128,7 @@ class _Present:
         self._files: dict[str, str] = {}
 
     def take(self, item: Item) -> Literal["new", "same", "clash"]:
-        """Return the status of an item and count it as present from then on."""
+        """Return the status of an item, which exists from then on."""
         match item.to:
             case "mcp.json":
                 return _put(self._servers, item.key, item.value)
@@ -170,7 +172,7 @@ def _objection(program: Program, item: Item) -> str:
             in_own_names(Rules(deny=(parse_rule(item.value),)), program.traits)
         if item.to == "config.toml" and item.key == "model":
             obstacle = program.models.obstacle(item.value)
-            # Import the default model even without a key for it, unless the present default has one.
+            # Import the default model even without a key for it, unless the current default has one.
             if isinstance(obstacle, CredentialsError) and not program.models.default:
                 return ""
             return str(obstacle).splitlines()[0] if obstacle is not None else ""
@@ -198,7 +200,7 @@ def _with_groups(known: Mapping[str, Any], items: Sequence[Item]) -> Mapping[str
 
 
 def _change(path: Path, key: str, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
-    """Change one object in a JSON file, all else in it as it was."""
+    """Change one object in a JSON file; everything else stays."""
 
     def changed(text: str) -> str:
         whole = _parsed(text, path)
@@ -252,7 +254,7 @@ def lines(plan: ImportPlan) -> Iterator[str]:
 
 
 def doctor_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
-    """Yield a row for each program whose configuration can be imported, in whole or in part."""
+    """Yield a row for each program whose configuration can be imported, completely or in part."""
     for name in PROGRAMS:
         with suppress(ConfigError):  # our own files have separate rows
             if new := len(import_plan(program, [name]).new):

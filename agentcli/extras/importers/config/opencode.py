@@ -91,9 +91,9 @@ def _permissions(raw: Any, source: str, found: Found) -> None:
 
 
 def _objection(own: str, pattern: str, kind: Any, before: _Rules, after: _Rules) -> str:
-    """Return the reason why a rule is not imported, or the empty string.
+    """Return why a rule is not imported, or an empty string.
 
-    In opencode the last rule that matches wins. Here deny comes before ask, and ask before allow, in any order.
+    In opencode the last matching rule wins. Here deny comes before ask, and ask before allow, in any order.
     """
     if kind not in ("allow", "ask", "deny"):
         return "it is not a decision"
@@ -113,11 +113,11 @@ def _objection(own: str, pattern: str, kind: Any, before: _Rules, after: _Rules)
 
 
 def _covers(pattern: str, other: str) -> bool:
-    """Return True if, judging by their texts, a pattern matches all that the other one does."""
+    """Return True if, judging by their texts, a pattern matches everything that the other one does."""
     return pattern == "*" or fnmatchcase(other, pattern)
 
 
 _Rules = Sequence[tuple[str, Any]]
 """Patterns with their decisions, in the order of the file."""
 _ASKED = frozenset({"bash", "edit", "write", "web_fetch"})
-"""Tools that mode ask asks about if no rule covers them."""
+"""Tools that mode ask asks about unless a rule covers them."""

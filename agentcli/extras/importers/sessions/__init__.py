@@ -1,4 +1,4 @@
-"""Import of other programs' sessions, and of our own exports, as records."""
+"""Import other programs' sessions, and our own exports, as records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _READERS: Mapping[Format, Callable[[Iterable[str]], Imported]] = {
 
 
 def read(path: Path) -> Imported:
-    """Read the session in a file, the oldest one of a database; `read_all` reads the others too.
+    """Read the session in a file, or the oldest one of a database; `read_all` also reads the others.
 
     Raises InputError with the file, the line and the reason if it cannot be imported.
     """
@@ -35,7 +35,7 @@ def read(path: Path) -> Imported:
 def read_all(
     path: Path, chosen: str = "", format: Format | None = None, through: Shown = unshown
 ) -> Iterator[Imported]:
-    """Read the sessions in a file: all of a database or the one whose id or title is `chosen`, else one.
+    """Read the sessions in a file: all of a database, or the one whose id or title is `chosen`; else one.
 
     `format` is the format, if known. The lines of a text pass `through`. Raises InputError with the file, the line and
     the reason if a session cannot be imported, after yielding all that can.

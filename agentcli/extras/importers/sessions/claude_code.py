@@ -76,7 +76,7 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 def _current(main: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
-    """Return the entries of the prompts that the newest entry descends from; answers to parallel calls branch off that line."""
+    """Return the entries of the newest entry's ancestors; answers to parallel calls branch off that line."""
     up = _parents([entry for _, entry in main])
     line: set[str] = set()
     at = str(main[-1][1]["uuid"]) if main else ""
@@ -91,9 +91,9 @@ def _current(main: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
 
 
 def _parents(main: Sequence[Json]) -> dict[str, str]:
-    """Return the entry above each one; where the file lacks it, as after a compaction, the last one before.
+    """Return each entry's parent, or, if the file lacks it, as after a compaction, the previous entry.
 
-    The first entry of a file, and the first of another beginning within it, have none.
+    The first entry of a file, and of another session within it, have none.
     """
     known = {str(entry["uuid"]) for entry in main}
     up: dict[str, str] = {}
@@ -117,7 +117,7 @@ def _is_prompt(entry: Json) -> bool:
 
 
 class _Reader:
-    """Collector of items; it joins the lines over which a reply is spread."""
+    """Collector of items; it joins a reply that is spread over several lines."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -165,7 +165,7 @@ class _Reader:
         self.items.append(sound(Item(time, content, key)))
 
     def _attach(self, entry: Json, key: str) -> None:
-        """Put an attached file before the text of its prompt; leave out files that the program rereads by itself."""
+        """Put an attached file before the text of its prompt; skip files that the program rereads by itself."""
         index = self.prompts.get(_parent(entry))
         if index is None:
             return
@@ -209,7 +209,7 @@ class _Reader:
 
 
 def _filler(entry: Json) -> bool:
-    """Return True if the program wrote this itself in place of a reply that a prompt never got."""
+    """Return True if the program wrote this itself in place of a missing reply."""
     return entry["message"].get("model") == "<synthetic>" and entry.get("isApiErrorMessage") is False
 
 
@@ -240,7 +240,7 @@ def _spoken(entry: Json, time: str) -> Iterable[Content]:
 
 
 def _attached(raw: Json) -> File | Image | None:
-    """Return the file or folder that was named with `@`; of other than text and images, only the name."""
+    """Return the file or folder attached with `@`; for anything except text and images, only the name."""
     if raw.get("type") == "directory":
         return File("inode/directory", raw["path"], raw["content"])
     if raw.get("type") != "file":
@@ -318,7 +318,7 @@ def _metadata(text: str, details: Json, status: Status) -> Json:
 
 
 def _diff(path: str, hunks: Sequence[Json]) -> Json:
-    """Make a unified diff from the hunks that Claude Code keeps."""
+    """Make a unified diff from Claude Code's hunks."""
     lines = [f"--- {path}", f"+++ {path}"]
     for hunk in hunks:
         lines.append(f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@")

@@ -1,4 +1,6 @@
-"""Rollout files of Codex (JSON lines under `~/.codex/sessions`), with today's envelope or without it as in early versions."""
+"""Rollout files of Codex (JSON lines under `~/.codex/sessions`), with the current envelope or, in early versions,
+without it.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 class _Reader:
-    """Collector of items. It joins the reasoning, text and calls of a reply, until another speaker follows."""
+    """Collector of items. It joins a reply's reasoning, text and calls until another speaker follows."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -159,7 +161,7 @@ class _Reader:
     def _compacted(self, payload: Json, time: str) -> None:
         """Add a compaction.
 
-        The reply that was its summary leaves the conversation; its usage becomes the compaction's.
+        The reply with its summary leaves the conversation; its usage becomes the compaction's.
         """
         self.close()
         text = _summary(payload)
@@ -180,7 +182,7 @@ class _Reader:
         return None
 
     def _usage(self, raw: Json) -> None:
-        """Set the last reply's usage. Codex counts cached tokens as input, too, and reasoning as output."""
+        """Set the last reply's usage. Codex includes cached tokens in the input, and reasoning in the output."""
         self.close()
         if self.reply is None:
             return
@@ -202,7 +204,7 @@ class _Reader:
 
 
 def _without_labels(parts: Sequence[Part]) -> Iterable[Part]:
-    """Yield the parts of a prompt without the tags that Codex puts around each picture."""
+    """Yield the parts of a prompt without the tags that Codex puts around each image."""
     pictures = [number for number, part in enumerate(parts) if isinstance(part, Image)]
     beside = {number + step for number in pictures for step in (-1, 1)}
     for number, part in enumerate(parts):
@@ -227,7 +229,7 @@ def _parts(content: Any) -> Iterable[Part]:
 
 
 def _reasoning(payload: Json) -> Iterable[Thinking]:
-    """Yield the readable part: encrypted reasoning means nothing to another provider."""
+    """Yield the readable part: encrypted reasoning is meaningless for another provider."""
     texts = [
         raw["text"] for raw in (*(payload.get("summary") or ()), *(payload.get("content") or ())) if raw.get("text")
     ]
@@ -279,7 +281,7 @@ def _result(payload: Json, time: str, changed: Json) -> ToolResult:
 
 
 def _changed(changes: Json) -> Json:
-    """Return a patch's changes to files: one unified diff, and the numbers of lines added and removed."""
+    """Return a patch's changes to files: one unified diff, and the numbers of added and removed lines."""
     diffs: list[str] = []
     for path, change in changes.items():
         if diff := change.get("unified_diff"):

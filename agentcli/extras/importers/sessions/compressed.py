@@ -1,4 +1,4 @@
-"""Session files that are compressed with Zstandard, as Codex leaves old ones (`rollout-*.jsonl.zst`)."""
+"""Session files compressed with Zstandard, as Codex stores old ones (`rollout-*.jsonl.zst`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader | io.BytesIO]:
     """Open a file for reading; unpack it if it is compressed.
 
     Raises CompressedFile if Python has no Zstandard (from 3.14 on, or the package `zstandard`), InputError if the file
-    cannot be read, at once or later.
+    is unreadable, at once or later.
     """
     try:
         with path.open("rb") as file:

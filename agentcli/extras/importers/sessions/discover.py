@@ -1,4 +1,4 @@
-"""Search for sessions to import: in files, in folders, and in the stores of other programs."""
+"""Search for sessions to import: in files, in folders, and in other programs' stores."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from agentcli.sessions.imported import Format
 from agentcli.system import probe
 
 ENDINGS = (".jsonl", ".json", ".db", ".jsonl" + SUFFIX)
-"""Endings of the files that are read if the user names a folder."""
+"""Extensions of the files to read in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A session of another program, as its first lines describe it: its id there, and its working folder.
+    """A session of another program, from its first lines: its id there, and its working folder.
 
-    `name` is its name in messages; `named` is true if the user named this very file. For a database, `session` is the
-    id of one session, and `version` changes with each change of that session.
+    `name` is its name in messages; `named` is true if the user specified this very file. For a database, `session` is
+    the id of one session, and `version` changes with each change of that session.
     """
 
     path: Path
@@ -53,9 +53,9 @@ class Candidate:
 
 
 def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = False) -> Sequence[Candidate]:
-    """Return the sessions in a file: one, or all of a database without subagents' ones.
+    """Return the sessions in a file: one, or all of a database except subagents'.
 
-    `chosen` is the id or title of the only session wanted. Raises InputError if the file has no session of a known
+    `chosen` is the id or title of the only wanted session. Raises InputError if the file has no session of a known
     program.
     """
     if not holds_database(path):
@@ -82,7 +82,7 @@ def _candidate(path: Path, name: str, named: bool) -> Candidate:
 
 
 def in_folder(folder: Path) -> Iterator[Candidate]:
-    """Yield the sessions in the files of a folder and all folders below it; skip other files."""
+    """Yield the sessions in the files of a folder and all its subfolders; skip other files."""
     for here, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
@@ -92,9 +92,9 @@ def in_folder(folder: Path) -> Iterator[Candidate]:
 
 
 def sessions_of(program: str, env: Mapping[str, str], places: Iterable[str] = ()) -> Iterator[Candidate]:
-    """Yield the sessions that a program keeps for the user, without subagents' ones.
+    """Yield the sessions that a program stores for the user, except subagents'.
 
-    `places` are possible working folders: Gemini CLI may keep only the hash of a folder's path.
+    `places` are possible working folders: Gemini CLI may store only the hash of a folder's path.
     """
     hashes = {hashlib.sha256(os.fsencode(folder)).hexdigest(): folder for folder in places}
     for path in sorted(set(PROGRAMS[program].files(_Home(env)))):
@@ -165,7 +165,7 @@ PROGRAMS: Mapping[str, SessionSource] = MappingProxyType(
 
 
 def recognised(path: Path) -> Sequence[Candidate]:
-    """Return the sessions in a file that the user did not name; none if it has no session, or its unpacked version is there."""
+    """Return the sessions in a file that the search found; none if it has no session, or its unpacked version is there."""
     if is_unpacked(path):
         return ()
     try:
@@ -177,15 +177,15 @@ def recognised(path: Path) -> Sequence[Candidate]:
 
 
 def _id_in_name(path: Path) -> str:
-    """Return the id of a Codex session from its file's name, `rollout-2026-01-05T09-00-00-<id>.jsonl.zst`."""
+    """Return the id of a Codex session from its file name, `rollout-2026-01-05T09-00-00-<id>.jsonl.zst`."""
     found = re.match(r"rollout-[\dT-]{19}-(.+?)\.jsonl", path.name)
     return found[1] if found else ""
 
 
 def _described(path: Path) -> tuple[Format, str, str]:
-    """Return the format of a file, and the id and folder in its first lines, which may be empty.
+    """Return a file's format, and the id and folder in its first lines, which may be empty.
 
-    Raises InputError if the format is unknown.
+    Raises InputError for an unknown format.
     """
     program: Format | None = None
     id = folder = ""

@@ -1,4 +1,4 @@
-"""Session files of Gemini CLI: one JSON object, or since 2026 JSON lines with amendments and rewinds."""
+"""Session files of Gemini CLI: one JSON object, or, since 2026, JSON lines with amendments and rewinds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentcli.sessions.imported import Content, Foreign, Imported, Item, Summary
 
 _STATUS: dict[str, Status] = {"success": "success", "error": "error", "cancelled": "interrupted"}
 _FILES_BEGIN, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"
-"""The lines around the contents of files that the user named with `@`."""
+"""Lines around the contents of files that the user attached with `@`."""
 _NOT_THOUGHT = "skip_thought_signature_validator"
 """The signature of thoughts that no model had."""
 _ENDING = re.compile(
@@ -31,13 +31,13 @@ _ENDING = re.compile(
 )
 """The lines after the output of a shell command."""
 _OWN = re.compile(r"\s*System: |\s*Please continue\.\s*\Z")
-"""Texts that Gemini CLI itself inserts as the user's: after a loop, a broken reply, or a reply that asks to continue."""
+"""Texts that Gemini CLI inserts as the user's: after a loop, a broken reply, or a reply that asks to continue."""
 _LONGEST_ENDING = 2000
 _LONGEST_PATH = 4096
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """Read the session in a Gemini CLI file; leave out damaged messages with a note.
+    """Read the session in a Gemini CLI file; skip damaged messages with a note.
 
     Raises InputError if nothing is left.
     """
@@ -128,7 +128,7 @@ def _asked(raw: Json, time: str) -> Iterable[Content]:
 
 
 def _prompt(content: Iterable[Json]) -> Iterable[Part]:
-    """Yield the parts of a prompt; mark contexts and contents of named files as not the user's own."""
+    """Yield the parts of a prompt; mark contexts and contents of attached files as not the user's own."""
     inside = False
     for part in _parts(content):
         if isinstance(part, Text):
@@ -159,7 +159,7 @@ def _replied(raw: Json, time: str) -> Iterable[Content]:
 
 
 def _calls(raw: Json, content: Iterable[Json]) -> Iterable[Json]:
-    """Return the calls of a reply: in a rewritten history they are among its parts, in its own line beside them; some repeat an id."""
+    """Return a reply's calls: in a rewritten history among its parts, in its own line beside them; some repeat an id."""
     calls: dict[tuple[str, int], Json] = {}
     for told in ([part["functionCall"] for part in content if "functionCall" in part], raw.get("toolCalls") or ()):
         seen: Counter[str] = Counter()
@@ -206,7 +206,7 @@ def _result(call: Json, time: str) -> ToolResult:
 
 
 def _bare_result(call_id: str, answer: Sequence[Json], time: str) -> ToolResult:
-    """Make a result from its text for the model, if nothing else of it is known."""
+    """Make a result from its text for the model, if nothing else is known."""
     response = answer[0]["functionResponse"]
     name, output = ours(GEMINI_CLI, response["name"], {})[0], _output(answer)
     failed, metadata = _ended(output, None) if name == "bash" else (False, {})
@@ -215,7 +215,7 @@ def _bare_result(call_id: str, answer: Sequence[Json], time: str) -> ToolResult:
 
 
 def _answers(content: Sequence[Json]) -> list[tuple[str, list[Json]]]:
-    """Return each result, after the name of its call: a function response, and the images after it."""
+    """Return each result after its call's name: a function response, and the images after it."""
     answers: list[tuple[str, list[Json]]] = []
     for part in content:
         if "functionResponse" in part:
@@ -239,7 +239,7 @@ def _output(answer: Iterable[Json]) -> str:
 
 
 def _images(answer: Iterable[Json]) -> tuple[Image, ...]:
-    """Return the images of a result: inside the function response, or after it for models that need them there."""
+    """Return a result's images: inside the function response, or after it for models that need them there."""
     every = [inner for part in answer for inner in (part, *((part.get("functionResponse") or {}).get("parts") or ()))]
     return images_of(_parts(every))
 
@@ -262,7 +262,7 @@ def _ended(output: str, display: Any) -> tuple[bool, Json]:
 
 
 def _metadata(display: Json) -> Json:
-    """Return the diff of an edit, as Gemini CLI kept it for display."""
+    """Return an edit's diff, as Gemini CLI stored it for display."""
     if not isinstance(display.get("fileDiff"), str):
         return {}
     known: Json = {"diff": display["fileDiff"]}

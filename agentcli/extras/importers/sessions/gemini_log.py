@@ -1,8 +1,8 @@
-"""The session log of Gemini CLI: the messages in force after all its lines, and the summaries that replaced others.
+"""Session log of Gemini CLI: the messages in force after all its lines, and summaries that replaced others.
 
-A line adds or rewrites a message, takes back all messages from one on (`$rewindTo`), or gives the whole new history
+A line adds or rewrites a message, removes all messages from one on (`$rewindTo`), or gives the whole new history
 (`$set.messages`): at the start, on resuming, after a compression, and after a failed request. Here, such a rewritten
-history never removes a message; a summary at its beginning is kept as a summary.
+history never removes a message; a summary at its beginning stays a summary.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ CONTEXTS = ("<session_context>", "<hook_context>")
 """Beginnings of texts that Gemini CLI wrote in the user's name."""
 
 _UNSEEN = re.compile("<!--.*?-->|[\u200b-\u200f\ufeff]", re.DOTALL)
-"""Characters that Gemini CLI removes from a reply when it first writes it, but not when it rewrites the history."""
+"""Characters that Gemini CLI removes when it first writes a reply, but not when it rewrites the history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message and its place in the file. A summary names the first entry that it did not replace, if any."""
+    """A message and its place in the file. A summary contains the first entry that it did not replace, if any."""
 
     raw: Json
     place: str
@@ -66,7 +66,7 @@ class Log:
                 self.rewrite([(place, message) for message in changed["messages"]])
 
     def rewrite(self, messages: Sequence[tuple[str, Json]]) -> None:
-        """Add a whole history, each message with its place. Messages that it lacks remain, new ones are added."""
+        """Add a whole history, each message with its place. Missing messages stay, new ones are added."""
         messages = [(place, raw) for place, raw in messages if self._is_message(raw, place)]
         matched = self._matched([raw for _, raw in messages])
         former = set(self.entries)
@@ -91,7 +91,7 @@ class Log:
             self._in_force.add(held)
 
     def closed(self) -> None:
-        """Note how many messages are kept that Gemini CLI no longer had in its history at the end."""
+        """Note how many messages are kept that were no longer in Gemini CLI's final history."""
         first_kept, dropped = "", 0
         for entry in self.entries.values():
             first_kept = entry.kept_from if entry.summary else first_kept
@@ -108,7 +108,7 @@ class Log:
             )
 
     def _is_message(self, raw: Any, place: str) -> bool:
-        """Return True if it has the form of a message; otherwise note that it was left out."""
+        """Return True if it has the form of a message; otherwise note that it was skipped."""
         try:
             with reading(place):
                 raw["id"], raw["type"], units(raw), message_text(raw)
@@ -129,7 +129,7 @@ class Log:
         self._in_force.add(name)
 
     def _amend(self, name: str, raw: Json) -> None:
-        """Add new facts about a message that is written again; use its calls only if no line told of them."""
+        """Add new facts about a message that is written again; use its calls only if no line contained them."""
         known = self.entries[name]
         if known.summary:
             return
@@ -157,7 +157,7 @@ class Log:
         self.notes.append(f"{len(gone)} messages that were rewound were left out")
 
     def _matched(self, messages: Sequence[Json]) -> Mapping[str, str]:
-        """Match messages to known ones under other ids. The history that a compression keeps comes from its end."""
+        """Match messages to known ones under other ids. A compression keeps the end of the history."""
         if all(self._same.get(str(raw["id"]), str(raw["id"])) in self.entries for raw in messages):
             return {}
         names = list(self.entries)
@@ -208,7 +208,7 @@ def is_context(raw: Json) -> bool:
 
 
 def units(raw: Json) -> frozenset[tuple[str, str]]:
-    """Return the identity of a message apart from its id: its calls, or else its texts; empty for contexts and results."""
+    """Return a message's identity apart from its id: its calls, or else its texts; empty for contexts and results."""
     kind = str(raw.get("type"))
     if kind not in ("user", "gemini") or is_context(raw):
         return frozenset()
@@ -227,7 +227,9 @@ def units(raw: Json) -> frozenset[tuple[str, str]]:
 
 
 def call_name(raw: Json) -> str:
-    """Return the id of a call or of its answer; without one, as the API leaves it out, the name of its tool: the order tells them apart."""
+    """Return the id of a call or its answer; without one, as the API omits it, the tool's name: their order
+    distinguishes them.
+    """
     return str(raw.get("id") or raw["name"])
 
 
@@ -243,7 +245,7 @@ def _before(places: Sequence[int], end: int) -> int:
 
 
 def folders(entries: Iterable[Entry]) -> list[str]:
-    """Return the workspace's folders from the first context that names them."""
+    """Return the workspace's folders from the first context that lists them."""
     for entry in entries:
         found = _WORKSPACE.search(message_text(entry.raw)) if is_context(entry.raw) else None
         if found:

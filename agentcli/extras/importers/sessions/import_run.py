@@ -1,4 +1,4 @@
-"""Import of sessions into the store, each once: an imported session is known by its program, id and content."""
+"""Import sessions into the store, each once: an imported session is known by its program, id and content."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from agentcli.sessions.store import Store
 from agentcli.system import probe
 
 Price = Callable[[str, Usage, str], float | None]
-"""The price of a usage of the model called `provider/id` at a time, in USD; None if unknown."""
+"""Price of a usage of the model `provider/id` at a time, in USD; None if unknown."""
 AT_ONCE = 50
-"""Number of sessions that are written before one wait for the disk."""
+"""Number of sessions to write before each wait for the disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome for one session: `session` is its id in the store, if it is there; `why` is the reason if it is not new."""
+    """Outcome for one session: `session` is its id in the store, if it is there; `why` is the reason if it is not new."""
 
     source: Candidate
     status: Literal["imported", "skipped", "failed"]
@@ -62,10 +62,10 @@ _Waiting = tuple[Candidate, Imported, Draft]
 class ImportRun:
     """One run of an import.
 
-    A session goes to the folder in which it ran; if that is gone, to `here` if `gather`, else it waits there for
-    `sessions move`. With `again`, sessions that were imported before are imported once more. `name` is given to all of
-    them. The lines and then the records of a session pass `through`. `price` prices replies for which the file has
-    only the usage.
+    A session goes to the folder in which it ran. If that is gone, it goes to `here` with `gather`, and otherwise waits
+    there for `sessions move`. With `again`, sessions that were imported before are imported once more. All get `name`.
+    The lines and then the records of a session pass `through`. `price` prices replies for which the file has only the
+    usage.
     """
 
     store: Store
@@ -131,7 +131,7 @@ class ImportRun:
         return source, imported, drafted
 
     def _priced(self, body: Body, time: str) -> Body:
-        """Return the body with its cost, if the program has kept the usage alone."""
+        """Return the body with its cost, if the program stored only the usage."""
         match body:
             case Message(role="assistant", usage=Usage() as usage, cost=None) if body.model:
                 return replace(body, cost=self.price(f"{body.provider}/{body.model}", usage, time))
@@ -186,7 +186,7 @@ class ImportRun:
 
 
 def _content(source: Candidate) -> str:
-    """Hash the content that a session is made from. Raises InputError if it cannot be read."""
+    """Hash the content of a session's source. Raises InputError if it is unreadable."""
     if source.version:
         return hashlib.sha256(source.version.encode("utf-8", "replace")).hexdigest()
     with opened(source.path) as file:

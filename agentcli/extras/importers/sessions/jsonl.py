@@ -12,17 +12,17 @@ from agentcli.core.errors import InputError
 
 Json = dict[str, Any]
 MOST_BAD = 0.5
-"""The share of damaged lines above which a file is not taken for a session."""
+"""Share of damaged lines above which a file does not count as a session."""
 NAMED = 10
-"""The number of damaged lines that a note names."""
+"""Maximum damaged lines that a note lists."""
 REASON = 200
 """Maximum characters of a reason in an error; it may quote the file."""
 
 
 def objects(lines: Iterable[str], notes: list[str]) -> Iterator[tuple[int, Json]]:
-    """Yield each line's object with its number. Skip lines without one, as after a crash, and name them in a note.
+    """Yield each line's object with its number. Skip lines without one, as after a crash, and note them.
 
-    Raises InputError with the first of them if they are the greater part of the file.
+    Raises InputError with the first of them if they are the majority.
     """
     count = last = 0
     bad: dict[int, str] = {}
@@ -60,7 +60,7 @@ def _named(numbers: list[int]) -> str:
 
 @contextmanager
 def skipping(place: str, notes: list[str]) -> Iterator[None]:
-    """Skip an entry with a missing field or one of the wrong form, with a note that names the place."""
+    """Skip an entry with a missing or malformed field, with a note of the place."""
     try:
         with reading(place):
             yield
@@ -70,7 +70,7 @@ def skipping(place: str, notes: list[str]) -> Iterator[None]:
 
 @contextmanager
 def reading(place: str) -> Iterator[None]:
-    """Turn a missing field or one of the wrong form into an InputError that names the place."""
+    """Turn a missing or malformed field into an InputError with the place."""
     try:
         yield
     except KeyError as error:
@@ -85,7 +85,7 @@ def blocks(content: Any) -> Iterable[Json]:
 
 
 def utc(value: Any) -> str:
-    """Return a time as records have it, from ISO 8601 or milliseconds since the epoch; empty if there is none."""
+    """Return a time in the form of records, from ISO 8601 or milliseconds since the epoch; empty if there is none."""
     if isinstance(value, bool) or not value:
         return ""
     if isinstance(value, int | float):

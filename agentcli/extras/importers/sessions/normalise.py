@@ -1,4 +1,4 @@
-"""Conversion of a foreign file into records that obey our rules: turns counted, calls answered, compactions by seq."""
+"""Convert a foreign file into records that obey our rules: turns counted, calls answered, compactions by seq."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ UNANSWERED = "The call was interrupted before it was answered."
 MOST_NOTES = 20
 """Maximum number of notes of a session."""
 BEGINNING = 40
-"""The number of characters that identify a prompt which a compaction shortened."""
+"""Number of characters that identify a prompt shortened by a compaction."""
 
 
 def settle(foreign: Foreign) -> Imported:
-    """Return the session, ready to be stored. Only results without a call are lost, and noted.
+    """Return the session, ready to be stored. Only results without a call are lost, with a note.
 
     Raises InputError if there is no message at all.
     """
@@ -55,7 +55,7 @@ def settle(foreign: Foreign) -> Imported:
 
 
 def _told_apart(items: Sequence[Item]) -> Sequence[Item]:
-    """Give each call a unique id if a program, or a model that repeats itself, reused one; its result follows it."""
+    """Give each call a unique id if a program, or a repetitive model, reused one; its result follows it."""
     calls = [call.call_id for item in items if isinstance(item.content, Message) for call in item.content.calls]
     taken = set(calls)
     if len(taken) == len(calls):
@@ -78,7 +78,7 @@ def _told_apart(items: Sequence[Item]) -> Sequence[Item]:
             waiting |= names
             item = replace(item, content=content.with_parts(tuple(parts)))
         elif isinstance(content, ToolResult) and (of := waiting.get(content.call_id)):
-            # The last name stays: a file may tell of the same result twice.
+            # The last name stays: a file may report the same result twice.
             item = replace(item, content=replace(content, call_id=of.pop(0) if len(of) > 1 else of[0]))
         apart.append(item)
     return apart
@@ -89,7 +89,7 @@ def _unused(call_id: str, taken: Set[str]) -> str:
 
 
 def _paired(items: Sequence[Item]) -> tuple[list[Item], list[str]]:
-    """Put each result right after the message with its call, in the order of the calls; add one for each unanswered call."""
+    """Put each result right after the message with its call, in the order of calls; add one for each unanswered call."""
     results: dict[str, Item] = {}
     notes: list[str] = []
     asked = {call.call_id for item in items if isinstance(item.content, Message) for call in item.content.calls}
@@ -145,7 +145,7 @@ def _joined(items: Sequence[Item]) -> Iterable[Item]:
 
 
 def _with_models(items: Iterable[Item]) -> Iterable[Item]:
-    """Record a change of model before the first reply of each model, if the file names it only with the replies."""
+    """Record a change of model before each model's first reply, if the file states models only with replies."""
     current = ""
     for item in items:
         content = item.content
@@ -168,7 +168,7 @@ def _parts(item: Item) -> tuple[Text, ...]:
 
 
 def _unsigned(message: Message) -> Message:
-    """Remove the signatures of thoughts: they are valid only for the other program's requests, not for ours."""
+    """Remove the signatures of thoughts: they are valid only for the other program's requests."""
     if not any(isinstance(part, Thinking) for part in message.parts):
         return message
     parts = (Thinking(part.text) if isinstance(part, Thinking) else part for part in message.parts)
@@ -176,7 +176,7 @@ def _unsigned(message: Message) -> Message:
 
 
 class _Numbering:
-    """The numbering of items, which follows the session's state for the `carry` of compactions."""
+    """Numbering of items, which tracks the session's state for the `carry` of compactions."""
 
     def __init__(self) -> None:
         self.bodies: list[Timed] = []
@@ -201,7 +201,7 @@ class _Numbering:
 
     @property
     def state(self) -> History:
-        """The state so far, without its entries, which are not needed here and would make this quadratic."""
+        """State so far, without its entries, which are not needed here and would make this quadratic."""
         if self._since:
             self._state = replace(evolve_all(self._state, self._since), entries=())
             self._since.clear()
@@ -241,7 +241,7 @@ class _Numbering:
         )
 
     def _kept_prompts(self, texts: Sequence[str], before: int) -> Iterable[VerbatimText]:
-        """Yield the kept prompts among the covered ones; a shortened one is known by its beginning."""
+        """Yield the kept prompts among the covered ones; a shortened one is identified by its beginning."""
         left = [prompt for prompt in self.prompts if prompt.seq < before]
         for text in texts:
             index = next((n for n, prompt in enumerate(left) if prompt.text[:BEGINNING] == text[:BEGINNING]), None)

@@ -35,7 +35,7 @@ _UNTITLED = re.compile(r"(?:New|Child) session - \d{4}-")
 _KEPT = re.compile(r"tool_\w+")
 """The name of a file with a whole output."""
 _NOTICE = 1_000
-"""Characters at each end of an output that a notice of opencode may take."""
+"""Characters at each end of an output that opencode's notice may take."""
 _CUT = re.compile(
     r"^\.\.\.\d+ \w+ truncated\.\.\.$"  # the rest was written to a file
     r"|^\([^()\n]*\btruncated\b[^()\n]*\)\s*\Z"  # a search that found too much
@@ -50,13 +50,13 @@ LARGEST = 50_000_000
 
 
 def whole_outputs() -> Path:
-    """Return the folder in which opencode keeps the outputs that it has cut."""
+    """Return the folder in which opencode stores truncated outputs."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return Path(data) / "opencode" / "tool-output"
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """Read the session in an export. Raises InputError that names its error."""
+    """Read the session in an export. Raises InputError with the export's error."""
     try:
         whole = json.loads("\n".join(lines))
     except (ValueError, RecursionError) as error:
@@ -90,7 +90,7 @@ def _in_force(revert: Any, messages: Sequence[tuple[Any, Any]], notes: list[str]
 
 
 class _Reader:
-    """Collector of items. A message of the user asks for a compaction, and the reply to it is the summary."""
+    """Collector of items. A user's message requests a compaction, and the reply to it is the summary."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -148,11 +148,11 @@ class _Reader:
             yield Item(time, Failure(error, "model", usage or Usage(), cost), key)
 
     def _whole_output(self, part: Json) -> str:
-        """Take over the whole of an output that was cut, which opencode keeps in a file for a week; return its new place."""
+        """Take over the whole of a truncated output, which opencode stores in a file for a week; return its new place."""
         saved = _SAVED.search(_ends(part["state"].get("output")))
         named = (part["state"].get("metadata") or {}).get("outputPath") or (saved and saved[1])
         path = Path(str(named or ""))
-        # The imported file may name any other: read only opencode's own files.
+        # The imported file may contain any path: read only opencode's own files.
         if path.parent != whole_outputs() or not _KEPT.fullmatch(path.name):
             return ""
         try:
@@ -174,7 +174,7 @@ class _Reader:
 
 
 def _spoken(parts: Sequence[Json]) -> Iterable[Part]:
-    """Yield a user message's text and attachments. The program adds an attached file's text as a part of its own."""
+    """Yield a user message's text and attachments. The program adds an attached file's text as a separate part."""
     for part in parts:
         match part["type"]:
             case "text" if part["text"] and not part.get("ignored"):
@@ -233,7 +233,7 @@ def _result(call: ToolCall, part: Json, whole: str) -> Iterable[Item]:
 
 
 def _ends(output: Any) -> str:
-    """Return the first and the last characters of an output, where opencode says that it was cut."""
+    """Return the first and the last characters of an output that opencode reports as truncated."""
     text = str(output or "")
     return text if len(text) <= 2 * _NOTICE else f"{text[:_NOTICE]}\n{text[-_NOTICE:]}"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TABLES = {"session", "message", "part"}
 NOTHING_SAID = "it has no session with messages"
 NAMED = 20
-"""Maximum number of a database's sessions that an error names."""
+"""Maximum sessions of a database that an error lists."""
 
 
 def is_database(path: Path) -> bool:
@@ -42,7 +42,7 @@ class Row:
 
 
 def rows_of(path: Path) -> Sequence[Row]:
-    """Return the sessions of a database that have messages, oldest first. Raises InputError if it cannot be read."""
+    """Return a database's sessions with messages, oldest first. Raises InputError if it is unreadable."""
     spoken = "EXISTS (SELECT 1 FROM message WHERE session_id = session.id)"
     with _opened(path) as database:
         rows = [
@@ -61,7 +61,7 @@ def rows_of(path: Path) -> Sequence[Row]:
 
 
 def nothing_found(path: Path, chosen: str) -> str:
-    """Return the reason why a database has no session to import, or not the `chosen` one."""
+    """Return why a database has no session to import, or lacks the `chosen` one."""
     if not chosen:
         return NOTHING_SAID
     with _opened(path) as database:
@@ -70,9 +70,9 @@ def nothing_found(path: Path, chosen: str) -> str:
 
 
 def read_database(path: Path, chosen: str = "") -> Iterator[Imported]:
-    """Yield the sessions in a database, oldest first, without subagents' ones; or the one whose id or title is `chosen`.
+    """Yield the sessions in a database, oldest first, except subagents'; or the one whose id or title is `chosen`.
 
-    The database is only read, and may be in use. Raises InputError if it cannot be read, if no session is found, and,
+    The database is only read, and may be in use. Raises InputError if it is unreadable, if no session is found, and,
     after all others, for sessions that cannot be imported.
     """
     failures: list[str] = []

@@ -1,4 +1,4 @@
-"""Import of our own exports (JSON), without loss but for file states: a file from outside decides nothing about files here."""
+"""Import our own exports (JSON), losslessly except for file states: an external file decides nothing about files here."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from agentcli.sessions.storage.records import digest
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """Read the session in an export. If its records are unbroken, `kept` holds their exact bytes.
+    """Read the session in an export. If its records are unbroken, `kept` contains their exact bytes.
 
-    Raises InputError that names the error in it.
+    Raises InputError with the export's error.
     """
     whole = _json("\n".join(lines))
     notes: list[str] = []
@@ -78,7 +78,10 @@ def _source(whole: Any) -> Source:
 
 
 def _records(given: Iterable[Any]) -> tuple[tuple[Record, bytes], ...]:
-    """Return the records with the bytes of their files. A record in another program's form is in the export as text."""
+    """Return the records with the bytes of their files.
+
+    The export contains a record as text if another program wrote it differently.
+    """
     return tuple(_record(raw, where) for where, raw in enumerate(given, 1))
 
 
@@ -91,13 +94,13 @@ def _record(raw: Any, where: int) -> tuple[Record, bytes]:
 
 
 def _complete(records: Sequence[Record], missing: set[int]) -> bool:
-    """Return True if all records are present, except records that the export itself lists as lost before."""
+    """Return True if all records are present, except records that the export itself lists as lost."""
     there = [record.seq for record in records]
     return there == sorted(there) and sorted([*there, *missing]) == list(range(1, len(there) + len(missing) + 1))
 
 
 def _unbroken(kept: Sequence[tuple[Record, bytes]]) -> bool:
-    """Return True if each record names the SHA-256 of the one before it, as far as that one is there."""
+    """Return True if each record contains the SHA-256 of the previous one, if that is present."""
     before = {record.seq: digest(data) for record, data in kept}
     return all(record.prev == before.get(record.seq - 1, record.prev) for record, _ in kept) and (
         not kept or kept[0][0].seq > 1 or not kept[0][0].prev

@@ -135,7 +135,7 @@ def _parts(content: Any) -> Iterable[Part]:
                 yield Thinking(raw["thinking"], raw.get("thinkingSignature") or "")
             case "image":
                 yield Image(raw["mimeType"], raw["data"])
-            case "toolCall" if "partialJson" not in raw:  # a call that was cut off while it arrived never became one
+            case "toolCall" if "partialJson" not in raw:  # a truncated call never became one
                 name, arguments = ours(PI, raw["name"], raw["arguments"])
                 yield ToolCall(raw["id"], name, arguments)
             case _:

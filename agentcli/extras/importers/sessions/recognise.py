@@ -1,4 +1,4 @@
-"""Recognition of the program that wrote a session file, by the file's content."""
+"""Recognise the program that wrote a session file, by the file's content."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from agentcli.sessions.imported import Format
 DATABASE = b"SQLite format 3\0"
 """The first bytes of an SQLite database."""
 DAMAGED = "\0"
-"""Replacement for a line that is not UTF-8: not JSON, so that it is left out like any damaged line."""
+"""Replacement for a line that is not UTF-8: not JSON, so that it is skipped like any damaged line."""
 HEAD_LINES = 50
-"""The number of first lines of which one must show the format."""
+"""Number of first lines of which one must reveal the format."""
 
 
 def recognise(path: Path) -> Format:
-    """Return the format of a file. Raises InputError if it cannot be read or its format is unknown."""
+    """Return the format of a file. Raises InputError if it is unreadable or its format is unknown."""
     if holds_database(path):
         found: Format | None = "opencode" if opencode_database.is_database(path) else None
     else:
@@ -36,7 +36,7 @@ def recognise(path: Path) -> Format:
 
 
 def not_recognised(path: Path) -> InputError:
-    """Return the error for a file that no known program wrote; it says if the file is not text."""
+    """Return the error for a file that no known program wrote; it mentions if the file is not text."""
     try:
         collections.deque(() if holds_database(path) else lines(path), maxlen=0)
     except InputError as error:
@@ -48,7 +48,7 @@ def not_recognised(path: Path) -> InputError:
 
 
 def holds_database(path: Path) -> bool:
-    """Return True if a file is an SQLite database. Raises InputError if it cannot be read."""
+    """Return True if a file is an SQLite database. Raises InputError if it is unreadable."""
     try:
         with path.open("rb") as file:
             return file.read(len(DATABASE)) == DATABASE
@@ -59,7 +59,7 @@ def holds_database(path: Path) -> bool:
 def lines(path: Path) -> Iterator[str]:
     """Yield the lines of a text file, without line breaks; `DAMAGED` for a line that is not UTF-8.
 
-    Raises InputError if the file cannot be read, and at the end, with the first such line, if most lines are not UTF-8.
+    Raises InputError if the file is unreadable, and at the end, with the first such line, if most lines are not UTF-8.
     """
     damaged: list[int] = []
     number = 0
@@ -75,7 +75,7 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def first_objects(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects in the first lines, one per line; if the file is one object over many lines, that object."""
+    """Yield the objects in the first lines, one per line, or the one object that spans many lines."""
     first: dict[str, Any] | None = None
     with opened(path) as file:
         for number, line in enumerate(itertools.islice(file, HEAD_LINES), 1):
@@ -110,7 +110,7 @@ def _json(text: str) -> dict[str, Any] | None:
 
 
 def format_of(value: dict[str, Any]) -> Format | None:
-    """Return the format that one of the first objects of a file shows."""
+    """Return the format that one of a file's first objects reveals."""
     if value.get("format") == EXPORT:
         return "agentcli"
     if isinstance(value.get("info"), dict) and isinstance(value.get("messages"), list):

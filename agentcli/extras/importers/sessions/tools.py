@@ -31,7 +31,7 @@ def _renamed(edit: Any, parameters: Mapping[str, str]) -> Any:
 
 
 def todo_list(arguments: Mapping[str, Any]) -> tuple[TodoItem, ...]:
-    """Return the list in a call that sets it, by any program's field names."""
+    """Return the list in a call that sets it, with any program's field names."""
     rows = arguments.get("todos") or arguments.get("plan") or ()
     return tuple(_todo(row) for row in rows if isinstance(row, Mapping))
 
@@ -52,7 +52,7 @@ def changes_file(call: ToolCall) -> bool:
 
 
 def change(call: ToolCall) -> Mapping[str, Any]:
-    """Return the file that an edit or a write changed, and its added and deleted lines by its input; else nothing."""
+    """Return the file that an edit or write changed, and its added and deleted lines by its input; else nothing."""
     path = call.input.get("file_path")
     if not changes_file(call) or not isinstance(path, str) or not path:
         return {}
