@@ -1,4 +1,6 @@
-"""Which saved rules allow a command line: by its exact text, or command by command with what each reads and which variables it gets."""
+"""Saved rules that allow a command line: by its exact text, or command by command, including what each reads and its
+variables.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,13 @@ from agentcli.permissions.shell.syntax.parse import Command
 
 
 def allowing_rule(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | str | None:
-    """Return the rule that allows the line: by its exact text, or if each command that does not only read matches a rule.
+    """Return the rule that allows the line: by its exact text, or if each command that may do more than read matches a
+    rule.
 
-    A rule that a person wrote covers what it matches (but see `starting.py`). A proposed one covers words of the approved kind
-    (see `covered.py`), and if it is about a command that changes files (`cp *`), it applies inside the workspace. `reads` are rules about reading files: a command that only reads is
-    covered by those of the files that it reads outside. If a rule matches but does not cover the line, return the
-    reason; None if none matches.
+    A rule that a person wrote covers what it matches (but see `starting.py`). A proposed one covers words of the
+    approved kind (see `covered.py`). A rule about a command that changes files (`cp *`) applies inside the workspace.
+    `reads` are rules about reading files: they cover a command that only reads, if they cover the files outside that it
+    reads. If a rule matches but does not cover the line, return the reason; None if none matches.
     """
     for rule in rules:
         if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
@@ -71,7 +74,9 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
 
 
 def _excepted(pattern: str, line: CommandLine, number: int) -> str:
-    """Return the reason why a rule that a person wrote, whose pattern matches a command of a line, does not cover it; empty if it does."""
+    """Return why a rule that a person wrote does not cover a command of a line that its pattern matches; empty if it
+    does.
+    """
     if line.workspace is None:
         return "the command is not read"
     command, folders = line.ruled[number]
@@ -82,7 +87,7 @@ def _excepted(pattern: str, line: CommandLine, number: int) -> str:
 
 
 def uncovered(pattern: str, line: CommandLine, number: int) -> str:
-    """Return the reason why a proposed rule whose pattern matches a command of a line does not cover it; empty if it does."""
+    """Return why a proposed rule does not cover a command of a line that its pattern matches; empty if it does."""
     if line.workspace is None:
         return "the command is not read"
     command, folders = line.ruled[number]
@@ -96,9 +101,9 @@ def uncovered(pattern: str, line: CommandLine, number: int) -> str:
 def _with_assignments(
     rules: Sequence[Rule], given: Assignments, line: CommandLine, number: int, command: Command
 ) -> Rule | str | None:
-    """Return the rule that names the variables set for a command, and covers the command without them.
+    """Return the rule that lists the variables set for a command, and covers the command without them.
 
-    A rule that a person wrote need not name them if their values name nothing.
+    A rule that a person wrote need not list them if their values name nothing.
     """
     reason: str | None = None
     for rule in rules:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Verdict on a call, the rule behind it, and the reason.
+    """Verdict on a call, its rule, and the reason.
 
-    `always` is the exact rule that "always" would save; if none may be saved, `unsaved` names the check that would
-    still apply.
+    `always` is the exact rule that "always" would save; if none may be saved, `unsaved` is the check that would still
+    apply.
     """
 
     decision: Literal["allow", "ask", "deny"]
@@ -37,7 +37,7 @@ class Decision:
     always: str = ""
     unsaved: str = ""
     offers: Offers = field(default=tuple, compare=False, repr=False)
-    """Finds the wider rules that a second "always" would save, which only a question needs."""
+    """Finds the wider rules that a second "always" would save; only needed for a question."""
     session: str = ""
     """Exact rule that "for this session" would add; empty if the question is asked each time."""
     edits: bool = False
@@ -45,25 +45,27 @@ class Decision:
     reads: bool = False
     """True if a rule of the user allows a command that only reads."""
     paths: tuple[Path, ...] = ()
-    """Resolved paths that the decision is about, for a tool that takes any: only these are allowed."""
+    """Resolved paths of the decision, for a tool that takes any: only these are allowed."""
     records: bool = False
-    """True if a command that the sandbox may run without asking needs a repository that git may write to."""
+    """True if a command that may run unasked in the sandbox needs a repository that git may write to."""
     parts: tuple[LinePart, ...] = ()
-    """The parts of such a command that run in boxes of their own, if one box is not right for all of it."""
+    """Parts of such a command that run in separate sandboxes, if one is not right for all of it."""
     stores: bool = False
-    """True if git leaves the work tree alone in these parts."""
+    """True if git does not change the work tree in these parts."""
     machine: Looks = ""
-    """The part of the machine that a read-only command looks at, which no sandbox shows."""
+    """The part of the machine that a read-only command looks at; no sandbox shows it."""
     hidden: Hidden = NOTHING
     """Files to hide from the command when it runs."""
     instead: str = ""
-    """The command that runs in place of the call's, with denied files excluded from what git shows; empty if there is none."""
+    """The command that runs instead of the call's, with denied files excluded from git's output; empty if there is
+    none.
+    """
     left_out: tuple[str, ...] = ()
     """The excluded files, each with its rule."""
     explains: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False, repr=False)
-    """Explains each command of a line, which only a question needs."""
+    """Explains each command of a line; only needed for a question."""
     contained: bool = False
-    """True for a command that may run because the sandbox contains it: it is not to run outside."""
+    """True for a command that may run only because the sandbox contains it, so it must not run outside."""
 
     @property
     def prefixes(self) -> tuple[str, ...]:
@@ -74,7 +76,7 @@ class Decision:
 def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace) -> Decision:
     """Decide about a call: deny rules before ask rules, ask before allow, and all rules before the mode.
 
-    Read links and git config, run nothing. `tools` are the traits of all tools, since a rule about one may cover
+    Reads links and git config, runs nothing. `tools` are the traits of all tools, since a rule about one may cover
     another.
     """
     if (calls := by_file(call, tools)) != (call,):
@@ -110,7 +112,7 @@ def _together(decisions: Sequence[Decision]) -> Decision:
 
 
 def _boxed(decision: Decision, workspace: Workspace) -> bool:
-    """Return True if a command runs without asking in the sandbox, which itself hides files."""
+    """Return True if a command runs unasked in the sandbox, which itself hides files."""
     return workspace.sandboxed and decision.decision == "allow" and (decision.rule == "read-only" or decision.contained)
 
 

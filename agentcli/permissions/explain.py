@@ -17,7 +17,7 @@ from agentcli.permissions.rules import Rules
 def explain_lines(
     lines: Iterable[str], tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
 ) -> Iterator[str]:
-    """Answer each line that contains a JSON question with a line of JSON; answer any other line with a denial."""
+    """Answer each line with a JSON question by a line of JSON; answer any other line with a denial."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

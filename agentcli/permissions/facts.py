@@ -1,4 +1,4 @@
-"""Facts of a call that need no mode: what it would touch, and which rules match."""
+"""Facts about a call that need no mode: what it would touch, and which rules match."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.reading import Looks
 
 Offers = Callable[[], tuple[str, ...]]
-"""Finds the rules that a person may save in place of an exact one; empty if none may be saved."""
+"""Finds the rules that a person may save instead of an exact one; empty if none may be saved."""
 ONLY_READS = "every command only reads inside the workspace"
 _OBSCURE = "a deny rule may apply and the command hides what it runs"
 
@@ -55,13 +55,14 @@ class CallFacts:
     refused: str = ""
     denied: Rule | None = None
     denied_why: str = ""
-    """Reason for `denied`, if there is more to say than that a rule matches."""
+    """Reason for `denied`, if there is more to report than that a rule matches."""
     unproven: str = ""
-    """Reason to ask if files that deny rules name cannot be hidden."""
+    """Reason to ask if files of deny rules cannot be hidden."""
     hidden: Hidden = NOTHING
     """Files to hide from a command."""
     left_out: tuple[str, ...] = ()
-    """Denied files that `line` excludes from what git shows, each with its rule; the call itself does not."""
+    """Denied files that `line` excludes from git's output, each with its rule; the call itself does not exclude them.
+    """
     destroys: str = ""
     protected: str = ""
     interacts: str = ""
@@ -72,7 +73,7 @@ class CallFacts:
     approved: tuple[str, ...] = ()
     """Patterns of the rules that allow commands."""
     stays: bool = False
-    """True for a background command: in a sandbox of its own, nothing could reach it."""
+    """True for a background command: in a separate sandbox, nothing could reach it."""
     harmless: str = ""
     edits_inside: bool = False
     offers: Offers = tuple
@@ -82,11 +83,11 @@ class CallFacts:
     obscure: str = ""
     changes: bool = True
     why: str = ""
-    """Reason for a question; a rule's about a command, whose line gives its own."""
+    """Reason for a question; for a rule about a command, the line has its own reason."""
     always: str = ""
     unsaved: str = ""
     path: Path | None = None
-    """Resolved path that these facts are about, for a tool that takes one."""
+    """Resolved path of these facts, for a tool that takes one."""
     machine: Looks = ""
     """The part of the machine that a harmless command looks at."""
 
@@ -97,7 +98,7 @@ class CallFacts:
 
 
 def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace) -> CallFacts:
-    """Gather the facts of a call that need no mode. `tools` are the traits of all tools."""
+    """Gather the facts about a call that need no mode. `tools` are the traits of all tools."""
     traits = tools.get(call.name, UNKNOWN)
     subject = traits.subject.of(call.input)
     if traits.runs_commands:
@@ -131,9 +132,10 @@ def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspac
 
 
 def by_file(call: ToolCall, tools: Mapping[str, Traits]) -> tuple[ToolCall, ...]:
-    """Return a call with a patch as a call for each file that it touches, with the path as its subject; any other call alone.
+    """Return a call with a patch as one call for each file that it touches, with the path as its subject; any other
+    call alone.
 
-    A text that is no patch touches nothing: the tool refuses it.
+    A text that is not a patch touches nothing: the tool refuses it.
     """
     traits = tools.get(call.name, UNKNOWN)
     text = traits.subject.of(call.input)
@@ -181,7 +183,7 @@ def _command_nature(
 
 
 def _command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
-    """Return the first rule about commands that matches any command of the line, however it is wrapped."""
+    """Return the first rule about commands that matches any command of the line, however wrapped."""
     for rule in rules:
         if not rule.pattern or any(command_pattern(rule.pattern).fullmatch(text) for text in line.spellings):
             return rule
@@ -189,10 +191,10 @@ def _command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
 
 
 def _may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
-    """Return True if a command that a rule names may run in a part of the line that cannot be analysed.
+    """Return True if a command in a rule may run in a part of the line that cannot be analysed.
 
     A part of the line is unknown and may be that command, an alias may expand to it, or an unknown program gets the
-    command's name among its arguments: in the text of a script, after an option, as the value of a variable.
+    command's name among its arguments: in a script, after an option, as the value of a variable.
     """
     patterns = [rule.pattern for rule in rules]
     if not patterns or line.harmless:
@@ -208,7 +210,7 @@ def _may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
 
 
 def _offers(line: CommandLine, tool: str, approved: Sequence[str]) -> Offers:
-    """Return the search for the rules to offer in place of the exact one, which is made once and only for a question."""
+    """Return the search for the rules to offer instead of the exact one; it runs once and only for a question."""
 
     @cache
     def offers() -> tuple[str, ...]:
@@ -222,7 +224,7 @@ def _offers(line: CommandLine, tool: str, approved: Sequence[str]) -> Offers:
 def _denied_reading(
     line: CommandLine, tools: Mapping[str, Traits], rules: Sequence[Rule], workspace: Workspace, hidden: Hidden
 ) -> CallFacts:
-    """Return what the deny rules about files say of a command: `line` is set if it is to run with exclusions."""
+    """Return what deny rules about files mean for a command: `line` is set if it is to run with exclusions."""
     about = _readers(tools) if line.harmless else _readers(tools) | _writers(tools)
     paths = [rule for rule in rules if rule.tool in about and rule.pattern]
     denials = reading_denials(rules, tools)
@@ -246,7 +248,7 @@ def _denied_reading(
 def _with_allowing(
     facts: CallFacts, line: CommandLine, own: Sequence[Rule], tools: Mapping[str, Traits], rules: Sequence[Rule]
 ) -> CallFacts:
-    """Return the facts of a command with what the allow rules say, of which `own` are about its tool."""
+    """Return the facts about a command with the allow rules; `own` of them are about its tool."""
     from agentcli.permissions.allowing import allowing_rule, sandbox_rule  # 10 ms, only for allow rules
 
     boxing = [rule for rule in rules if rule.tool == SANDBOX]
@@ -316,7 +318,9 @@ def _file_nature(
 def _for_tool(
     traits: Traits, verdict: PathVerdict, path: str, target: Path, pattern: str, workspace: Workspace
 ) -> PathVerdict:
-    """Return the verdict on a path for a tool: what it writes, or what its search would select, may be judged otherwise."""
+    """Return the verdict on a path for a tool; what it writes, or what its search would select, may be judged
+    differently.
+    """
     if traits.edits_files:
         folder = installed_in(path, target, workspace) if verdict.verdict == "free" else ""
         return PathVerdict("protected", f"{folder} contains installed programs", target) if folder else verdict
@@ -336,13 +340,13 @@ def _unreadable(target: Path, denials: Sequence[Rule], workspace: Workspace) -> 
 
 
 def _stays_below(pattern: str) -> bool:
-    """Return True if a search by this pattern stays below its folder and finds no protected name."""
+    """Return True if a search with this pattern stays below its folder and finds no protected name."""
     named = could_name_protected(pattern) or names_protected(pattern, write=False)
     return ".." not in pattern and not pattern.startswith(("/", "~")) and not named
 
 
 def _in_a_skill(target: Path, workspace: Workspace) -> bool:
-    """Return True if a path lies in a readable folder outside the workspace and has no protected name there."""
+    """Return True if a path is in a readable folder outside the workspace and has no protected name there."""
     folders = (folder for folder in workspace.readable() if not workspace.home.is_relative_to(folder))
     top = next((folder for folder in folders if target.is_relative_to(folder)), None)
     return top is not None and not names_protected(str(target.relative_to(top)), write=False)
@@ -353,7 +357,7 @@ def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:
 
 
 def _search_verdict(traits: Traits, path: str, pattern: str, workspace: Workspace) -> PathVerdict:
-    """Return the verdict on the files that a search would select: `.env*` names protected files."""
+    """Return the verdict on the files that a search would select: `.env*` matches protected files."""
     if traits.subject.name_filter and could_name_protected(pattern):
         return PathVerdict("protected", f"{pattern} is protected")
     return judge_path(os.path.join(path, pattern), workspace, write=False)
@@ -388,7 +392,9 @@ def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> CallFacts:
 
 
 def _server_nature(call: ToolCall, server: ToolServer, rules: Rules) -> CallFacts:
-    """Gather the facts of a call of an MCP server's tool, which is never harmless without a rule, whatever the tool declares."""
+    """Gather the facts about a call of an MCP server's tool, which is never harmless without a rule, whatever the tool
+    declares.
+    """
     allow = [rule for rule in rules.allow if not server.shadows or rule.origin not in _LASTING]
     denied, asked, allowed = (
         next((rule for rule in kind if rule.is_for(call.name) and _speaks_of(rule, call.input)), None)
@@ -408,7 +414,7 @@ def _server_nature(call: ToolCall, server: ToolServer, rules: Rules) -> CallFact
 
 
 _LASTING = ("config", "your answers")
-"""Origins of rules that name a server, without regard to the program behind that name."""
+"""Origins of rules about a server that ignore the program behind its name."""
 
 
 def _speaks_of(rule: Rule, values: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Check of a repository's config for programs that git starts even when it only reads."""
+"""Check a repository's config for programs that git starts even when it only reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
 
 @dataclass(frozen=True, slots=True)
 class GitFacts:
-    """Facts of the repository around a folder: `danger` names what a read would start, empty if nothing.
+    """Facts about the repository around a folder: `danger` is what a read would start, empty if nothing.
 
     `secrets` are the files of its index whose paths contain `.env`, as absolute paths.
     """
@@ -27,9 +27,9 @@ class GitFacts:
 
 
 def git_facts(folder: Path) -> GitFacts:
-    """Read the config that git would read in `folder`, its submodules' too. Start no program.
+    """Read the config that git would read in `folder`, including its submodules'. Starts no program.
 
-    Only keys known to be harmless pass: a key that this program does not know counts as one that may start something.
+    Only keys known to be harmless pass: an unknown key counts as one that may start something.
     """
     try:
         real = Path(os.path.realpath(folder))
@@ -48,7 +48,7 @@ def _secrets(folder: Path) -> tuple[str, ...]:
 
 
 def repository(folder: Path) -> tuple[Path, ...]:
-    """Return the folders that git reads in `folder`: the top of the work tree first, then the folders of its repository.
+    """Return the folders that git reads in `folder`: the top of the work tree first, then the repository's folders.
 
     A bare repository is its own top. The result is empty outside a repository.
     """
@@ -130,9 +130,9 @@ def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
 
 
 def config_keys(text: str) -> list[str]:
-    """Return the keys of a git config in lower case (`section.sub.key`); an unreadable line becomes a key of its own.
+    """Return the keys of a git config in lower case (`section.sub.key`); an unreadable line becomes a separate key.
 
-    Only a newline ends a line, as for git: a vertical tab or a lone carriage return in a comment begins no section.
+    As in git, only a newline ends a line: a vertical tab or a lone carriage return in a comment begins no section.
     """
     keys: list[str] = []
     section = ""
@@ -185,8 +185,7 @@ def gitlinks(index: Path) -> list[str]:
 def tracked_secrets(index: Path) -> list[str]:
     """Return the paths in a git index that contain `.env`. Raise ValueError for an unreadable index."""
     data = _index_data(index)
-    # In version 4 a name omits the prefix that it shares with the previous one, so a search of the bytes proves
-    # nothing.
+    # In version 4 a name omits the prefix that it shares with the previous one, so searching the bytes proves nothing.
     if data[4:8] != b"\0\0\0\4" and not _SECRET_NAME.search(data):
         return []
     return [path for path, _ in _entries(data) if ".env" in path.casefold()]
@@ -206,7 +205,7 @@ _INDEX_ENTRIES = 200_000
 
 
 def _entries(data: bytes) -> Iterator[tuple[str, bool]]:
-    """Yield the paths of an index, each with True if it is a repository of its own."""
+    """Yield the paths of an index, each with True if it is a separate repository."""
     if not data:
         return
     if data[:4] != b"DIRC":

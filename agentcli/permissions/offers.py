@@ -1,6 +1,6 @@
-"""Rules that a person may save in place of an exact one: the wider rules that would allow a command line.
+"""Rules that a person may save instead of an exact one: the wider rules that would allow a command line.
 
-They are found only for a question.
+They are searched only for a question.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from agentcli.permissions.shell.syntax.parse import Command
 
 
 def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
-    """Return the wider rules that would allow a line together; empty if one is missing. `approved` are patterns of rules that allow commands.
+    """Return the wider rules that would allow a line together; empty if one is missing. `approved` are patterns of
+    rules that allow commands.
 
-    What a command reads outside the workspace is offered as a folder to read; other commands do not run there.
+    For files that a command reads outside the workspace, the offer is a folder to read; other commands do not run
+    there.
     """
     plain = line.without_assignments or line
     paths = dict.fromkeys(path for reading in plain.readings for path in reading.outside)
@@ -37,9 +39,11 @@ def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str,
 def offered_in_sandbox(
     line: CommandLine, offered: tuple[str, ...], approved: Sequence[str], *, boxed: bool
 ) -> tuple[str, ...]:
-    """Return the rules to offer if a sandbox contains commands: the `offered` ones, or those that allow the line's programs in it.
+    """Return the rules to offer if a sandbox contains commands: the `offered` ones, or rules that allow the line's
+    programs in the sandbox.
 
-    `approved` are patterns of rules that allow commands, in the sandbox or anywhere; `boxed` is true if one of them is about the line.
+    `approved` are patterns of rules that allow commands, in the sandbox or anywhere; `boxed` is true if one of them is
+    about the line.
     """
     if not offered and not boxed and not line.alone.why:
         offered = _for_programs(line)
@@ -47,7 +51,7 @@ def offered_in_sandbox(
 
 
 def _changing(line: CommandLine) -> Iterator[tuple[int, Command]]:
-    """Yield the commands of a line that do not only read, with their numbers."""
+    """Yield the commands of a line that may do more than read, with their numbers."""
     for number, (command, reading) in enumerate(zip(line.commands, line.readings, strict=True)):
         if reading.why and not reading.outside:
             yield number, command
@@ -59,9 +63,10 @@ _UNNAMEABLE = re.compile(r"[\s*\\]|\A\Z")
 
 
 def _patterns(line: CommandLine, approved: Sequence[str]) -> tuple[str, ...]:
-    """Return the patterns of the wider rules that would allow the line, one for each program that does not only read.
+    """Return the patterns of the wider rules that would allow the line, one for each program that may do more than
+    read.
 
-    There are none if one is missing. `approved` are the patterns of the rules that allow commands already.
+    There are none if one is missing. `approved` are the patterns of existing rules that allow commands.
     """
     plain = line.without_assignments or line
     if line.protected or line.destroys or not plain.commands:
@@ -87,7 +92,9 @@ def _wider_with(given: Assignments | None, line: CommandLine, number: int, appro
 
 
 def _wider(line: CommandLine, number: int, approved: Sequence[str]) -> str:
-    """Return the pattern of a wider rule for a command: it names all words up to the last one that a wildcard would not cover."""
+    """Return the pattern of a wider rule for a command: it contains all words up to the last one that a wildcard would
+    not cover.
+    """
     command, folders = line.ruled[number]
     if not command.bare or line.workspace is None:
         return ""
@@ -115,7 +122,7 @@ def _wider(line: CommandLine, number: int, approved: Sequence[str]) -> str:
 
 
 _MOST_PROGRAMS = 4
-"""Largest number of programs that one answer allows in the sandbox: nobody reads more names in a question."""
+"""Maximum programs that one answer allows in the sandbox: nobody reads more names in a question."""
 
 
 def _for_programs(line: CommandLine) -> tuple[str, ...]:
@@ -127,10 +134,10 @@ def _for_programs(line: CommandLine) -> tuple[str, ...]:
 
 
 def _with_whole_programs(line: CommandLine, offered: Sequence[str], approved: Sequence[str]) -> tuple[str, ...]:
-    """Return offered rules with one for the sandbox for each program of which this is a second kind of command.
+    """Return offered rules, plus one for the sandbox for each program with a second kind of command here.
 
-    `approved` are the patterns of the rules that allow commands already. Of such a program a person has seen more than one
-    command: its others may run, but only where the sandbox contains them.
+    `approved` are the patterns of existing rules that allow commands. A person has seen more than one command of such a
+    program, so its others may run, but only as far as the sandbox contains them.
     """
     fresh = [parse_rule(rule).pattern for rule in offered]
     named = dict.fromkeys(text.split(" ")[0] for text in line.acting)
@@ -150,4 +157,4 @@ def _kinds(name: str, patterns: Sequence[str]) -> set[str]:
 
 
 _PLAIN_NAME = re.compile(r"git [a-z][a-z-]*|[\w./][\w./+-]*", re.ASCII)
-"""The name of a program, or the command of git: a name with another character might be a pattern."""
+"""Name of a program, or of a git command: a name with other characters might be a pattern."""

@@ -24,11 +24,11 @@ from agentcli.system.resolve import follow, spelled
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """Limits of the analysis of shell text. A command beyond `characters`, or of more parts than `parts`, is not understood: it asks,
-    or the sandbox contains it. One beyond `bytes` is refused: no system starts it.
+    """Limits of the analysis of shell text. A command beyond `characters`, or with more parts than `parts`, is not
+    understood: it asks, or the sandbox contains it. A command beyond `bytes` is refused: no system starts it.
 
-    `walk` is how many directory entries are visited for protected files before a search through hidden files; beyond it
-    the search asks.
+    `walk` is the number of directory entries to visit for protected files before a search through hidden files; beyond
+    it the search asks.
     """
 
     bytes: int = 131_071
@@ -39,7 +39,7 @@ class CommandLimits:
 
 @dataclass(frozen=True, slots=True)
 class UndoCover:
-    """Extent of /undo: files of at most `bytes`, in a workspace of at most `files`, outside folders named `skipped`."""
+    """Extent of /undo: files of at most `bytes`, in a workspace of at most `files`, outside folders in `skipped`."""
 
     bytes: int
     files: int
@@ -48,11 +48,11 @@ class UndoCover:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Folders the agent works in: `cwd`, the workspace `roots` (cwd alone if empty), and the folders that belong to the user.
+    """Folders in which the agent works: `cwd`, the workspace `roots` (only cwd if empty), and the user's own folders.
 
     `own` are agentcli's config, data and state folders: only the user and agentcli read or write there. `sandboxed` is
-    true if commands run in a sandbox that is known to work. `git` reads what a repository's config would start. `path`
-    is PATH as the user set it.
+    true if commands run in a sandbox that works. `git` reads what a repository's config would start. `path` is PATH as
+    the user set it.
     """
 
     cwd: Path
@@ -61,38 +61,41 @@ class Workspace:
     own: tuple[Path, ...] = ()
     sandboxed: bool = False
     masks: bool = False
-    """True if single files can be hidden from any command, even from one that a person allowed."""
+    """True if single files can be hidden from any command, even an approved one."""
     concealed: frozenset[Path] = frozenset()
-    """Files that deny rules hide from the command that is judged: it may go over them."""
+    """Files that deny rules hide from the judged command, which may therefore search through them."""
     records: bool = False
-    """True if the sandbox can open a repository to git alone, with its settings and hooks closed."""
+    """True if the sandbox can let only git write to a repository, except to its settings and hooks."""
     tmp: Path | None = None
-    """Folder that commands in the sandbox see as /tmp, for the life of the session; None if their /tmp does not last."""
+    """Folder that commands in the sandbox see as /tmp during the session; None if their /tmp does not last."""
     loopback: Callable[[int], bool] | None = None
-    """True for a port of loopback at which a command in the sandbox meets whatever it would meet outside; None if it meets nothing there."""
+    """Returns True for a loopback port at which a sandboxed command reaches the same thing as outside; None if it can
+    reach nothing there.
+    """
     undo: UndoCover | None = None
     """Extent of /undo; None if nothing is restored."""
     destroys: bool = False
-    """True if commands that can only destroy are decided about like any others."""
+    """True if commands that can only destroy are judged like any others."""
     readable: Callable[[], Sequence[Path]] = tuple
-    """Resolved folders outside the roots that may be read without asking: the folders of skills."""
+    """Resolved folders outside the roots that may be read unasked: folders of skills."""
     shown: Callable[[], Sequence[Path]] = tuple
-    """Resolved paths outside the roots that allow rules about `read` name: commands in the sandbox see them too."""
+    """Resolved paths outside the roots with allow rules about `read`: commands in the sandbox see them, too."""
     installed: Callable[[], Sequence[Path]] = tuple
     """Resolved folders outside the roots that commands in the sandbox see: what package managers have installed or fetched."""
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)
     other_homes: tuple[Path, ...] = ()
-    """Home folders other than `home` whose private files stay private: the home of the process, if a session has another."""
+    """Home folders other than `home` whose private files stay private: the process's home, if a session has another."""
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, compare=False)
     """Environment of hooks and, except for `path`, of commands."""
     shell_env: Callable[[], Mapping[str, str] | None] = field(default=lambda: None, compare=False)
-    """Exactly the environment that a command gets now; None if that is not known, and a variable may be set that `env` does not have."""
+    """Exactly the environment that a command gets now; None if unknown, so that a variable may be set that `env` lacks.
+    """
     started: Callable[[], Mapping[Path, str]] = field(default=dict, compare=False)
     """Resolved files in the workspace that hooks and servers run, each with the reason why it is protected from writing."""
     resolved_roots: tuple[Path, ...] = field(init=False, compare=False)
-    """Roots (`cwd` if there are none) with links followed, as of creation."""
+    """Roots (`cwd` if there are none) with links followed at creation."""
 
     @property
     def command_env(self) -> Mapping[str, str]:
@@ -104,7 +107,7 @@ class Workspace:
 
 
 def impossible(path: str) -> str:
-    """Return the reason why no system call accepts this path, or the empty string."""
+    """Return why no system call accepts this path, or an empty string."""
     if "\0" in path:
         return "the path contains a NUL byte"
     try:
@@ -135,7 +138,7 @@ PROTECTED_FOLDERS = frozenset(
         ".devcontainer",
     }
 )
-"""Folders whose files make programs run; `.git` as a file is covered too."""
+"""Folders whose files start programs; `.git` as a file is covered too."""
 
 PROTECTED_FILES = frozenset(
     {".gitmodules", ".gitconfig", ".mcp.json", ".envrc", ".ripgreprc", "agents.md", "claude.md", "gemini.md"}
@@ -143,7 +146,7 @@ PROTECTED_FILES = frozenset(
     | {".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login"}
     | {".logout", "config.fish"}
 )
-"""Files that start programs or tell an agent what to do, in lower case."""
+"""Files that start programs or instruct an agent, in lower case."""
 
 _ENVIRONMENTS = frozenset({".venv", "venv"})
 _PACKAGE_PROGRAMS = ("node_modules", ".bin")
@@ -181,7 +184,7 @@ PROGRAM_FOLDERS = (
     "/System",
     "/Library",
 )
-"""Folders of installed programs: nothing in them belongs to one person."""
+"""Folders of installed programs: nothing in them is personal."""
 _SPECIAL_TREES = ("/proc", "/sys", "/dev")
 
 
@@ -209,7 +212,7 @@ def judge_path(text: str, workspace: Workspace, *, write: bool, cwd: Path | None
 
 
 def judge_entry(text: str, workspace: Workspace, *, cwd: Path | None = None) -> PathVerdict:
-    """Judge a look at a file's name, size and times: listing its folder shows them too."""
+    """Judge a query of a file's name, size and times: listing its folder shows them too."""
     verdict = judge_path(text, workspace, write=False, cwd=cwd)
     if verdict.verdict != "protected" or not verdict.path or any(map(invisible, text)):
         return verdict
@@ -218,7 +221,9 @@ def judge_entry(text: str, workspace: Workspace, *, cwd: Path | None = None) -> 
 
 
 def is_installed(target: Path, workspace: Workspace) -> bool:
-    """Return True if a resolved path is part of an installation that everybody on the machine, and every command in the sandbox, may read."""
+    """Return True if a resolved path belongs to an installation that all users, and every command in the sandbox, may
+    read.
+    """
     try:
         readable = bool(target.stat().st_mode & stat.S_IROTH)
     except (OSError, ValueError):
@@ -227,7 +232,8 @@ def is_installed(target: Path, workspace: Workspace) -> bool:
 
 
 def installed_in(text: str, target: Path, workspace: Workspace) -> str:
-    """Return the folder of installed programs that a path leads into (a virtual environment, `node_modules/.bin`), or the empty string.
+    """Return the folder of installed programs that a path leads into (a virtual environment, `node_modules/.bin`), or
+    an empty string.
 
     Edits there change what a command such as `pip` does. Commands that install something are not edits.
     """
@@ -243,25 +249,27 @@ def installed_in(text: str, target: Path, workspace: Workspace) -> str:
 
 
 def is_template(name: str) -> bool:
-    """Return True if a file name is one of a template of an `.env` file: `.env.example`."""
+    """Return True if a file name is a template of an `.env` file: `.env.example`."""
     plain = canonical(name)
     return plain.startswith(".env") and plain.endswith(TEMPLATES)
 
 
 def leaves_templates(pattern: str) -> bool:
-    """Return True if a pattern is about `.env` files but not about their templates: a wildcard finds them, without naming them."""
+    """Return True if a pattern covers `.env` files but not their templates: a wildcard matches them without naming
+    them.
+    """
     last = pattern.rpartition("/")[2]
     named = any(template in last.casefold() for template in TEMPLATES)
     return names_wildcard(last) and bool(last.strip("*")) and not named
 
 
 def names_protected(text: str, *, write: bool) -> str:
-    """Return the protected name among the components of an unresolved path, or the empty string."""
+    """Return the protected name among the components of an unresolved path, or an empty string."""
     return next((part for part in text.split("/") if _protected_name(part, write)), "")
 
 
 def could_name_protected(text: str) -> str:
-    """Return the component with wildcards that could match a protected name, or the empty string."""
+    """Return the component with wildcards that could match a protected name, or an empty string."""
     for part in text.split("/"):
         plain = canonical(part)
         if any(sign in plain for sign in "*?[{") and plain.startswith((".", "[", "{")) and _glob_hits(plain):
@@ -271,7 +279,7 @@ def could_name_protected(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def canonical(name: str) -> str:
-    """Return a file name as the most forgiving file system would compare it."""
+    """Return a file name as the most lenient file system would compare it."""
     if not _plain(name):
         name = unicodedata.normalize("NFKC", "".join(letter for letter in name if not invisible(letter)))
     name = name.casefold().strip()
@@ -286,7 +294,7 @@ _SEVERITY: dict[Verdict, int] = {"free": 0, "outside": 1, "protected": 2, "refus
 
 
 def _readings(text: str, workspace: Workspace, cwd: Path) -> list[str]:
-    """Return the paths that `text` may mean: first as the file tools read it, then unchanged, then as a shell might."""
+    """Return the paths that `text` may mean: first as file tools read it, then unchanged, then as a shell might."""
     forms = {text, text.strip()}
     if "$" in text or text.startswith("~"):
         home = str(workspace.home)
@@ -319,7 +327,7 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
 
 
 def _started(target: Path, workspace: Workspace) -> str:
-    """Return the reason why a file, or a folder around it, decides what a hook or a server runs; or the empty string."""
+    """Return why a file, or a folder around it, decides what a hook or a server runs; or an empty string."""
     if why := workspace.started().get(target):
         return why
     if target in workspace.resolved_roots:
@@ -328,7 +336,7 @@ def _started(target: Path, workspace: Workspace) -> str:
 
 
 def _special(forms: Iterable[str], target: str) -> str:
-    """Return the reason why a path cannot name an ordinary file, or the empty string."""
+    """Return why a path cannot be an ordinary file, or an empty string."""
     for form in forms:
         if _is_below(form, _SPECIAL_TREES):
             return f"{form} is not a regular file"
@@ -344,7 +352,7 @@ def _is_below(path: str, tops: Iterable[str | Path]) -> bool:
 
 
 def _private(parts: list[str], workspace: Workspace) -> str:
-    """Return the reason why a path is private to the user, or the empty string. Compare as a case-insensitive file system would."""
+    """Return why a path is private to the user, or an empty string. Compares like a case-insensitive file system."""
     names: list[str] | None = None
     for folder, reason in _private_folders((workspace.home, *workspace.other_homes), workspace.own):
         if len(parts) >= len(folder):
@@ -356,7 +364,7 @@ def _private(parts: list[str], workspace: Workspace) -> str:
 
 @lru_cache(maxsize=16)
 def _private_folders(homes: tuple[Path, ...], own: tuple[Path, ...]) -> list[tuple[tuple[str, ...], str]]:
-    """Return the private folders as canonical components, each with the reason to give."""
+    """Return the private folders as canonical components, each with the reason to report."""
     found = [(folder, f"{folder} belongs to agentcli") for folder in own]
     private = ((home.joinpath(*parts), parts) for home in dict.fromkeys(homes) for parts in PRIVATE_IN_HOME)
     found += [(folder, f"~/{'/'.join(parts)} is private") for folder, parts in private]

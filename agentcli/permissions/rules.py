@@ -1,4 +1,6 @@
-"""Rules that people write, `TOOL` or `TOOL(pattern)`, to allow, to ask, to deny; and which of them match a command, path or URL."""
+"""Rules that people write, `TOOL` or `TOOL(pattern)`, to allow, ask or deny; and which of them match a command, path or
+URL.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ from agentcli.system import probe
 
 Origin = Literal["config", "your answers", "project", "session", "flag", "skill"]
 SANDBOX = "sandbox"
-"""The name, in place of a tool, of allow rules for commands that run without asking as far as the sandbox contains them."""
+"""Name, instead of a tool, of allow rules for commands that run unasked as far as the sandbox contains them."""
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
 
 
@@ -56,13 +58,18 @@ class Rule:
     pattern: str = ""
     origin: Origin = "config"
     proposed: bool = False
-    """True for a rule that agentcli proposed: its wildcard covers words of the approved kind only; one that a person wrote covers all that it matches."""
+    """True for a rule that agentcli proposed: its wildcard covers only words of the approved kind.
+
+    A rule that a person wrote covers everything it matches.
+    """
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
 
     def is_for(self, tool: str) -> bool:
-        """Return True if the rule applies to this tool; `mcp__git` to every tool of the server git, `edit` to `multi_edit` as well."""
+        """Return True if the rule applies to this tool; `mcp__git` to every tool of the server git, `edit` also to
+        `multi_edit`.
+        """
         from agentcli.core.aliases import like_tool
 
         if self.tool.startswith(PREFIX) and "__" not in self.tool[len(PREFIX) :] and tool.startswith(f"{self.tool}__"):
@@ -103,7 +110,7 @@ def proposed_rules(allow: Iterable[str], origin: Origin = "session") -> Rules:
 def parse_rules(
     allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = (), origin: Origin = "config"
 ) -> Rules:
-    """Parse lists of rules that all have one origin. Raise like `parse_rule`."""
+    """Parse lists of rules with one common origin. Raises like `parse_rule`."""
     read = [tuple(parse_rule(text, origin) for text in texts) for texts in (allow, ask, deny)]
     return Rules(*read)
 
@@ -111,8 +118,8 @@ def parse_rules(
 def in_own_names(rules: Rules, known: Iterable[str]) -> Rules:
     """Return the rules with our names of the tools: `WebFetch(domain:example.org)` becomes `web_fetch(…)`.
 
-    Raise ConfigError, or UsageError for a flag, for a rule about a tool that does not exist: it would protect nothing.
-    The names of MCP tools (`server__tool`) are not checked, as they are known only once a server runs.
+    Raise ConfigError, or UsageError for a flag, for a rule about an unknown tool: it would protect nothing. Names of
+    MCP tools (`server__tool`) are not checked, since they are known only once a server runs.
     """
     names = list(known)
     allow, ask, deny = (
@@ -145,9 +152,9 @@ def exact(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def wildcard(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern in which `*` is any text and a backslash makes `*` and itself literal.
+    """Compile a pattern in which `*` is any text and a backslash escapes `*` and itself.
 
-    The first place of each text between two wildcards is as good as any later one, so a match takes no retries.
+    The first place of each text between two wildcards is as good as any later one, so matching needs no backtracking.
     """
     texts = [""]
     for part in re.findall(r"\\[*\\]|\*|[^*\\]+|\\", pattern):
@@ -162,7 +169,7 @@ def wildcard(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1024)
 def command_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile the pattern of a `bash` rule: as `wildcard` does, with any arguments or none for a trailing ` *` or `:*`."""
+    """Compile the pattern of a `bash` rule: like `wildcard`, with any arguments or none for a trailing ` *` or `:*`."""
     text = " ".join(pattern.split()) if "\n" not in pattern else pattern
     for ending in (":*", " *"):
         if text.endswith(ending) and not text.endswith("\\" + ending[1:]):
@@ -200,7 +207,7 @@ def url_matches(pattern: str, url: str, *, strict: bool = False) -> bool:
 
 
 def _plain_host(host: str) -> str:
-    """Return a host name in the form used for its lookup: IDNA letters, lower case, without a dot at its end."""
+    """Return a host name in its form for lookups: IDNA letters, lower case, without a trailing dot."""
     try:
         return host.encode("idna").decode("ascii").lower().rstrip(".")
     except UnicodeError:
@@ -218,10 +225,11 @@ def _unescaped(part: str) -> str:
 def path_rule(
     rules: Iterable[Rule], path: str, workspace: Workspace, *, strict: bool, target: Path | None = None
 ) -> Rule | None:
-    """Return the first rule whose pattern matches the path with links followed; unless `strict`, also as written, in any case.
+    """Return the first rule whose pattern matches the path with links followed; unless `strict`, also as written, in
+    any case.
 
-    Unless `strict`, a pattern that names a folder without a wildcard covers everything below it. `target` is the target
-    of the links when the path was judged; without it they are followed now.
+    Unless `strict`, a pattern for a folder without a wildcard covers everything below it. `target` is the links' target
+    at the time of the verdict; without it they are followed now.
     """
     rules = tuple(rules)
     if not rules or impossible(path):
@@ -238,7 +246,9 @@ def path_rule(
 
 
 def _fits_above(pattern: str, path: Path, workspace: Workspace) -> bool:
-    """Return True if a pattern names a folder that contains the path; for a relative pattern, one below the workspace's top."""
+    """Return True if a pattern matches a folder that contains the path; for a relative pattern, below the workspace's
+    top.
+    """
     if not covers_below(pattern) or pattern.endswith("**"):
         return False
     within = [Path("/")] if pattern.startswith(("/", "~/")) else workspace.resolved_roots
@@ -247,7 +257,7 @@ def _fits_above(pattern: str, path: Path, workspace: Workspace) -> bool:
 
 
 def paths_shown(allow: Sequence[Rule], home: Path) -> tuple[Path, ...]:
-    """Return the existing files and folders outside the workspace that rules allow to be read as a whole."""
+    """Return the existing files and folders outside the workspace that rules allow to be read completely."""
     patterns = [rule.pattern for rule in allow if rule.is_for("read") and rule.pattern.startswith(("/", "~/"))]
     named = (pattern.removesuffix("**").rstrip("/") for pattern in patterns)
     paths = [home / name[2:] if name.startswith("~/") else Path(name) for name in named if not set(name) & set("*?[")]
@@ -255,7 +265,7 @@ def paths_shown(allow: Sequence[Rule], home: Path) -> tuple[Path, ...]:
 
 
 def exact_path(target: Path, workspace: Workspace) -> str:
-    """Return the pattern that matches one resolved path only, relative to the workspace if the path lies inside."""
+    """Return the pattern that matches only one resolved path, relative to the workspace if the path is inside."""
     text = str(target)
     tops = (f"{str(root).rstrip('/')}/" for root in workspace.resolved_roots)
     inside = next((text.removeprefix(top) for top in tops if text.startswith(top)), "")
@@ -263,16 +273,17 @@ def exact_path(target: Path, workspace: Workspace) -> str:
 
 
 def holds_secrets(path: Path) -> bool:
-    """Return True if a path leads into a folder, or is a file, in which programs keep credentials in a home folder."""
+    """Return True if a path is, or leads into, a place where programs store credentials in a home folder."""
     parts = tuple(map(canonical, path.parts))
     return any(names == parts[index : index + len(names)] for names in PRIVATE_IN_HOME for index in range(len(parts)))
 
 
 def reading_scope(path: Path, workspace: Workspace) -> str:
-    """Return the pattern that covers the folder of a path outside the workspace, or the path alone if the folder holds too much.
+    """Return the pattern that covers the folder of a path outside the workspace, or only the path if the folder
+    contains too much.
 
-    That is a folder that contains the home folder, lies directly below the root, or in somebody's folder of secrets; the
-    folder of temporary files, in which anybody may write but delete only what is theirs, counts as any other.
+    That is a folder that contains the home folder, or is directly below the root or in someone's folder of secrets. The
+    folder of temporary files, in which anybody may write but delete only their own files, counts as any other.
     """
     folder = path if os.path.isdir(path) else path.parent
     above_home = any(home.is_relative_to(folder) for home in (workspace.home, *workspace.other_homes))

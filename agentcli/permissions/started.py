@@ -10,7 +10,9 @@ from agentcli.core.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A command that agentcli starts itself: a line for the shell, or its words; `what` names it, `folder` is its working folder."""
+    """A command that agentcli itself starts: a shell line, or its words; `what` is its name, `folder` its working
+    folder.
+    """
 
     what: str
     command: str | Sequence[str]

@@ -1,4 +1,4 @@
-"""Runs without a person who could allow a call: what such a run denies, for the model and for the person."""
+"""Runs without a person who could allow a call: what they deny, for the model and for the person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agentcli.core.record import Mode
 
 NOBODY = "No one can approve it, so it is denied"
 FIRST_DENIAL = "Calls like this one, and variants of it, will be denied again; continue without them and say at the end what could not be run."
-"""Text for the model, added to the first call that is denied because no person is there."""
+"""Text for the model, added to the first call that is denied because nobody is there."""
 
 OTHER_PARTS = "Nothing of this command ran: run its other parts by themselves."
 """Text for the model, added to a denial of a line of several commands."""
@@ -17,7 +17,7 @@ PRIVATE = (
     "In mode auto /tmp is private to your commands and lasts as long as this session; on localhost they reach the servers that they "
     "started, and no others."
 )
-"""Text for the model about what its commands share in the sandbox."""
+"""Text for the model about what its sandboxed commands share."""
 
 _RUNS: Mapping[Mode, str] = {
     "ask": "edits and commands that may change files are denied",
@@ -36,7 +36,10 @@ _NO_SANDBOX = "no sandbox works here, so commands that may change files, and edi
 
 
 def for_model(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
-    """Return the reminder for the model at the start; the first denial says how to continue. `rules` is true if some rule allows more."""
+    """Return the reminder for the model at the start; the first denial explains how to continue.
+
+    `rules` is true if any rule allows more.
+    """
     more = ", unless a rule of the user allows them" if rules and mode != "plan" else ""
     return f"Non-interactive run, no one can approve calls: {_runs(mode, sandboxed)}{more}."
 

@@ -27,9 +27,9 @@ from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import PLAIN_WRAPPERS, Part, command_nodes, runs
 
 _FOLDERS = 32
-"""Largest number of folders that a command may be in; a line with more counts as one that may read anything."""
+"""Maximum folders in which a command may run; a line with more may read anything."""
 _KEPT = 500
-"""Largest number of names that a hidden folder keeps."""
+"""Maximum names that stay visible in a hidden folder."""
 _NAMING = word_set(
     "ls find du tree stat test [ [[ cd pwd realpath readlink basename dirname echo printf which type mkdir touch chmod rmdir"
 )
@@ -38,12 +38,14 @@ _OPERANDS = word_set("path rev range archive object")
 _LEAVING_OUT = ("--exclude", "--ignore")
 
 Reach = Literal["no", "over", "unknown"]
-"""A command reads no denied file; it goes through a folder that contains one; or it is unknown."""
+"""A command reads no denied file, searches through a folder that contains one, or is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Effect of deny rules about reading on a command line: the rule that forbids it, the files to hide, or the reason to ask."""
+    """Effect on a command line of deny rules about reading: the rule that forbids it, the files to hide, or the reason
+    to ask.
+    """
 
     rule: Rule | None = None
     why: str = ""
@@ -51,13 +53,13 @@ class Denial:
     unproven: str = ""
     """Reason to ask if nothing can be hidden from the command."""
     instead: CommandLine | None = None
-    """The line as it may run, with denied files excluded from what git shows; None if it needs no change."""
+    """The line with denied files excluded from git's output; None if it needs no change."""
     left_out: tuple[str, ...] = ()
     """The excluded files, each with the rule that denies reading it."""
 
 
 def named_by(line: CommandLine, rules: Sequence[Rule], workspace: Workspace) -> Rule | None:
-    """Return the path rule that a word of the line matches, in any folder that its commands may be in."""
+    """Return the path rule that a word of the line matches, in any folder in which its commands may run."""
     if not rules:
         return None
     words = chain(
@@ -73,7 +75,9 @@ def named_by(line: CommandLine, rules: Sequence[Rule], workspace: Workspace) -> 
 def judge_reading(
     line: CommandLine, denials: Sequence[Rule], workspace: Workspace, hidden: Hidden | None = None
 ) -> Denial:
-    """Judge a line by the rules that deny reading files, of which `hidden` exist; they are looked for if it is None."""
+    """Judge a line by the rules that deny reading files; `hidden` are existing denied files, which are searched if it
+    is None.
+    """
     if not denials:
         return Denial()
     return _judged(line, denials, workspace, existing(denials, workspace) if hidden is None else hidden)
@@ -104,7 +108,7 @@ def _judged(line: CommandLine, denials: Sequence[Rule], workspace: Workspace, hi
 
 
 def _open_question(reach: Reach, hidden: Hidden, denials: Sequence[Rule], workspace: Workspace) -> Denial:
-    """Return the verdict on a line that may read a denied file: if the file cannot be hidden, deny or ask."""
+    """Return the verdict on a line that may read a denied file. If the file cannot be hidden, deny or ask."""
     if not hidden.complete:
         why = "deny rules name more files than can be looked for, too many to hide from a command"
         return Denial(hidden=hidden, unproven=why)
@@ -131,7 +135,7 @@ def _denied_by_git(verdict: GitVerdict, denials: Sequence[Rule], workspace: Work
 
 
 def _left_out(verdicts: Sequence[GitVerdict], denials: Sequence[Rule], workspace: Workspace) -> Iterator[str]:
-    """Yield the files that exclusions leave out, each with its rule; the rules alone if there are many files."""
+    """Yield the files that exclusions omit, each with its rule; only the rules if there are many files."""
     for held in dict.fromkeys(verdict.held for verdict in verdicts if verdict.held is not None):
         if len(held.exclusions) != len(held.names):
             yield from map(str, denials)
@@ -210,7 +214,7 @@ def _over(path: Path, hidden: Hidden) -> bool:
 
 
 def _kept(hidden: Hidden, held: Sequence[Held]) -> Iterator[Path]:
-    """Yield the files of hidden folders that git tracks, so that it does not take them for deleted."""
+    """Yield the files in hidden folders that git tracks, so that git does not consider them deleted."""
     names = sorted(str(each.top / name) for each in held for name in each.names)
     files = (Path(name) for name in names if any(Path(name).is_relative_to(folder) for folder in hidden.folders))
     for _, file in zip(range(_KEPT), files, strict=False):
@@ -225,7 +229,7 @@ def _words(part: Part) -> Iterator[str]:
 
 
 def _places(part: Part, line: CommandLine, workspace: Workspace) -> list[Path]:
-    """Return the folders that a part may run in: the line's folders, and any that its options name (`git -C`, `make -C`)."""
+    """Return the folders in which a part may run: the line's folders, and those in its options (`git -C`, `make -C`)."""
     folders = list(line.places)
     option = False
     for piece in part.words[1:]:
@@ -262,7 +266,7 @@ _ENDING_IN_GIT = PLAIN_WRAPPERS | {"git", "env", "command"}
 
 
 def with_exclusions(text: str, verdicts: Callable[[Part], Sequence[GitVerdict]]) -> str:
-    """Return a line in which the git commands that would show denied files exclude them; the empty string if none can.
+    """Return a line in which git commands that would show denied files exclude them; an empty string if none can.
 
     Only commands that the shell itself starts are changed, and the result must be judged again.
     """
@@ -288,9 +292,9 @@ def with_exclusions(text: str, verdicts: Callable[[Part], Sequence[GitVerdict]])
 
 
 def _first_path(part: Part, limits: Collection[str]) -> int:
-    """Return the index of the first word that git takes for a path; the number of words if there is none.
+    """Return the index of the first word that git treats as a path; the number of words if there is none.
 
-    File names that the shell puts in place of a pattern are paths, too.
+    File names that the shell substitutes for a pattern are paths, too.
     """
     given = [piece.loose or piece.text in limits for piece in part.words]
     options = [piece.text.startswith("-") or not piece.text for piece in part.words]

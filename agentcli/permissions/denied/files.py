@@ -1,4 +1,6 @@
-"""Files that deny rules forbid reading: their paths, and which of them exist now, in folders and in the history of a repository."""
+"""Files that deny rules protect from reading: their paths, and which of them exist now, in folders and in a
+repository's history.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,9 @@ from agentcli.permissions.rules import Rule, path_rule
 from agentcli.system import probe
 
 ENTRIES = 200_000
-"""Largest number of directory entries to visit in the search for denied files; beyond it, some stay unknown."""
+"""Maximum directory entries to visit in the search for denied files; beyond it, some stay unknown."""
 MOST = 1_000
-"""Largest number of files and folders to hide; beyond it, some are not hidden."""
+"""Maximum files and folders to hide; beyond it, some are not hidden."""
 _PATH = 4_096
 """Length of the longest path, in characters."""
 _BELOW = "\ue000"
@@ -44,10 +46,10 @@ _BELOW = "\ue000"
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Files that a command must not be able to read: resolved paths that exist.
+    """Files that a command must not read: resolved paths that exist.
 
-    Of `folders` only the names of the files in `kept` stay visible: git would take them for deleted. `complete` is
-    false if rules name more files than the search visited.
+    In `folders`, only the names of files in `kept` stay visible: git would otherwise consider them deleted. `complete`
+    is false if rules match more files than the search visited.
     """
 
     files: tuple[Path, ...] = ()
@@ -57,9 +59,9 @@ class Hidden:
     """Folders of git objects whose history contains such files."""
     complete: bool = True
     empty: bool = False
-    """True if the files are shown without content, as a command that only reads goes over them."""
+    """True if the files look empty instead, as a command that only reads searches through them."""
     told: bool = False
-    """True if the command goes through hidden files, and the model must hear that they are left out."""
+    """True if the command searches through hidden files, and the model must learn that they are missing."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -71,13 +73,13 @@ NOTHING = Hidden()
 
 
 def reading_denials(deny: Iterable[Rule], tools: Mapping[str, Traits]) -> tuple[Rule, ...]:
-    """Return the rules with a pattern that deny reading to some tool."""
+    """Return the rules with a pattern that deny reading by any tool."""
     readers = [name for name, traits in tools.items() if traits.reads_files]
     return tuple(rule for rule in deny if rule.pattern and any(rule.is_for(name) for name in readers))
 
 
 def denial_of(path: str | Path, denials: Sequence[Rule], workspace: Workspace) -> Rule | None:
-    """Return the rule that denies reading a path or, if it is a folder, everything in it."""
+    """Return the rule that denies reading a path or, for a folder, everything in it."""
     text = os.fspath(path)
     if not denials or impossible(text):
         return None
@@ -89,7 +91,7 @@ def denial_of(path: str | Path, denials: Sequence[Rule], workspace: Workspace) -
 
 
 def paths_given(value: object) -> Iterator[str]:
-    """Yield what the texts in an input may name as paths; a text of several lines is a document, and names none."""
+    """Yield possible paths in the texts of an input; a text of several lines is a document, and contains none."""
     match value:
         case str():
             yield from paths_named(value)
@@ -102,7 +104,7 @@ def paths_given(value: object) -> Iterator[str]:
 
 
 def paths_named(text: str) -> Iterator[str]:
-    """Yield the paths that a line may name: the line, its words, and the paths of `file:` and other local addresses in it."""
+    """Yield possible paths in a line: the line, its words, and the paths of `file:` and other local addresses in it."""
     line = text.strip()
     if "\n" not in line and len(line) < _PATH:
         words = dict.fromkeys((line, *_BETWEEN_WORDS.split(line)))
@@ -116,7 +118,9 @@ _REMOTE = ("http", "https", "ws", "wss", "ftp", "ftps", "ssh", "git", "s3", "gs"
 
 
 def _forms(word: str) -> Iterator[str]:
-    """Yield a word, and the parts of it that a program may take for a path: without `@`, a line number or a fragment, after a colon."""
+    """Yield a word, and its parts that a program may treat as a path: without `@`, a line number or a fragment, after a
+    colon.
+    """
     if local := _FILE_ADDRESS.search(word):
         host, path = local["host"] or "", local["path"]
         yield from (path,) if host.lower() in ("", "localhost") else (path, host + path)
@@ -167,7 +171,7 @@ def existing(denials: Sequence[Rule], workspace: Workspace) -> Hidden:
 
 
 def remaining(denials: Sequence[Rule], workspace: Workspace, folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the rest of each pattern below a folder, with the folder that it is relative to: this one, or one below it.
+    """Yield the rest of each pattern below a folder, with its base folder: this one, or one below it.
 
     An empty pattern means everything.
     """
@@ -189,7 +193,7 @@ def remaining(denials: Sequence[Rule], workspace: Workspace, folder: Path) -> It
 
 
 def _by_top(denials: Sequence[Rule], workspace: Workspace) -> dict[Path, list[tuple[str, ...]]]:
-    """Return the patterns as components, by the folder that they are relative to."""
+    """Return the patterns as components, grouped by their base folder."""
     tops: dict[Path, list[tuple[str, ...]]] = {}
     for pattern in (each for rule in denials for each in written_out(rule.pattern)):
         if pattern.startswith("~/"):
@@ -214,7 +218,7 @@ def _components(pattern: str) -> tuple[str, ...]:
 
 
 class _Search:
-    """Walk through only those folders that may contain a match of a pattern."""
+    """Walk only through folders that may contain a match of a pattern."""
 
     def __init__(self) -> None:
         self.files: list[Path] = []
@@ -243,7 +247,7 @@ class _Search:
                     return
 
     def _found(self, entry: os.DirEntry[str], states: frozenset[_State]) -> str:
-        """Record the denied part of an entry; return the folder to look into, or the empty string."""
+        """Record the denied part of an entry; return the folder to search, or an empty string."""
         path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
         ended = [state for state in states if _ends(state)]
         if not (entry.is_dir() if path is entry.path else os.path.isdir(path)):
@@ -303,5 +307,7 @@ def _ends(state: _State) -> bool:
 
 
 def _covers(state: _State) -> bool:
-    """Return True if a pattern ends here and also names everything below: its last component is `**` or has no wildcard."""
+    """Return True if a pattern ends here and also covers everything below: its last component is `**` or has no
+    wildcard.
+    """
     return _ends(state) and bool(state[0]) and covers_below(state[0][-1])

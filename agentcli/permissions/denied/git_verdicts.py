@@ -1,4 +1,4 @@
-"""Denied content that a command of git shows, by its words and by what a repository is known to hold."""
+"""Denied content that a git command shows, judged by its words and the known contents of a repository."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from agentcli.system.git_keys import reads_only
 _CHANGING = word_set("""
 add commit branch tag checkout switch stash restore reset push pull fetch merge rebase cherry-pick revert remote init gc prune clean rm mv
 """)
-"""Commands that show no content of files, with the options below."""
+"""Commands that, with the options below, show no content of files."""
 _QUIET = word_set("""
 -q --quiet -f --force --force-with-lease -u --set-upstream --set-upstream-to -a --all -A -m --message -am --amend --no-edit -b -B -c -C
 -d -D --delete --ff-only --no-ff --ff --rebase --no-rebase --autostash --no-autostash --continue --abort --skip --quit --onto --hard
@@ -37,15 +37,15 @@ _QUIET = word_set("""
 --ours --theirs --no-commit --squash --author --date --source -x -e --cleanup --progress --no-progress --porcelain -- -F --file
 --show-current --list -l -r --remotes -fd -fdx -df --merged --no-merged --contains --sort
 """)
-"""Options of such commands that make them show no content either."""
+"""Options of such commands with which they show no content either."""
 _QUIET_FORMS = [("worktree", [form]) for form in ("remove", "prune", "lock", "unlock")]
 """Subcommands that show no content either, whatever their options."""
 _TAKING = word_set("add commit stash")
-"""Commands that may put the content of files of the work tree into the repository."""
+"""Commands that may put the content of work tree files into the repository."""
 _ADDRESS = re.compile(r"(?!file:)[a-z][a-z+.-]*://|[^/:]+:(?!:)")
 """Address of a repository on another machine: `https://host/path` or `host:path`."""
 _TREES = word_set("diff grep log show whatchanged rev-list diff-tree diff-index range-diff")
-"""Commands that show the text of files of a tree, if they show any."""
+"""Commands that, if they show file text, show that of a tree."""
 _OID = re.compile(r"[0-9a-fA-F]{4,64}")
 
 _OTHERS = "Use git diff, git show or git log -p: such files are left out of what these show."
@@ -58,19 +58,21 @@ Shows = Literal["nothing", "denied", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class GitVerdict:
-    """Which denied content a git command shows; `name` is a denied file, relative to the top of its work tree."""
+    """Denied content that a git command shows; `name` is a denied file, relative to the top of its work tree."""
 
     shows: Shows
     name: str = ""
     held: Held | None = None
     masked: bool = True
-    """True if denied files must be hidden from it anyway: it runs programs of the repository, or would record the files."""
+    """True if denied files must be hidden from it anyway: it runs programs of the repository, or would commit the
+    files.
+    """
     exclusions: tuple[str, ...] = ()
     """Pathspecs with which it would show no denied file; empty if no pathspec can do that."""
     advice: str = _OTHERS
     """The next step if no pathspec can do that."""
     limit: str = ""
-    """The first operand that it takes for a path without `--` before it; empty if there is none."""
+    """The first operand that it treats as a path without `--` before it; empty if there is none."""
 
 
 def judge_git(
@@ -114,14 +116,14 @@ def _known_quiet(name: str, arguments: Sequence[str]) -> bool:
     if not isinstance(fitting, str):
         given = [value for kind, value in fitting[1] if kind == "option"]
         verbose = sum(option in ("-v", "--verbose") for option in given)
-        # These print changes as text, where a commit alone shows them in an editor.
+        # These print changes as text, where a commit alone opens them in an editor.
         return name != "commit" or not verbose or (verbose == 1 and "--dry-run" not in given)
     options = [word.partition("=")[0] for word in arguments if word.startswith("-")]
     return all(option in _QUIET for option in options)
 
 
 def _moved(arguments: Sequence[str], folders: Sequence[Path], held: Held) -> str:
-    """Return a denied file that a move would give another name, or the empty string."""
+    """Return a denied file that a move would rename, or an empty string."""
     names = held.names if held.known else {"."}
     moved = [folder / word for folder in folders for word in arguments if not word.startswith("-")]
     paths = [os.path.normpath(path) for path in moved]
@@ -133,7 +135,7 @@ def _named(words: Iterable[str], folders: Sequence[Path], held: Sequence[Held], 
 
 
 def _takes_named(name: str, arguments: Sequence[str], folders: Sequence[Path]) -> bool:
-    """Return True if a command puts only named files or the content of the index into the repository."""
+    """Return True if a command puts only listed files or the index into the repository."""
     options = [word for word in arguments if word.startswith("-") and word != "--"]
     operands = [word for word in arguments if not word.startswith("-")]
     if name == "commit":
@@ -187,7 +189,7 @@ def _reads(name: str, found: Found, folders: Sequence[Path], held: Sequence[Held
 
 
 def _no_exclusions(name: str, found: Found) -> str:
-    """Return what to do in place of a command that pathspecs cannot limit further; empty if they can."""
+    """Return what to do instead of a command that pathspecs cannot limit further; empty if they can."""
     options = {value for kind, value in found if kind == "option"}
     if "--follow" in options or "-L" in options:
         return (
@@ -206,7 +208,7 @@ def _first_path(name: str, found: Found, folders: Sequence[Path]) -> str:
 
 
 def _named_object(values: Iterable[str], folders: Sequence[Path], held: Held) -> str:
-    """Return a denied file that a revision names, by the id of its content or as `HEAD:path`; else the empty string."""
+    """Return a denied file that a revision refers to, by the id of its content or as `HEAD:path`; else an empty string."""
     for value in values:
         if _OID.fullmatch(value) and (not held.known or any(blob.startswith(value.lower()) for blob in held.blobs)):
             return min(held.names, default=value)
@@ -222,7 +224,7 @@ def _named_object(values: Iterable[str], folders: Sequence[Path], held: Held) ->
 
 
 def _in_scope(name: str, found: Found, folder: Path, held: Held) -> str:
-    """Return a denied file that a command with text output may show in a folder, or the empty string."""
+    """Return a denied file that a command with text output may show in a folder, or an empty string."""
     here = os.path.realpath(folder)
     specs = [] if ("option", "--follow") in found else limits(name, found, here)
     if held.specs and all(excluding(spec) in specs for spec in held.specs):

@@ -1,4 +1,4 @@
-"""Denied files in the history of a repository: their names, the ids of their contents, and pathspecs that leave them out."""
+"""Denied files in a repository's history: their names, the ids of their contents, and pathspecs that exclude them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentcli.system import probe
 from agentcli.system.programs import GIT_HARDENED_ENV, find_program
 
 SECONDS = 5.0
-"""Time limit for a look through the history, in seconds; a repository that takes longer counts as one that contains such files."""
+"""Time limit of a history search in seconds; a repository that takes longer counts as one that contains such files."""
 _LOG = (
     *(
         "-c",
@@ -39,15 +39,15 @@ _LOG = (
 _CHANGE = re.compile(r":\d{6} \d{6} ([0-9a-f]+) ([0-9a-f]+) [A-Z]\d*\0([^\0]+)\0")
 _HEADS = ("FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 _REFS = 20_000
-"""Largest number of reference files of a repository to check for changes."""
+"""Maximum reference files of a repository to check for changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
     """Denied files in a repository: their `names` relative to the `top` of the work tree, and the ids of their `blobs`.
 
-    `objects` are the folders that store their content. `known` is false if the search failed. `replaced` is true if references
-    let git show other objects than a commit names.
+    `objects` are the folders that store their content. `known` is false if the search failed. `replaced` is true if
+    references let git show other objects than a commit contains.
     """
 
     top: Path
@@ -61,7 +61,9 @@ class Held:
 
     @property
     def exclusions(self) -> tuple[str, ...]:
-        """Pathspecs that leave out the denied files of every commit: one for each file, or for each rule if there are many."""
+        """Pathspecs that exclude the denied files of every commit: one for each file, or for each rule if there are
+        many.
+        """
         if self.known and len(self.names) <= _NAMED:
             return tuple(map(_excluding_name, sorted(self.names)))
         return tuple(map(excluding, self.specs))
@@ -73,7 +75,7 @@ class Held:
 
 
 _NAMED = 8
-"""Largest number of files that are excluded from a command one by one."""
+"""Maximum files to exclude from a command one by one."""
 
 
 def excluding(spec: str) -> str:
@@ -105,7 +107,7 @@ def held_around(folders: Sequence[Path], denials: Sequence[Rule], workspace: Wor
 
 
 def _is_left(path: Path, denials: Sequence[Rule], workspace: Workspace) -> bool:
-    """Return True for a template that no rule is about, although the pathspec of one matches it."""
+    """Return True for a template without a rule of its own, although a rule's pathspec matches it."""
     return is_template(path.name) and path_rule(denials, str(path), workspace, strict=False, target=path) is None
 
 
@@ -113,7 +115,7 @@ def _pathspecs(top: Path, denials: Sequence[Rule], workspace: Workspace) -> Iter
     """Yield the rules as git pathspecs for the top of a work tree."""
     places = list(remaining(denials, workspace, top))
     if not any(root.is_relative_to(top) for root in workspace.resolved_roots):
-        # Another repository may be a copy: what a rule names in the workspace, it names there as well.
+        # Another repository may be a copy: a rule's path in the workspace applies there as well.
         places += _anchored(denials, top)
     for root, pattern in places:
         before = f"{glob.escape(os.path.relpath(root, top))}/" if root != top else ""
@@ -140,7 +142,7 @@ def _anchored(denials: Sequence[Rule], top: Path) -> Iterator[tuple[Path, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """The outcome of a look through a repository: names of files with the ids of their contents."""
+    """Result of a repository search: names of files with the ids of their contents."""
 
     found: tuple[tuple[str, frozenset[str]], ...] = ()
     known: bool = True
@@ -170,7 +172,9 @@ def _look(
 
 
 def run_git(git: str, folder: Path, arguments: Sequence[str], given: str = "") -> str | None:
-    """Return what a git command that starts no program prints in a folder, `given` on stdin; None if it fails or takes too long."""
+    """Return the output of a git command that starts no program in a folder, with `given` on stdin; None if it fails or
+    takes too long.
+    """
     env = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
@@ -188,7 +192,7 @@ def run_git(git: str, folder: Path, arguments: Sequence[str], given: str = "") -
 
 
 def _state(own: Path, common: Path) -> object:
-    """Return a value that changes whenever the references, the index or the remotes of a repository change."""
+    """Return a value that changes whenever a repository's references, index or remotes change."""
     files = [own / "HEAD", own / "index", own / "logs/HEAD"]
     files += [common / "packed-refs", common / "logs/refs/stash", common / "config"]
     files += [own / head for head in _HEADS]

@@ -1,4 +1,4 @@
-"""Objects that revisions name, as git itself resolves them: the content of denied files under another spelling."""
+"""Objects that revisions refer to, as git itself resolves them: the content of denied files under another spelling."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ _RANGE = re.compile(r"\.{2,3}")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Objects that words of a command name: the `blobs`, and the blobs `below` the trees. `doubtful` if an abbreviation has several meanings."""
+    """Objects that a command's words refer to: the `blobs`, and the blobs `below` trees.
+
+    `doubtful` if an abbreviation is ambiguous.
+    """
 
     blobs: frozenset[str] = frozenset()
     below: frozenset[str] = frozenset()
     doubtful: bool = False
 
     def shows(self, held: Held, *, trees: bool) -> bool:
-        """Return True if these are the content of a denied file, with the files of trees if `trees`."""
+        """Return True if these are the content of a denied file, including files of trees if `trees`."""
         found = self.blobs | self.below if trees else self.blobs
         if not held.known:
             return bool(found) or self.doubtful
@@ -37,7 +40,9 @@ class Named:
 
 
 def named_objects(words: Iterable[str], folders: Sequence[Path], roots: Sequence[Path]) -> Named:
-    """Return the objects that words of a git command name in any of the folders, alone, as ends of a range, or as values of options."""
+    """Return the objects that a git command's words refer to in any of the folders: alone, as ends of a range, or as
+    values of options.
+    """
     given = sorted({spelling for word in words for spelling in _spellings(word)})
     git = find_program("git", tuple(roots))
     if not given or not git:
@@ -59,7 +64,7 @@ def named_objects(words: Iterable[str], folders: Sequence[Path], roots: Sequence
 
 
 def all_commits(names: Sequence[str], folder: Path) -> bool:
-    """Return True if each of these revisions names a commit of the repository around a folder, or nothing."""
+    """Return True if each of these revisions is a commit of the repository around a folder, or nothing."""
     git = find_program("git", (folder,))
     return bool(git) and all(kind == "commit" for kind, _ in _resolve(git, folder, names))
 
@@ -75,7 +80,7 @@ def _spellings(word: str) -> Iterator[str]:
 
 
 def _resolve(git: str, folder: Path, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the kind and the id of each object that a name resolves to; ("ambiguous", name) if there are several."""
+    """Return the kind and id of each object that a name resolves to; ("ambiguous", name) if there are several."""
     asked = "".join(f"{name}\n" for name in names)
     out = run_git(git, folder, ["cat-file", "--batch-check=%(objecttype) %(objectname)"], asked)
     lines = (out or "").split("\n")

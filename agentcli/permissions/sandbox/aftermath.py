@@ -1,4 +1,4 @@
-"""What commands in the sandbox leave in the workspace that would act outside of it: it is set aside, or reported."""
+"""What commands in the sandbox leave in the workspace that would take effect outside: it is set aside, or reported."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Aftermath:
-    """The protected names of a workspace that are known to come from outside the sandbox.
+    """Protected names of a workspace that are known to come from outside the sandbox.
 
-    Others are looked for after each command in the sandbox, and before a command runs outside.
+    Others are searched after each command in the sandbox, and before a command runs outside.
     """
 
     def __init__(self) -> None:
@@ -26,9 +26,10 @@ class Aftermath:
         self._found: list[str] = []
 
     def inside(self, workspace: Workspace, *, aside: bool) -> Callable[[], Sequence[str]]:
-        """Note what there is before a command runs in the sandbox; the result returns what it left.
+        """Record what exists before a command runs in the sandbox; call the result for what the command left.
 
-        What it made is set `aside`; without that it is reported only, since what a person has made meanwhile looks alike.
+        What it created is set `aside`; otherwise only reported, since something that a person has created meanwhile
+        looks the same.
         """
         from agentcli.permissions.sandbox.protected import found_in
 
@@ -45,7 +46,9 @@ class Aftermath:
         return left
 
     def outside(self, workspace: Workspace) -> Callable[[], Sequence[str]]:
-        """Look at what commands that still run in the sandbox have made, before one runs outside, whose files count as known."""
+        """Look at what running sandboxed commands have created, before a command runs outside whose files count as
+        known.
+        """
         from agentcli.permissions.sandbox.protected import found_in
 
         if self._running:

@@ -16,7 +16,7 @@ _HIDDEN_IN_HOME = (*("/".join(parts) for parts in PRIVATE_IN_HOME), ".claude", "
 """Paths below the home folder that a command does not see even if a rule shows the folder around them."""
 
 _TOLD = 5
-"""Maximum paths that a note names."""
+"""Maximum paths that a note lists."""
 
 UNSET = (
     "SSH_AUTH_SOCK",
@@ -34,10 +34,11 @@ UNSET = (
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Rights of a command: it sees what is `readable` and `writable` except `hidden`, and may write below `writable` except `readonly`.
+    """Rights of a command: it sees `readable` and `writable` except `hidden`, and may write below `writable` except
+    `readonly`.
 
-    `homes` are folders that look empty but for the readable paths in them; what it writes there is lost when it ends.
-    Without `sockets` it can open none. No mechanism here can forbid a protected name that does not exist yet:
+    `homes` are folders that look empty except for the readable paths in them; what it writes there is lost when it
+    ends. Without `sockets` it can open none. No mechanism can forbid a protected name that does not exist yet:
     `protected` finds such names afterwards.
     """
 
@@ -61,20 +62,20 @@ class Box:
 
 
 def fixed(hidden: Hidden, roots: Sequence[Path]) -> list[Path]:
-    """Return the workspace's folders around hidden paths, outermost first: if they were moved, no rule would fit."""
+    """Return the workspace's folders around hidden paths, outermost first: if they were moved, no rule would match."""
     around = {folder for path in hidden.paths for folder in path.parents}
     return sorted(folder for folder in around if any(map(folder.is_relative_to, roots)))
 
 
 _GIT_FOLDERS = ("hooks", "info")
-"""Those of them that a repository need not have, and that an empty folder replaces without an effect."""
+"""Folders among them that a repository need not have; an empty folder replaces them without effect."""
 
 
 def box_for(workspace: Workspace, network: bool = False, git: bool = False, still: bool = False) -> Box:
-    """Return the box for a workspace: it is writable unless `still`, except for its protected files.
+    """Return the sandbox for a workspace: it is writable unless `still`, except for its protected files.
 
-    With `git`, the repository around the current folder is writable except for its settings and hooks. A `still` box
-    has no sockets either.
+    With `git`, the repository around the current folder is writable except for its settings and hooks. A `still`
+    sandbox has no sockets either.
     """
     from agentcli.permissions.sandbox.protected import GIT_SETTINGS, found_in
 
@@ -90,7 +91,7 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
     return Box(
         resolved(workspace.cwd),
         () if still else roots,
-        # Git would take a file that looks empty for a changed one, and record that.
+        # Git would consider an empty-looking file changed, and record that.
         (*closed, *(secrets if git else ())),
         tuple(dict.fromkeys((*_private(workspace, roots), *found.sockets, *seen.hidden))),
         network,
@@ -103,7 +104,9 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
 
 
 def box_for_reader(workspace: Workspace, path: str) -> Box:
-    """Return the box for a command that only reads; `path` is its PATH. Nothing is writable, and it opens no socket."""
+    """Return the sandbox for a command that only reads; `path` is its PATH. Nothing is writable, and it opens no
+    socket.
+    """
     seen, roots = visible(workspace, path, credentials=True), workspace.resolved_roots
     homes = () if seen.whole else homes_of(workspace, roots)
     return Box(
@@ -119,7 +122,7 @@ def box_for_reader(workspace: Workspace, path: str) -> Box:
 
 
 def _start_up(homes: Sequence[Path], seen: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the files in home folders that shells read when they start: they look empty, and stay so."""
+    """Return the files in home folders that shells read at start: they look empty, and stay so."""
     found = (f"{home}/{name}" for home in homes for name in sorted(PROTECTED_FILES))
     return tuple(path for path in map(Path, filter(probe.is_file, found)) if path not in seen)
 
@@ -160,7 +163,9 @@ def unseen(workspace: Workspace, path: str) -> bool:
 
 
 def limits_told(workspace: Workspace) -> str:
-    """Return a line on what the last look at a workspace has found too large, or to hold secrets; empty if nothing."""
+    """Return a line about parts of a workspace that the last look found too large, or containing secrets; empty if
+    none.
+    """
     from agentcli.permissions.sandbox.protected import found_in
 
     found, cwd = found_in(workspace.resolved_roots, again=False), resolved(workspace.cwd)

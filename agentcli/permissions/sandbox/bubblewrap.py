@@ -1,4 +1,4 @@
-"""The box made with bubblewrap: namespaces, a read-only system, no capabilities."""
+"""The sandbox with bubblewrap: namespaces, a read-only system, no capabilities."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from agentcli.permissions.sandbox.visible import below, system_folders
 from agentcli.system import probe
 
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
-"""Parts of /proc through which root could reach the kernel of the whole machine, even without capabilities."""
+"""Parts of /proc through which root could reach the whole machine's kernel, even without capabilities."""
 
 _EMPTY = Path(agentcli.__file__).with_name("py.typed")
-"""A file without content, which a command sees in the place of a file of secrets."""
+"""An empty file, which a command sees instead of a file of secrets."""
 
 _CALLS = 9
 """The descriptor from which bubblewrap reads the filter of refused system calls."""
 
 
 _EMPTY = Path(__file__).with_name("empty.txt")
-"""File without content, shown in place of a hidden file: a search that meets a file that it cannot open fails."""
+"""Empty file, shown instead of a hidden file: a search fails at a file that it cannot open."""
 
 
 def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
@@ -42,10 +42,11 @@ def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
 
 
 def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[str], tmp: Sequence[str] = ()) -> Boxed:
-    """Return the command line that runs `argv` with `hidden` unreadable, the folders `around` it fixed, and no other limits.
+    """Return the command line that runs `argv` with `hidden` unreadable, the folders `around` it fixed, and no other
+    limits.
 
     The command has no capabilities, with which it could remove the mounts that hide the files. `tmp` are the mounts of
-    the session's /tmp, if it is to see that.
+    the session's /tmp, if it may see that.
     """
     held = [*tmp, *(word for folder in around for word in ("--dev-bind", str(folder), str(folder)))]
     free = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--dev-bind", "/", "/")
@@ -53,7 +54,9 @@ def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[
 
 
 def _denied(hidden: Hidden) -> Iterator[str]:
-    """Yield mounts that empty a hidden folder except for names that git knows, and make a hidden file empty or impossible to open."""
+    """Yield mounts that empty a hidden folder except for names that git knows, and make a hidden file empty or
+    unreadable.
+    """
     for folder in (*hidden.folders, *hidden.objects):
         yield from ("--tmpfs", str(folder))
     for file in (*hidden.kept, *hidden.files):
@@ -63,7 +66,7 @@ def _denied(hidden: Hidden) -> Iterator[str]:
 
 
 def works(program: str) -> str:
-    """Return the reason why bubblewrap cannot be used here; empty if it kept a real command from writing outside."""
+    """Return why bubblewrap cannot be used here; empty if it prevented a real command from writing outside."""
     try:
         with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
             inside = Path(folder).resolve()
@@ -96,9 +99,9 @@ def mounts_of_tmp(tmp: Path, roots: Sequence[Path]) -> list[str]:
 
 
 def _seen(box: Box) -> Iterator[str]:
-    """Yield the mounts of what the command sees in an otherwise empty root, outer ones first."""
+    """Yield the mounts of what the command sees in an otherwise empty root, outermost first."""
     yield from ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run")
-    # Root has the rights of the files' owner even without capabilities: writing here would act outside.
+    # Even without capabilities, root has the rights of the files' owner: writing here would take effect outside.
     for name in _PROC_FILES:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
     yield from ("--tmpfs", "/tmp") if box.tmp is None else ("--bind", str(box.tmp), "/tmp")
@@ -106,7 +109,7 @@ def _seen(box: Box) -> Iterator[str]:
     mounts: list[tuple[Path, Sequence[str]]] = [(home, ("--tmpfs", str(home))) for home in box.homes]
     mounts += [(path, _shown(path)) for path in _outermost(box.readable, box.homes)]
     if box.tmp is not None:
-        # By both names: file tools, and commands that a person allowed, know it by its own.
+        # Under both names: file tools and approved commands know it by its own.
         mounts.append((box.tmp, ("--bind", str(box.tmp), str(box.tmp))))
     mounts += [(root, ("--bind", str(root), str(root))) for root in box.writable]
     for _, words in sorted(mounts, key=lambda mount: len(mount[0].parts)):
@@ -114,7 +117,7 @@ def _seen(box: Box) -> Iterator[str]:
 
 
 def _outermost(paths: Sequence[Path], homes: Sequence[Path]) -> Iterator[Path]:
-    """Yield the paths that no mount of another one shows already; a home folder is mounted over what is around it."""
+    """Yield the paths that no other path's mount shows already; a home folder is mounted over its surroundings."""
     bound: list[Path] = []
     for path in sorted(paths, key=lambda path: len(path.parts)):
         real, home = Path(os.path.realpath(path)), next((home for home in homes if below(path, [home])), None)
@@ -135,10 +138,10 @@ def _covered(path: Path) -> Sequence[str]:
 
 
 def _limits(box: Box) -> Iterator[str]:
-    """Yield the mounts that take rights away from what the command sees."""
+    """Yield the mounts that remove rights from what the command sees."""
     for path in fixed(box.denied, box.writable):
         yield from ("--bind", str(path), str(path))
-    # Settings that hold a name are shown for it, and stay: what is hidden is around them.
+    # Settings with a name are visible because of it, and stay: hidden paths are around them.
     shown = [path for path in box.readable if probe.is_file(path)]
     for path in box.hidden:
         if below(path, (*box.readable, *box.writable)) and path not in shown:

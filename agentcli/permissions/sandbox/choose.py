@@ -1,4 +1,4 @@
-"""Choice of the sandbox on this machine, and its description for people."""
+"""Choose this machine's sandbox, and describe it for people."""
 
 from __future__ import annotations
 
@@ -39,25 +39,26 @@ class Sandbox:
 
     @property
     def state(self) -> str:
-        """The state for the status line and the init event: `bubblewrap`, `landlock`, `seatbelt` or `no sandbox`."""
+        """State for the status line and the init event: `bubblewrap`, `landlock`, `seatbelt` or `no sandbox`."""
         return self.kind if self.working else "no sandbox"
 
     @property
     def report(self) -> str:
-        """A line for `doctor`: the mechanism, and the reason why it is not a stronger one."""
+        """A line for `doctor`: the mechanism, and why it is not a stronger one."""
         unasked = f"Commands that run without asking run in a sandbox ({self.kind})."
         held = unasked if self.working else "Commands run without a sandbox."
         return f"{held} {self.why}.".replace("..", ".") if self.why else held
 
     @property
     def masks(self) -> bool:
-        """True if single files can be hidden from a command that has no other limits."""
+        """True if single files can be hidden from a command without other limits."""
         return self.kind in ("bubblewrap", "seatbelt")
 
     def mask(self, argv: Sequence[str], hidden: Hidden, workspace: Workspace) -> Boxed:
-        """Return the command line that runs `argv` with `hidden` unreadable and no other limits; `argv` without `masks`.
+        """Return the command line that runs `argv` with `hidden` unreadable and no other limits; `argv` without
+        `masks`.
 
-        Folders of the workspace around hidden paths cannot be moved: elsewhere no rule would name the files in them.
+        Folders of the workspace around hidden paths cannot be moved: elsewhere no rule would match the files in them.
         """
         around = fixed(hidden, workspace.resolved_roots)
         match self.kind:
@@ -80,10 +81,12 @@ class Sandbox:
         space: PrivateSpace | None = None,
         still: bool = False,
     ) -> Boxed:
-        """Return the command line that runs `argv` in the box: no network unless asked for, writing in the workspace only.
+        """Return the command line that runs `argv` in the sandbox: no network unless requested, writing only in the
+        workspace.
 
-        In a `space` it shares /tmp and the loopback with the other commands there. With `git`, the workspace's repository is writable too, except for its settings and hooks;
-        if it is `still`, it can write nothing but temporary files. Without a working sandbox, `argv` is returned; the caller must have shown `state` to the user.
+        In a `space` it shares /tmp and loopback with other commands there. With `git`, the workspace's repository is
+        writable too, except for its settings and hooks; if it is `still`, only temporary files are writable. Without a
+        working sandbox, `argv` is returned; the caller must have shown `state` to the user.
         """
         if not self.working:
             return Boxed(argv)
@@ -100,13 +103,15 @@ class Sandbox:
         return self.kind == "bubblewrap"
 
     def with_tmp(self, argv: Sequence[str], hidden: Hidden, workspace: Workspace, space: PrivateSpace) -> Boxed:
-        """Return the command line that runs `argv` without limits but with the /tmp of the space, and `hidden` unreadable."""
+        """Return the command line that runs `argv` without limits but with the space's /tmp, and `hidden` unreadable."""
         roots = workspace.resolved_roots
         tmp = bubblewrap.mounts_of_tmp(space.path, roots)
         return bubblewrap.masked(self.program, hidden, fixed(hidden, roots), argv, tmp)
 
     def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str, hidden: Hidden = NOTHING) -> Boxed:
-        """Return the command line for a command that only reads: no writing, no network, and nothing visible but the system, the workspace and the programs on `path`."""
+        """Return the command line for a command that only reads: no writing, no network, and nothing visible except the
+        system, the workspace and the programs on `path`.
+        """
         if not self.working:
             return Boxed(argv)
         return self._boxed(argv, replace(box_for_reader(workspace, path), denied=replace(hidden, empty=True)))

@@ -1,4 +1,4 @@
-"""The box made with Landlock and seccomp, for machines on which bubblewrap may not make namespaces.
+"""The sandbox with Landlock and seccomp, for machines that do not let bubblewrap create namespaces.
 
 It is weaker: hidden names can still be listed, existing protected files make the workspace's top unwritable, and
 programs fail that change modes, owners or times of files, or need shared memory or sockets of any kind.
@@ -24,7 +24,9 @@ _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
 def boxed(box: Box, argv: Sequence[str]) -> Boxed:
-    """Return the command line that runs `argv` in the box: a small Python program gives up its rights and becomes `argv`."""
+    """Return the command line that runs `argv` in the sandbox: a small Python program gives up its rights and becomes
+    `argv`.
+    """
     rights = {
         "cwd": str(box.cwd),
         "writable": [str(path) for path in writable(box)],
@@ -37,7 +39,7 @@ def boxed(box: Box, argv: Sequence[str]) -> Boxed:
 
 
 def works() -> str:
-    """Return the reason why Landlock cannot be used here; empty if it kept a real command from writing outside."""
+    """Return why Landlock cannot be used here; empty if it prevented a real command from writing outside."""
     try:
         with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
             inside = Path(folder).resolve()
@@ -51,13 +53,16 @@ def works() -> str:
 
 
 def writable(box: Box) -> list[Path]:
-    """Return paths to grant for writing. A grant covers all below it, so folders around protected paths are split."""
+    """Return paths to grant for writing.
+
+    A grant covers everything below it, so folders around protected paths are split.
+    """
     excluded = (*box.readonly, *box.denied.paths, *box.blank, *(path for path in box.hidden if not path.is_socket()))
     return [path for root in box.writable for path in _without(root, excluded)]
 
 
 def readable(box: Box) -> list[Path]:
-    """Return paths to grant for reading: what the box names, except devices and hidden paths, entry by entry."""
+    """Return paths to grant for reading: the sandbox's paths, except devices and hidden paths, entry by entry."""
     hidden = (*box.hidden, *box.blank, *box.denied.paths, Path("/dev"))
     seen = (*box.readable, *box.writable)
     folders = [path for path in (*seen, Path("/proc")) if probe.is_dir(path)]
@@ -66,7 +71,9 @@ def readable(box: Box) -> list[Path]:
 
 
 def listable(box: Box) -> Sequence[Path]:
-    """Return paths below which names are visible: all, or for a reader readable folders with denied files, which could not be listed otherwise."""
+    """Return paths below which names are visible: all, or for a reader readable folders with denied files, which
+    otherwise could not be listed.
+    """
     if box.sockets:
         return [Path("/")]
     return [top for top in box.readable if any(path.is_relative_to(top) for path in box.denied.paths)]

@@ -1,6 +1,6 @@
-"""Program that gives up rights by Landlock and seccomp and becomes another program.
+"""Program that gives up rights with Landlock and seccomp and becomes another program.
 
-It runs as a script, so it imports nothing of ours.
+It runs as a script, so it imports none of our modules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
 _READING = _EXECUTE | _READ_FILE | _READ_DIR
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | (1 << 14)
 _BITS = {1: 13, 2: 14, 3: 15, 4: 15}
-"""The number of rights over files in each version of Landlock; 16 from version 5 on."""
+"""Number of rights over files in each version of Landlock; 16 from version 5 on."""
 
 _X86_64 = {
     "open_by_handle_at": 304, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_getfd": 438, "io_uring_setup": 425,
@@ -66,7 +66,7 @@ _OWN = {
     "x86_64": {302: 0, 203: 0, 144: 0, 142: 0, 314: 0, 141: 1, 251: 1},
     "aarch64": {261: 0, 122: 0, 119: 0, 118: 0, 274: 0, 140: 1, 30: 1},
 }
-"""Calls that a process may make only for itself: their numbers, and which argument names the process."""
+"""Calls that a process may make only for itself: their numbers, and which argument is the process."""
 
 _GRANTING = {
     "x86_64": ({90: 1, 91: 1, 268: 2, 452: 2, 133: 1, 259: 2, 85: 1}, {2: 1, 257: 2}, (188, 189, 190, 463), 437),
@@ -74,18 +74,20 @@ _GRANTING = {
 }
 """Calls that give others the powers of a file's owner, for each machine.
 
-The numbers of chmod and mknod with the argument that is the mode; of open with the argument before the mode; of setxattr,
-which sets access lists; and of openat2, whose mode a filter cannot see.
+The numbers of chmod and mknod with the index of their mode argument; of open with the argument before the mode; of
+setxattr, which sets access lists; and of openat2, whose mode a filter cannot see.
 """
 _SET_ID = 0o6000
 _CREATES = 0o100 | 0o20000000
 _NO_SUPPORT, _NO_CALL = 0x0005005F, 0x00050026
-"""Answers that programs know from file systems without attributes and from older kernels."""
+"""Error codes that programs know from file systems without attributes and from older kernels."""
 
 _FOREIGN = (17, 40)
 """Families of sockets that no namespace limits, or that read others' packets: virtual and raw ones."""
 _NEVER = (1, *_FOREIGN)
-"""Families of sockets that are refused even with the network: local ones, which reach agents and engines, raw and virtual ones."""
+"""Families of sockets that are refused even with the network: local ones, which reach agents and container engines, raw
+and virtual ones.
+"""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -113,7 +115,7 @@ def main(arguments: list[str]) -> None:
 def namespaced_program(*, sockets: bool) -> bytes:
     """Return the seccomp program for a command with its own mounts and namespaces: it refuses calls that escape them.
 
-    Without `sockets`, the command can open none of any kind. Empty on a machine whose calls are not known here.
+    Without `sockets`, the command can open none of any kind. Empty on a machine with unknown call numbers.
     """
     if platform.machine() not in _MACHINES:
         return b""
@@ -164,7 +166,7 @@ def _grant(ruleset: int, path: str, rights: int) -> None:
 
 
 def _device_free(path: str) -> bool:
-    """Return True for a path outside /dev: ioctl on devices is withheld beneath it."""
+    """Return True for a path outside /dev: ioctl on devices is withheld below it."""
     return not path.startswith("/dev/")
 
 
@@ -186,7 +188,7 @@ def _program(
     """Return the seccomp program.
 
     With `utimensat` it also protects the times of files and the limits of other processes. Sockets of these `families`
-    are refused, all if none is named. `more` are further tests, which leave the number of the call loaded.
+    are refused, or all without families. `more` are further tests, which keep the number of the call loaded.
     """
     program = [_op(0x20, 4), _jump(0x15, audit, 1, 0), _op(0x06, 0x80000000), _op(0x20, 0)]
     if platform.machine() == "x86_64":
@@ -214,7 +216,7 @@ def _nothing_granted() -> list[bytes]:
         program += [
             _jump(0x15, number, 0, 6),
             _op(0x20, 16 + 8 * argument),
-            _jump(0x45, _CREATES, 0, 3),  # without it there is no mode, and the argument is chance
+            _jump(0x45, _CREATES, 0, 3),  # without it there is no mode, and the argument is arbitrary
             _op(0x20, 16 + 8 * (argument + 1)),
             _jump(0x45, _SET_ID, 0, 1),
             _op(0x06, 0x00050001),
@@ -248,7 +250,7 @@ def _times(utimensat: int) -> list[bytes]:
 
 
 def _no_sockets(number: int, families: tuple[int, ...]) -> list[bytes]:
-    """Refuse sockets of these families, or all if none is named."""
+    """Refuse sockets of these families, or all without families."""
     if not families:
         return [_jump(0x15, number, 0, 1), _op(0x06, 0x0005000D)]
     tests = [_jump(0x15, family, len(families) - index, 0) for index, family in enumerate(families)]

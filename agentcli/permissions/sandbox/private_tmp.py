@@ -1,4 +1,6 @@
-"""The folder that sandboxed commands of a run see as /tmp: only its user can look into it, and it goes with the run."""
+"""The folder that a run's sandboxed commands see as /tmp: only its user can look into it, and it is removed with the
+run.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ _NAME = re.compile(r"agentcli-tmp-(\d+)-[0-9a-f]+")
 
 
 class PrivateTmp:
-    """Such a folder. It is made at once, since file tools may be the first to write there, and held by a lock."""
+    """Such a folder. It is created at once, since file tools may be the first to write there, and protected by a lock."""
 
     def __init__(self, top: Path | None = None) -> None:
-        """`top` is the folder that it lies in; None for the machine's folder for temporary files."""
+        """`top` is its parent folder; None for the machine's folder for temporary files."""
         top = top or Path(tempfile.gettempdir()).resolve()
         self.path = top / f"agentcli-tmp-{os.getpid()}-{os.urandom(4).hex()}"
         self.path.mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""Test of a box with a real command: a mechanism counts only after a successful test."""
+"""Test of a sandbox with a real command: a mechanism counts only after a successful test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 10.0
 
 
 def complaints(boxed: Boxed) -> list[str]:
-    """Return failures of the box, one per line, found by a command that tries to break out; none if all is well.
+    """Return failures of the sandbox, one per line, found by a command that tries to break out; none if all is well.
 
     Raises OSError or TimeoutExpired if the command cannot be run.
     """
@@ -33,7 +33,7 @@ def complaints(boxed: Boxed) -> list[str]:
 
 @contextmanager
 def startable(boxed: Boxed) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
-    """Yield an argv and the descriptors to pass on to it, to start it with `subprocess`."""
+    """Yield an argv, and the descriptors to pass on to it, for `subprocess`."""
     argv, descriptors = boxed.argv, []
     try:
         for number, data in boxed.files.items():

@@ -1,4 +1,4 @@
-"""Protected names in a workspace: which there are, and which a command in the sandbox has made."""
+"""Protected names in a workspace: which exist, and which a sandboxed command has created."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import PROTECTED_FILES, canonical, names_protected, resolved
 
 FOLDERS = 20_000
-"""Maximum folders of a workspace that are looked through; the others are closed to writing."""
+"""Maximum folders of a workspace to search; the others are closed to writing."""
 NAMES = 300
-"""Maximum protected names that are closed one by one; beyond it, the folders that hold the most are closed whole."""
+"""Maximum protected names to close one by one; beyond it, the folders with the most are closed completely."""
 SET_ASIDE = ".made-in-sandbox"
-"""Ending that a protected file gets if a command in the sandbox made it: by this name nothing reads it."""
+"""Suffix of a protected file that a sandboxed command created: under this name nothing reads it."""
 _SKIPPED = "node_modules"
 """Folders of published packages, in which nothing counts as protected."""
 _FRESH = 20_000_000
-"""Nanoseconds for which the time of a folder does not tell if it has changed again."""
+"""Nanoseconds for which a folder's time does not reveal a further change."""
 _GIT_FOLDERS = (".git", "git~1")
 _BARE = frozenset({"HEAD", "objects", "refs"})
-"""Names that make a folder a repository of git without a `.git`."""
+"""Names that make a folder a git repository without a `.git`."""
 GIT_SETTINGS = ("config", "config.worktree", "hooks", "info", "modules", "commondir", "worktrees")
 """Names in a repository's folder that decide which programs git runs and where it looks."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,7 +34,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A protected name, with the number of its file: a file that takes the place of another one is a new one."""
+    """A protected name, with the number of its file: a replacement file is a new one."""
 
     path: Path
     inode: int
@@ -44,7 +44,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a look at a workspace has found: `closed` are folders with more than a look goes through."""
+    """Result of looking at a workspace: `closed` are folders that exceed the limits of the search."""
 
     protected: tuple[Name, ...] = ()
     private: tuple[Name, ...] = ()
@@ -53,11 +53,12 @@ class Found:
     """Sockets and pipes."""
     closed: tuple[Path, ...] = ()
     loose: tuple[Name, ...] = ()
-    """Protected names that are not closed one by one: links, whose targets are protected or outside, and settings of git."""
+    """Protected names that are not closed one by one: links, whose targets are protected or outside, and git settings.
+    """
 
     @property
     def names(self) -> dict[int, Path]:
-        """All protected names by the numbers of their files."""
+        """All protected names by their file numbers."""
         return {name.inode: name.path for name in (*self.protected, *self.loose)}
 
     @property
@@ -68,7 +69,7 @@ class Found:
 
 @dataclass(slots=True)
 class _Folder:
-    """One folder at a time: what it holds itself, and the folders in it that are looked through."""
+    """One folder at a time: its own contents, and its subfolders to search."""
 
     stamp: tuple[int, int] = (0, 0)
     below: list[str] = field(default_factory=list)
@@ -79,13 +80,13 @@ class _Folder:
 
 
 class Watched:
-    """The protected names below one root. A look costs one system call for each folder that has not changed."""
+    """Protected names below one root. Looking again costs one system call for each unchanged folder."""
 
     def __init__(self, root: Path, folders: int = FOLDERS, names: int = NAMES) -> None:
         self._root, self._folders, self._names = root, folders, names
         self._known: dict[str, _Folder] = {}
         self.last: Found | None = None
-        """What the last look has found."""
+        """Result of the last look."""
 
     def look(self) -> Found:
         """Return what is there now."""
@@ -124,7 +125,7 @@ class Watched:
         return folder
 
     def _closed(self, protected: Sequence[Name], unseen: Iterable[str]) -> tuple[Path, ...]:
-        """Return the top folders with parts that were not looked at, and those with the most names if there are too many."""
+        """Return the top folders with unsearched parts, and those with the most names if there are too many."""
         closed = {self._top(Path(path)) for path in unseen}
         counts = Counter(self._top(name.path) for name in protected)
         left = sum(count for top, count in counts.items() if top not in closed)
@@ -141,12 +142,12 @@ class Watched:
 
 @lru_cache(maxsize=32)
 def _watched(root: Path) -> Watched:
-    """Return the watch of a root; it remembers what it has seen for as long as the process."""
+    """Return the watch of a root; it keeps its results as long as the process lives."""
     return Watched(root)
 
 
 def found_in(roots: Iterable[Path], *, again: bool = True) -> Found:
-    """Return what there is now in all of these roots, or, unless `again`, what the last look has found there."""
+    """Return what exists now in all of these roots, or, unless `again`, the results of the last look."""
     each = [one.look() if again or one.last is None else one.last for one in map(_watched, roots)]
     return Found(
         tuple(name for found in each for name in found.protected),
@@ -158,9 +159,10 @@ def found_in(roots: Iterable[Path], *, again: bool = True) -> Found:
 
 
 def set_aside(path: Path) -> str:
-    """Rename a protected file or folder so that nothing reads it, and return its new name; empty if that is not possible.
+    """Rename a protected file or folder so that nothing reads it, and return its new name; empty if that is not
+    possible.
 
-    No link is followed on the way. Of a folder that git takes for a repository, HEAD is renamed.
+    No link is followed on the way. In a folder that git treats as a repository, HEAD is renamed.
     """
     itself = bool(names_protected(path.name, write=True)) or path.name in GIT_SETTINGS
     top, name = (path.parent, path.name) if itself else (path, "HEAD")

@@ -1,4 +1,4 @@
-"""The box made with macOS Seatbelt.
+"""The sandbox with macOS Seatbelt.
 
 Written from Apple's profile language; the tests here can only read the profile, not run it.
 """
@@ -19,7 +19,7 @@ from agentcli.permissions.sandbox.visible import system_folders
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _PERSONAL = (Path("/Users"), Path("/Volumes"), Path("/private/tmp"), Path("/private/var/root"))
-"""Folders with people's files, of which a command sees the paths that its box names."""
+"""Folders with people's files; a command sees only the paths in them that its sandbox lists."""
 
 
 def boxed(box: Box, argv: Sequence[str], program: str = PROGRAM) -> Boxed:
@@ -40,9 +40,9 @@ def _denied(hidden: Hidden) -> list[str]:
 
 
 def works(program: str = PROGRAM) -> str:
-    """Return the reason why Seatbelt cannot be used here; empty if it kept a real command from writing outside."""
+    """Return why Seatbelt cannot be used here; empty if it prevented a real command from writing outside."""
     try:
-        # Below the home folder: everything below the folders for temporary files is writable in the box.
+        # Below the home folder: everything below the folders for temporary files is writable in the sandbox.
         with tempfile.TemporaryDirectory(prefix=".agentcli-probe-", dir=Path.home()) as folder:
             inside = Path(folder).resolve() / "in"
             inside.mkdir()
@@ -55,7 +55,7 @@ def works(program: str = PROGRAM) -> str:
 
 
 def profile(box: Box) -> str:
-    """Return the Seatbelt profile of a box. Later rules win over earlier ones."""
+    """Return the Seatbelt profile of a sandbox. Later rules take precedence over earlier ones."""
     lines = ["(version 1)", "(allow default)", "(deny file-write*)"]
     scratch = [
         Path("/private/tmp"),
@@ -74,7 +74,7 @@ def profile(box: Box) -> str:
     lines += _denied(box.denied)
     if not box.network:
         lines += ["(deny network*)", '(allow network* (remote unix-socket (path-literal "/private/var/run/syslog")))']
-    # Launch services, launchd and Apple events could start or control programs outside of the box.
+    # Launch services, launchd and Apple events could start or control programs outside the sandbox.
     lines += [
         "(deny lsopen)",
         "(deny job-creation)",

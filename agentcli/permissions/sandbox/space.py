@@ -1,6 +1,6 @@
-"""Parts of the sandbox that last as long as a run: a folder that its commands see as /tmp, and a loopback of their own.
+"""Parts of the sandbox that last as long as a run: a folder that its commands see as /tmp, and their own loopback.
 
-Servers that a command starts in the background are then met by the commands after it, and by nobody else.
+Later commands, and nobody else, can then reach servers that a command starts in the background.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _READY = b"."
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """The process that keeps a network namespace; it ends when its input is closed, as it is when this process ends."""
+    """The process that keeps a network namespace; it ends when its input is closed, at the latest with this process."""
 
     process: subprocess.Popen[bytes]
     pid: int
@@ -29,7 +29,7 @@ class _Holder:
 
 
 class PrivateSpace:
-    """The /tmp and the loopback of the sandboxed commands of one run; the loopback is made when it is first needed."""
+    """The /tmp and the loopback of one run's sandboxed commands; the loopback is created on demand."""
 
     def __init__(self, program: str, tmp: PrivateTmp) -> None:
         """`program` is bubblewrap."""
@@ -39,7 +39,7 @@ class PrivateSpace:
         self._remove = tmp.remove
 
     def entering(self) -> Sequence[str]:
-        """Return the words before a command that put it into the network of the run; none if there can be no such network."""
+        """Return the words before a command that put it into the run's network; none if no such network is possible."""
         entrance = shutil.which("nsenter", path="/usr/bin:/bin:/usr/sbin:/sbin")
         if self._failed or entrance is None:
             return ()
@@ -51,9 +51,9 @@ class PrivateSpace:
         return (entrance, "--preserve-credentials", "--user", "--net", "--target", str(self._holder.pid))
 
     def same_port(self, port: int) -> bool:
-        """Return True if a command in the sandbox meets at a port of loopback what it would meet outside.
+        """Return True if a sandboxed command reaches the same thing at a loopback port as outside.
 
-        That is so if it meets a server that was started in the sandbox, and if there is none on either side.
+        That is true for a server that was started in the sandbox, and if there is no server on either side.
         """
         inside = served_ports(f"/proc/{self._holder.pid}/net") if self._holder is not None else frozenset()
         return port in inside or port not in served_ports()
@@ -101,7 +101,9 @@ def _holder(program: str) -> _Holder | None:
 
 
 def served_ports(folder: str = "/proc/net") -> frozenset[int]:
-    """Return the ports on which processes of a network namespace listen, by the kernel's tables; none if they can't be read."""
+    """Return the ports on which processes of a network namespace listen, from the kernel's tables; none if they are
+    unreadable.
+    """
     ports: set[int] = set()
     for table in _TABLES:
         with suppress(OSError, ValueError, IndexError), open(f"{folder}/{table}", encoding="ascii") as rows:

@@ -1,4 +1,6 @@
-"""What a command in a sandbox sees: the system, the workspace, the programs on PATH with what they need, and what a person adds."""
+"""What a command in a sandbox sees: the system, the workspace, the programs on PATH with their dependencies, and a
+person's additions.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,14 @@ SYSTEM = tuple(
         ),
     )
 )
-"""Folders of the system: nothing in them belongs to one person."""
+"""Folders of the system: nothing in them is personal."""
 
 _SETTINGS = (
     *(".gitconfig", ".gitignore_global", ".config/git/config", ".config/git/ignore", ".config/git/attributes"),
     *(".editorconfig", ".tool-versions", ".config/mise/config.toml", ".cargo/config.toml", ".config/go/env"),
     *(".config/ruff/ruff.toml", ".config/uv/uv.toml", ".rustfmt.toml", ".config/pycodestyle", ".config/nextest.toml"),
 )
-"""Files in the home folder that programs read for every project. They are shown unless they hold credentials."""
+"""Files in the home folder that programs read for every project. They are shown unless they contain credentials."""
 
 _CACHES = (
     *(".cargo/registry", ".cargo/git", ".rustup", "go/pkg", ".local/lib", ".local/share/uv/python", ".elan", ".ghcup"),
@@ -52,15 +54,15 @@ _CACHES = (
     *(".stack/snapshots", ".stack/programs", ".cabal/packages", ".cabal/store", ".opam", ".julia/packages"),
     *(".julia/artifacts", ".julia/compiled", ".local/share/fonts", ".fonts", ".terraform.d/plugin-cache", "R"),
 )
-"""Folders below the home folder with what package managers have fetched: published packages and no credentials."""
+"""Folders below the home folder with downloads of package managers: published packages and no credentials."""
 
 _SHARED = (".local", ".cargo", "go")
-"""Folders of the home folder that hold more than programs: of them only the folder on PATH is visible."""
+"""Folders in the home folder with more than programs: only their subfolder on PATH is visible."""
 _INSTALLED = ("lib", "lib64", "libexec", "versions", "installs", "tools", "shims", "packages")
-"""Names beside a `bin` that mark a folder as an installation, which has all it needs."""
+"""Names beside a `bin` that mark a folder as a complete installation."""
 _PROGRAM_FOLDERS = ("bin", "sbin", "shims", "libexec", "Scripts")
 _ENTRIES = 2_000
-"""Maximum entries of one folder on PATH that are checked for links and interpreters."""
+"""Maximum entries of one folder on PATH to check for links and interpreters."""
 _CODE_PATHS = ("PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "CLASSPATH", "PERL5LIB", "GEM_PATH")
 """Variables that list folders with code."""
 _INSTALLATION = re.compile(r"\w+_(?:HOME|ROOT|DIR|PREFIX)|GOPATH|GOROOT|VIRTUAL_ENV")
@@ -73,9 +75,9 @@ _CREDENTIALS = re.compile(rb"(?i)://[^/\s@]*:[^/\s@]*@|token|password|secret|ext
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """Paths that a command sees beside its workspace: `system` as it is, `personal` in an otherwise empty home folder.
+    """Paths that a command sees beside its workspace: `system` unchanged, `personal` in an otherwise empty home folder.
 
-    `hidden` are parts of them that stay out of sight; `whole` is true if a person added the home folder itself.
+    `hidden` are parts of them that stay hidden; `whole` is true if a person added the home folder itself.
     """
 
     system: tuple[Path, ...]
@@ -90,15 +92,15 @@ class Visible:
 
 
 def visible(workspace: Workspace, path: str | None = None, credentials: bool = False) -> Visible:
-    """Return what commands of a workspace see beside it; `path` is their PATH, the workspace's own if it is None.
+    """Return what a workspace's commands see beside it; `path` is their PATH, the workspace's own if None.
 
-    With `credentials`, settings are shown even if they hold some.
+    With `credentials`, settings are shown even if they contain some.
     """
     home, roots = resolved(workspace.home), workspace.resolved_roots
     tops = (*roots, resolved(workspace.cwd))
     seen = [*_programs(workspace.path if path is None else path, home, roots, _named(workspace.env))]
     for top in dict.fromkeys(tops):
-        # A repository of the whole home folder opens to git, not to everything.
+        # A repository of the whole home folder is visible to git, but the folder is not.
         seen += [folder for folder in repository(top) if not _around(folder, home, ())]
         seen += _environments(top, home, roots)
     seen += [folder for name in _CACHES if probe.is_dir(folder := home / name)]
@@ -111,7 +113,7 @@ def visible(workspace: Workspace, path: str | None = None, credentials: bool = F
 
 
 def folders_of_programs(argv: Sequence[str]) -> list[str]:
-    """Return the folders of the programs that a command, or a line for a shell at its end, names by absolute paths."""
+    """Return the folders of programs that a command, or a shell line at its end, refers to by absolute paths."""
     try:
         words = [*argv, *shlex.split(argv[-1])]
     except ValueError:
@@ -126,14 +128,14 @@ def system_folders() -> tuple[Path, ...]:
 
 
 def _named(env: Mapping[str, str]) -> tuple[tuple[str, bool], ...]:
-    """Return the folders that variables name, each with whether it is an installation."""
+    """Return the folders that variables name, and for each whether it is an installation."""
     code = [(folder, False) for name in _CODE_PATHS for folder in env.get(name, "").split(":")]
     installed = [(value, True) for name, value in env.items() if _INSTALLATION.fullmatch(name)]
     return tuple((value, whole) for value, whole in [*code, *installed] if os.path.isabs(value))
 
 
 def _programs(path: str, home: Path, roots: tuple[Path, ...], named: tuple[tuple[str, bool], ...]) -> tuple[Path, ...]:
-    """Return folders outside the system with the programs of a PATH, with their installations, as they are now."""
+    """Return folders outside the system with a PATH's programs, with their installations, as they are now."""
     folders = dict.fromkeys(name for name in path.split(":") if os.path.isabs(name))
     times = tuple((name, os.stat(name).st_mtime_ns) for name in folders if os.path.isdir(name))
     return _found(times, home, roots, named)
@@ -143,7 +145,7 @@ def _programs(path: str, home: Path, roots: tuple[Path, ...], named: tuple[tuple
 def _found(
     path: tuple[tuple[str, int], ...], home: Path, roots: tuple[Path, ...], named: tuple[tuple[str, bool], ...]
 ) -> tuple[Path, ...]:
-    """Return what `_programs` does; the workspace is visible anyway, and its links name no further folders."""
+    """Return the result of `_programs`; the workspace is visible anyway, and its links lead to no further folders."""
     found: list[Path] = []
     for name, _ in path:
         folder = resolved(name)
@@ -175,7 +177,7 @@ def _installation(folder: Path, home: Path, roots: tuple[Path, ...]) -> Iterator
 
 
 def _led_to(folder: Path) -> Iterator[Path]:
-    """Yield the programs elsewhere that the entries of a folder lead to: by links, and as interpreters of scripts."""
+    """Yield the programs elsewhere to which a folder's entries lead: by links, and as interpreters of scripts."""
     with os.scandir(folder) as entries:
         for _, entry in zip(range(_ENTRIES), entries, strict=False):
             if entry.is_symlink():
@@ -185,7 +187,7 @@ def _led_to(folder: Path) -> Iterator[Path]:
 
 
 def _interpreter(script: str) -> Path | None:
-    """Return the program, outside the system, that runs a script; None for everything else."""
+    """Return the program, outside the system, that runs a script; None for anything else."""
     try:
         with open(script, "rb") as file:
             found = _INTERPRETER.match(file.read(300))
@@ -196,13 +198,13 @@ def _interpreter(script: str) -> Path | None:
 
 
 def _base(folder: Path, home: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield the Python installation on which an environment is built, by both its names."""
+    """Yield the Python installation on which an environment is built, under both its names."""
     with_text = folder / "pyvenv.cfg"
     base = _BASE.search(with_text.read_text(errors="replace")) if probe.is_file(with_text) else None
     if base is None:
         return
     for programs in dict.fromkeys((Path(os.path.normpath(base[1].strip())), resolved(base[1].strip()))):
-        # A file of the workspace may name anything: only a Python is shown for it, and nothing around it.
+        # A file of the workspace may name anything: only a Python is shown because of it, and nothing around it.
         if any((programs.parent / "lib").glob("python3*")) and not below(programs, (*SYSTEM, *roots)):
             yield from _installation(programs, home, roots)
 
@@ -213,7 +215,7 @@ def _environments(top: Path, home: Path, roots: tuple[Path, ...]) -> Iterator[Pa
 
 
 def _holds(file: Path) -> bool:
-    """Return True if a file of settings seems to hold credentials, or cannot be read."""
+    """Return True if a settings file seems to contain credentials, or is unreadable."""
     try:
         return _CREDENTIALS.search(file.read_bytes()) is not None
     except OSError:
@@ -244,7 +246,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _outside_sockets(tops: Iterable[Path]) -> Iterator[Path]:
-    """Yield the sockets in the folders of the system through which programs outside can be reached now."""
+    """Yield the sockets in the system's folders through which programs outside can be reached now."""
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as rows:
             names = {row.rstrip("\n").split(maxsplit=7)[7] for row in rows if "/" in row}
@@ -257,7 +259,7 @@ def _outside_sockets(tops: Iterable[Path]) -> Iterator[Path]:
 
 
 def _open(folder: Path) -> bool:
-    """Return True if a command may look into a folder: in the sandbox, root has the rights of the owner only."""
+    """Return True if a command may look into a folder: in the sandbox, root has only the owner's rights."""
     try:
         status = folder.stat()
     except OSError:
@@ -266,11 +268,14 @@ def _open(folder: Path) -> bool:
 
 
 def _around(folder: Path, home: Path, roots: tuple[Path, ...]) -> bool:
-    """Return True if a folder is, or contains, the home folder or the workspace: it holds more than programs."""
+    """Return True if a folder is, or contains, the home folder or the workspace, so it contains more than programs."""
     return any(top == folder or folder in top.parents for top in (home, *roots))
 
 
 def below(path: Path, tops: Iterable[Path]) -> bool:
-    """Return True if a path is one of the folders, or in one. Compares texts, which takes a tenth of `Path.is_relative_to`."""
+    """Return True if a path is one of the folders, or in one.
+
+    Compares texts, which takes a tenth of the time of `Path.is_relative_to`.
+    """
     text = f"{path}/"
     return any(text.startswith(f"{str(top).rstrip('/')}/") for top in tops)

@@ -1,1 +1,1 @@
-"""Analysis of shell command lines: `command_line` gathers what `syntax`, `programs` and `effects` find."""
+"""Analysis of shell command lines: `command_line` gathers the results of `syntax`, `programs` and `effects`."""

@@ -62,11 +62,11 @@ class CommandLine:
     commands: tuple[Command, ...] = ()
     """Its commands in order if it is fully understood, else empty."""
     readings: tuple[Reading, ...] = ()
-    """Verdict on each of `commands`: it only reads permitted files, or not."""
+    """Verdict on each of `commands`: whether it only reads permitted files."""
     inside: tuple[bool, ...] = ()
     """For each of `commands`: true if it is known to change only files inside the workspace."""
     folders: tuple[tuple[Path, ...], ...] = ()
-    """For each of `commands`: the folders that it may run in."""
+    """For each of `commands`: the folders in which it may run."""
     obstacle: str = ""
     """Reason why it is not fully understood."""
     protected: str = ""
@@ -76,11 +76,11 @@ class CommandLine:
     destroys: str = ""
     """Reason why it can only destroy."""
     workspace: Workspace | None = field(default=None, repr=False)
-    """The workspace it was analysed for; None if it was refused unread."""
+    """The workspace of the analysis; None if the line was refused unread."""
     reader: Reader | None = field(default=None, repr=False, compare=False)
     """Judge of its commands, for that workspace."""
     assigned: Mapping[int, Assignments] = field(default_factory=dict)
-    """Variables set for single commands, by the number of the command in the line without them."""
+    """Variables set for single commands, by the command's number in the line without them."""
     without_assignments: CommandLine | None = None
     """The line without these variables, if that is fully understood."""
 
@@ -95,7 +95,7 @@ class CommandLine:
 
     @cached_property
     def followed(self) -> tuple[Run, ...] | None:
-        """Every command as it may run, with the values of variables; None if the line is too deep to follow."""
+        """Every command as it may run, with values of variables; None if the line is too deep to follow."""
         from agentcli.permissions.shell.syntax.flow import runs_of  # 15 ms; most lines are understood without it
 
         runs = runs_of(self.text, self.workspace) if self.workspace is not None else []
@@ -108,18 +108,21 @@ class CommandLine:
 
     @property
     def why(self) -> str:
-        """Reason why the line is not harmless; a consequence that asks for caution, if a command of it has one."""
+        """Reason why the line is not harmless; a consequence that needs caution, if a command has one."""
         why = self.obstacle or next((reading.why for reading in self.readings if reading.why), "")
         return _with_consequence(why, self._consequence if why else "")
 
     @cached_property
     def _consequence(self) -> str:
-        """The first consequence of a command that asks for caution, with the command's name; empty if none is known."""
+        """The first consequence of a command that needs caution, with the command's name; empty if none is known."""
         all_words = ([piece.text for piece in part.words] for part in self.parts)
         return next(filter(None, (named_consequence(words, self.places) for words in all_words)), "")
 
     def explained(self) -> tuple[str, ...]:
-        """Return the reasons of the commands that need a question, in their order: `rm deletes files`. What makes the line hard to read comes last."""
+        """Return the reasons of the commands that need a question, in order: `rm deletes files`.
+
+        A reason why the line is hard to read comes last.
+        """
         return tuple(dict.fromkeys(filter(None, (*self._reasons(), self.obstacle))))
 
     def _reasons(self) -> Iterator[str]:
@@ -133,7 +136,7 @@ class CommandLine:
 
     @cached_property
     def _discards(self) -> str:
-        """Reason why git replaces files by it, whose changes nothing else has; empty if it does not."""
+        """Reason why git discards changes of files that exist nowhere else; empty if it does not."""
         git = (plain_git([piece.text for piece in part.words]) for part in self.parts if part.words)
         found = (words for words in git if len(words) > 1 and words[0] == "git" and words[1] in DISCARDING)
         return next((f"git {words[1]} discards changes" for words in found if replaces_files(words)), "")
@@ -145,7 +148,7 @@ class CommandLine:
 
     @cached_property
     def contained(self) -> Containment:
-        """Verdict on the line in the sandbox. It walks folders, so it is computed only if a mode asks for it."""
+        """Verdict on the line in the sandbox. It walks folders, so it is computed only if a mode needs it."""
         from agentcli.permissions.shell.effects.containable import (  # 6 ms, only for mode auto and rules for the sandbox
             ASKED,
             containment,
@@ -160,7 +163,7 @@ class CommandLine:
 
     @property
     def _divided(self) -> Containment | None:
-        """Verdict on the line in parts, each in a box of its own; None if it can't be divided."""
+        """Verdict on the line in parts, each in a separate sandbox; None if it can't be divided."""
         from agentcli.permissions.shell.effects.chains import in_parts
 
         assert self.workspace is not None
@@ -169,18 +172,18 @@ class CommandLine:
 
     @cached_property
     def _running(self) -> tuple[tuple[Part, ...], bool]:
-        """Its commands without texts that are only completed, and whether these are all that it runs."""
+        """Its commands without texts that are only completed, and whether it runs nothing else."""
         return contents(self.text, completions=False) if "complete" in self.text else (self.parts, self.whole)
 
     @property
     def _stays(self) -> bool:
-        """True if no command of it can move to another folder."""
+        """True if no command of it can change to another folder."""
         names = [part.words[0] for part in self.parts if part.words]
         plain = all(name.known and not name.loose for name in names)
         return bool(self.commands) and plain and not any(os.path.basename(name.text) in MOVES for name in names)
 
     def _places(self, parts: Sequence[Part]) -> tuple[tuple[Path, ...], ...]:
-        """For each part the folders that it may run in: by the moves before it, or all that the line moves to."""
+        """For each part the folders in which it may run: by the moves before it, or all folders of the line."""
         if self._stays:
             return (self.places,) * len(parts)
         ran: dict[tuple[str, ...], tuple[Path, ...]] = {}
@@ -191,10 +194,10 @@ class CommandLine:
 
     @cached_property
     def acting(self) -> tuple[str, ...]:
-        """The commands of the line that may do more than read; all of them if there are none.
+        """Commands of the line that may do more than read; all of them if there are none.
 
-        A script that a command gets is its own matter, except for commands in it that ask for caution. A command whose
-        name only the shell knows is among them.
+        A command's script is judged separately, except for commands in it that need caution. A command whose name only
+        the shell knows is included.
         """
         texts = [" ".join(started(part)) for part in self._acting]
         all_words = ([piece.text for piece in part.words] for part in self._running[0])
@@ -209,10 +212,11 @@ class CommandLine:
 
     @cached_property
     def alone(self) -> Containment:
-        """Verdict on the line in a sandbox that shares neither /tmp nor localhost with another, for a person who allows only its programs.
+        """Verdict on the line in a sandbox that shares neither /tmp nor localhost, for a person who allows only its
+        programs.
 
-        It names nothing outside the workspace, and git replaces no files by it. It may ask a server of this machine if it
-        starts something in the background first.
+        It contains no path outside the workspace, and git replaces no files. It may query a local server if it starts
+        something in the background first.
         """
         from agentcli.permissions.shell.effects.containable import ASKED, Containment
 
@@ -243,7 +247,9 @@ class CommandLine:
 
     @cached_property
     def ruled(self) -> tuple[tuple[Command, tuple[Path, ...]], ...]:
-        """Each of `commands` as rules name it, with its folders: `git -C src add x` of the workspace as `git add x` in `src`."""
+        """Each of `commands` in the form of rules, with its folders: the workspace's `git -C src add x` as `git add x`
+        in `src`.
+        """
         return tuple(map(self._ruled, self.commands, self.folders))
 
     def _ruled(self, command: Command, folders: tuple[Path, ...]) -> tuple[Command, tuple[Path, ...]]:
@@ -262,7 +268,7 @@ class CommandLine:
 
     @cached_property
     def spellings(self) -> tuple[str, ...]:
-        """All texts by which a rule may name the line or any command of it, with wrappers removed."""
+        """All texts by which a rule may match the line or any command of it, with wrappers removed."""
         followed = (text for run in self.followed or () for text in spelled(run))
         return tuple(
             dict.fromkeys((self.text.strip(), *(text for part in self.parts for text in spellings(part)), *followed))
@@ -275,7 +281,7 @@ class CommandLine:
 
     @cached_property
     def places(self) -> tuple[Path, ...]:
-        """Folders that any command of it may run in, even if it is not understood."""
+        """Folders in which any command of it may run, even if it is not understood."""
         return tuple(folders_of(self.parts, self.workspace)) if self.workspace is not None else ()
 
     @cached_property
@@ -300,12 +306,14 @@ _ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\
 
 
 def _with_consequence(why: str, named: str) -> str:
-    """Return a reason after the consequence of the command; the consequence alone if the reason only says that something may change."""
+    """Return a reason after the command's consequence; only the consequence if the reason merely states that something
+    may change.
+    """
     return named if why.endswith("may change files") and named else "; ".join(filter(None, (named, why)))
 
 
 def analyse(text: str, workspace: Workspace) -> CommandLine:
-    """Analyse a line. Refuse one that no system starts without reading it."""
+    """Analyse a line. Refuse a line that no system starts without reading it."""
     most = workspace.limits.bytes
     if len(text.encode("utf-8", "surrogatepass")) > most:
         return CommandLine(text, f"no system starts a command of more than {most:,} bytes; make files with `write`")
@@ -347,7 +355,7 @@ def _judged(text: str, parts: tuple[Part, ...], whole: bool, workspace: Workspac
 
 
 def _understood(text: str, limits: CommandLimits) -> tuple[str, tuple[Command, ...]]:
-    """Return the reason why a line is not fully understood, or its commands, within the limits."""
+    """Return why a line is not fully understood, or its commands, within the limits."""
     if len(text) > limits.characters:
         return f"the command is longer than {limits.characters:,} characters; make files with `write` instead", ()
     most, read = limits.parts, read_plain(text)

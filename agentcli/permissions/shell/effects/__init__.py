@@ -1,1 +1,3 @@
-"""What a command would do: read, change, destroy, ask the network, start another program; and the rules that cover it."""
+"""Effects of a command: reading, changing, destroying, using the network, starting another program; and the rules that
+cover it.
+"""

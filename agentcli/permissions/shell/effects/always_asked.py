@@ -1,6 +1,6 @@
 """Lines that must ask in every mode: they may show or change a protected file, or can only destroy.
 
-Destruction is the removal of a whole important tree, an overwritten disk, or a fork bomb.
+Destruction is removing a whole important tree, overwriting a disk, or a fork bomb.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ ls dir cat tac nl head tail wc stat du df realpath readlink strings od hexdump c
 sha384sum sha512sum b2sum shasum grep egrep fgrep rg cut tr comm join paste column fold fmt expand unexpand rev diff cmp jq basename
 dirname echo printf test which type
 """)
-"""Programs that write no file, whatever their options: a protected name among their words is only read."""
+"""Programs that write no file, whatever their options: they only read a protected name among their words."""
 
 _READING_GIT = word_set("add commit diff log show blame status grep ls-files check-ignore")
-"""Commands of git that change no file of the workspace, whatever their options."""
+"""Git commands that change no file of the workspace, whatever their options."""
 
 MOST_FOLDERS = 8
-"""Largest number of folders in which the commands of a line are looked at."""
+"""Maximum folders in which a line's commands are examined."""
 _IN_SCRIPTS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+]+")
 _PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|cwd|fd)(?:/|\Z)")
 
@@ -46,7 +46,10 @@ _PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|
 def why_protected(
     text: str, readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace, reader: Reader
 ) -> str:
-    """Return the reason why the line must ask in every mode, or the empty string. `readings` is empty if the line is not understood."""
+    """Return why the line must ask in every mode, or an empty string.
+
+    `readings` is empty if the line is not understood.
+    """
     if readings and not any(reading.why for reading in readings):
         return ""
     for reading in readings:
@@ -60,7 +63,7 @@ def why_protected(
 
 
 def _feeds(text: str, parts: Sequence[Part]) -> bool:
-    """Return True if a command may take the names that another one prints, and read those files."""
+    """Return True if a command may read the files whose names another one prints."""
     if not all(piece.known for part in parts for piece in part.words):
         return True
     if "|" not in text.replace("||", ""):
@@ -70,7 +73,7 @@ def _feeds(text: str, parts: Sequence[Part]) -> bool:
 
 
 def folders_of(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
-    """Return the folders that the commands of a line may run in: each `cd` may fail."""
+    """Return the folders in which a line's commands may run: each `cd` may fail."""
     folders = [workspace.cwd]
     for part in parts:
         values = [piece.text for piece in part.words if piece.known and not piece.text.startswith("-")]
@@ -109,14 +112,14 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, r
 
 
 def _entry_protected(values: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why a command that shows no content must ask for a name that it shows."""
+    """Return why a command that shows no content must ask about a name that it shows."""
     named = (word for word in values[1:] if not word.startswith("-"))
     shown = (judge_entry(word, workspace, cwd=folder) for word in named for folder in folders)
     return next((verdict.why for verdict in shown if verdict.verdict == "protected"), "")
 
 
 def _could_stand_for_protected(text: str) -> bool:
-    """Return True if the shell may put a protected name in place of a word with wildcards or braces."""
+    """Return True if the shell may substitute a protected name for a word with wildcards or braces."""
     words = spread((text,))
     if any(BELOW in word for word in words):
         return True
@@ -124,15 +127,16 @@ def _could_stand_for_protected(text: str) -> bool:
 
 
 def _quoted_in(name: str, word: str) -> Iterator[str]:
-    """Yield the words that a script for an interpreter may name: `python -c 'open(".env")'`."""
+    """Yield possible names in an interpreter's script: `python -c 'open(".env")'`."""
     if is_interpreter(name):
         yield from (token for token in _IN_SCRIPTS.split(word) if token and token != word)
 
 
 def paths_in(word: str) -> Iterator[str]:
-    """Yield the paths that a word of an unknown command may name: the word, or its part after `=`, `:`, `@` or an option's letter.
+    """Yield possible paths in a word of an unknown command: the word, or its part after `=`, `:`, `@` or an option's
+    letter.
 
-    A pathspec that excludes files from what git shows names none.
+    A pathspec that excludes files from git's output contains none.
     """
     if leaves_out(word):
         return iter(())
@@ -187,7 +191,7 @@ _ASSIGNED = re.compile(
 
 
 def destruction(text: str, parts: Sequence[Part], workspace: Workspace) -> str:
-    """Return the reason why a line can only destroy, or the empty string."""
+    """Return why a line can only destroy, or an empty string."""
     if _FORK_BOMB.search(text):
         return "a fork bomb stops the machine"
     if _SCRIPTED.search(text):
@@ -211,7 +215,7 @@ def _name(part: Part) -> str:
 
 
 def _with_values(text: str) -> Sequence[Part]:
-    """Return the parts of the line with the values of its own plain assignments filled in: `D=/; rm -rf $D`."""
+    """Return the parts of the line with the values of its own plain assignments: `D=/; rm -rf $D`."""
     values = {match[1]: match[2] or match[3] or match[4] or "" for match in _ASSIGNED.finditer(text)}
     filled = text
     for name, value in values.items():
@@ -221,7 +225,7 @@ def _with_values(text: str) -> Sequence[Part]:
 
 
 def _printed(parts: Sequence[Part]) -> Iterator[Part]:
-    """Yield the commands in texts that the line prints, for a shell that reads them: `echo 'rm -rf /' | sh`."""
+    """Yield the commands in texts that the line prints for a shell: `echo 'rm -rf /' | sh`."""
     if any(words[0] in SHELLS for part in parts for words in runs(part)):
         texts = (piece.text for part in parts if _name(part) in ("echo", "printf") for piece in part.words[1:])
         for text in texts:
@@ -229,7 +233,7 @@ def _printed(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _folders(text: str, parts: Sequence[Part], workspace: Workspace) -> list[Path]:
-    """Return the folders that a command of the line may run in. A `cd` that fails stays in its folder."""
+    """Return the folders in which a command of the line may run. A failed `cd` stays in its folder."""
     folder, left = workspace.cwd, []
     for part in parts:
         values = [piece.text for piece in part.words]
@@ -284,7 +288,7 @@ def _find(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspac
 
 
 def _overwritten(name: str, arguments: Sequence[str], operands: Sequence[str]) -> str:
-    """Return the device that a command writes to, or the empty string."""
+    """Return the device to which a command writes, or an empty string."""
     match name:
         case "dd":
             targets = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
@@ -298,7 +302,7 @@ def _overwritten(name: str, arguments: Sequence[str], operands: Sequence[str]) -
 
 
 def _whole(operands: Sequence[str], folders: Sequence[Path], workspace: Workspace, own: bool = True) -> str:
-    """Return the operand that names an important tree; the workspace and its repository count only if `own`."""
+    """Return the operand that is an important tree; the workspace and its repository count only if `own`."""
     for word in operands:
         if word and word != "{}" and UNKNOWN not in word and "\n" not in word and not impossible(word):
             for folder in folders:

@@ -1,7 +1,7 @@
-"""Division of a line into pieces that mean the same in a shell of their own, for lines whose parts need different boxes.
+"""Division of a line into pieces that mean the same in separate shells, for lines whose parts need different sandboxes.
 
-Git records in a box that is open to git; other programs run where that is closed. A piece is judged, and run, by its own
-text: if a division were wrong, the line would do something else, but nothing that was not judged.
+Git commits in a sandbox that may write to the repository; other programs run where it is closed. A piece is judged, and
+run, by its own text: a wrong division would change the line's effect, but nothing unjudged would run.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 _MOST = 16
-"""Largest number of parts: each has a box of its own, whose description takes some kilobytes."""
+"""Maximum parts: each has its own sandbox, whose description takes some kilobytes."""
 _STORING = word_set("add branch commit tag")
 """Commands of git that leave the work tree alone."""
 
 
 def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containment]) -> Containment | None:
-    """Judge a line part by part, each as it would run in a box of its own; None if it can't be divided.
+    """Judge a line part by part, each as it would run in its own sandbox; None if it can't be divided.
 
-    Every part must be one that may run by itself.
+    Every part must be allowed by itself.
     """
     found = segments(text)
     if not 1 < len(found) <= _MOST:
@@ -59,7 +59,7 @@ def _git(text: str) -> Sequence[Sequence[str]]:
 
 
 def _takes_content(text: str) -> bool:
-    """Return True if git reads or moves a file that the text names, which an earlier part may have replaced by a link."""
+    """Return True if git reads or moves a file in the text that an earlier part may have replaced by a link."""
     for words in _git(text):
         found = fit(RECORDING.get(words[1], ()), words[2:]) if RECORDING.get(words[1]) else ""
         if not isinstance(found, str) and any(kind == "path" for kind, _ in found[1]):
@@ -72,13 +72,13 @@ _STATEFUL = word_set("""
 getopts hash history jobs kill let local logout mapfile popd printf pushd read readarray readonly return set shift shopt source suspend times
 trap typeset ulimit umask unalias unset wait
 """)
-"""Builtins of bash that may change its state, read it or end it: all but the ones that only print or test."""
+"""Builtins of bash that may change, read or end its state: all except those that only print or test."""
 _JOINTS = ("&&", "||")
 _ALONE = frozenset({"command", "pipeline", "subshell", "negated_command", "test_command", "redirected_statement"})
 _STATE = re.compile(
     r"_|BASH.*|FUNCNAME|PIPESTATUS|OLDPWD|PPID|SECONDS|LINENO|RANDOM|SRANDOM|EPOCH.*|SHLVL|DIRSTACK|OPT.*|REPLY|[0-9]+"
 )
-"""Variables that the shell itself sets on its way through a line."""
+"""Variables that the shell itself sets while it runs a line."""
 _ASSIGNING = frozenset({"=", ":=", "?", ":?"})
 """Operators in `${…}` that set a variable, or end the shell."""
 
@@ -90,11 +90,11 @@ class Segment:
     text: str
     joint: str = ""
     moves: str = ""
-    """The folder that it moves to first, as the line did before it."""
+    """The folder that it changes to first, as the line did before it."""
 
 
 def segments(text: str) -> tuple[Segment, ...]:
-    """Divide a line, or return nothing if it has one pipeline only, or if one changes the shell's state for a later one.
+    """Divide a line; return nothing if it has only one pipeline, or if one changes the shell's state for a later one.
 
     The first may be `cd FOLDER`: every other piece then begins with it. The caller checks that the folder exists.
     """
@@ -116,7 +116,7 @@ def segments(text: str) -> tuple[Segment, ...]:
 
 
 def _words(text: str) -> Iterator[tuple[Piece, ...]]:
-    """Yield the words of each command; a redirection may belong to a list as a whole, but not to its last piece."""
+    """Yield the words of each command; a redirection may belong to a whole list, but not to its last piece."""
     return (part.words for part in parse(text).parts if part.words)
 
 
@@ -152,7 +152,7 @@ def _pipelines(node: Node, joint: str) -> list[tuple[int, int, str]] | None:
 
 
 def _shows_state(node: Node) -> bool:
-    """Return True if a node starts something in the background, or uses what the shell has noted on its way."""
+    """Return True if a node starts something in the background, or uses the shell's recorded state."""
     match node.type:
         case "&" | "arithmetic_expansion" | "special_variable_name":
             return True
@@ -165,7 +165,7 @@ def _shows_state(node: Node) -> bool:
 
 
 def _commands(text: str) -> Iterator[Node]:
-    """Yield the simple commands that run in the shell itself, not in a child of it."""
+    """Yield the simple commands that run in the shell itself, not in a child."""
     for node in parser().parse(text.encode("utf-8", "surrogatepass")).root_node.children:
         while node.type in ("redirected_statement", "negated_command") and node.named_children:
             node = node.named_children[0]
@@ -174,7 +174,7 @@ def _commands(text: str) -> Iterator[Node]:
 
 
 def _stateful(text: str) -> bool:
-    """Return True if a piece may change the state of the shell that runs it."""
+    """Return True if a piece may change the state of its shell."""
     for node in _commands(text):
         name = node.child_by_field_name("name")
         piece = parse_word(name) if name is not None else None

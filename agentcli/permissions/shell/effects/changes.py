@@ -31,7 +31,7 @@ CHANGING: dict[str, tuple[Shape, ...]] = {
     "chmod": (Shape("-v --verbose", "word path path*"),),
     "sed": (Shape(_SED_SCRIPTS, "path path*", needs="-e --expression"), Shape(_SED, "sed path path*")),
 }
-"""Commands that change only files of their operands. None of them removes anything but a file in its way."""
+"""Commands that change only the files in their operands. None of them removes anything except a file in its way."""
 _GONE_FOR_GOOD = word_set("shred srm wipe")
 _REMOVING = word_set("rm unlink trash rimraf")
 _DISCARDING = word_set("rsync truncate")
@@ -42,7 +42,7 @@ _CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
 def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:
     """Return True if a command of a plain line changes only files inside the workspace, in every round of its loop.
 
-    File names replace its patterns; `folders` are the folders that it may run in.
+    File names replace its patterns; `folders` are the folders in which it may run.
     """
     rounds = meanings(command, folders, workspace)
     return not isinstance(rounds, str) and all(changes_inside(words, folders, workspace) for words in rounds)
@@ -52,13 +52,13 @@ def changes_inside(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     """Return True if a command, run in any of `folders`, is known to change only files inside the workspace."""
     name, *arguments = words
     if name == "sed" and "" in arguments[:2]:
-        arguments.remove("")  # `sed -i ''` as on macOS; elsewhere '' is an empty script, and the script names no file
+        arguments.remove("")  # `sed -i ''` as on macOS; elsewhere '' is an empty script, and the script is not a file
     fitting = fit(CHANGING[name], arguments) if name in CHANGING else ""
     return not isinstance(fitting, str) and stays_inside(fitting[1], folders, workspace, write=True)
 
 
 def stays_inside(found: Found, folders: Sequence[Path], workspace: Workspace, *, write: bool) -> bool:
-    """Return True if all paths among the arguments lie in the workspace, as seen from each of the folders."""
+    """Return True if all paths among the arguments are in the workspace, as seen from each of the folders."""
     values = [value for kind, value in found if kind in ("path", "rev")]
     return all(
         judge_path(value, workspace, write=write, cwd=folder).verdict == "free"
@@ -70,7 +70,7 @@ def stays_inside(found: Found, folders: Sequence[Path], workspace: Workspace, *,
 def removal_problem(
     name: str, arguments: Sequence[str], part: Part, folders: Sequence[Path], workspace: Workspace
 ) -> str:
-    """Return the reason why files that a command removes could not be restored, or the empty string."""
+    """Return why files that a command removes could not be restored, or an empty string."""
     finds = name == "find" and ("-delete" in arguments or not (_REMOVING | _GONE_FOR_GOOD).isdisjoint(arguments))
     if name in _GONE_FOR_GOOD or name in _DISCARDING:
         return f"{name} discards the old content"
@@ -96,7 +96,7 @@ def removal_problem(
 
 
 def overwriting_problem(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why files that a command replaces could not be restored, or the empty string."""
+    """Return why files that a command replaces could not be restored, or an empty string."""
     if words[0] not in ("cp", "mv", "sed"):
         return ""
     targets = words[1:] if words[0] == "sed" else words[-1:]
@@ -106,7 +106,7 @@ def overwriting_problem(words: Sequence[str], folders: Sequence[Path], workspace
 
 
 def discarding_problem(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why undo could not bring back the files that a command of git replaces; empty if it replaces none."""
+    """Return why undo could not restore the files that a git command replaces; empty if it replaces none."""
     if words[1] not in ("checkout", "restore") or not {"-b", "--staged", "-S"}.isdisjoint(words):
         return ""
     if workspace.undo is not None and _too_large(workspace, workspace.undo):
@@ -116,7 +116,7 @@ def discarding_problem(words: Sequence[str], folders: Sequence[Path], workspace:
 
 
 def loss(path: Path, workspace: Workspace) -> str:
-    """Return the reason why undo could not restore the content of a path; empty if it could, or if nothing of value exists there."""
+    """Return why undo could not restore the content of a path; empty if it could, or if nothing of value exists there."""
     undo = workspace.undo
     if in_tmp([path], workspace):
         return ""
@@ -143,9 +143,9 @@ def loss(path: Path, workspace: Workspace) -> str:
 
 
 def all_restorable(workspace: Workspace) -> bool:
-    """Return True if a command in the sandbox could do no harm whatever it is: undo could restore all files, and none is private.
+    """Return True if any command would be harmless in the sandbox: undo could restore all files, and none is private.
 
-    The repository and the settings of programs are closed to it.
+    The repository and programs' settings are closed to it.
     """
     undo = workspace.undo
     if undo is None:
@@ -166,14 +166,14 @@ def all_restorable(workspace: Workspace) -> bool:
 
 
 def in_tmp(paths: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if all paths lie in the private /tmp of the session, as far as they are known."""
+    """Return True if all paths are in the session's private /tmp, as far as known."""
     tmp = workspace.tmp
     known = (os.path.normpath(str(path).partition(UNKNOWN)[0]) for path in paths)
     return tmp is not None and all(path.startswith(f"{tmp}/") for path in known)
 
 
 def _matches(word: str, folder: Path) -> list[Path]:
-    """Return the files that a word may name; a pattern that matches none names itself, as in the shell."""
+    """Return the files that a word may mean; as in the shell, a pattern without a match means itself."""
     pattern = word.partition("{")[0] + "*" if "{" in word else word
     return [folder / found for found in glob.glob(pattern, root_dir=folder, include_hidden=True) or [word]]
 

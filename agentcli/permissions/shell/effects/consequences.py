@@ -1,4 +1,4 @@
-"""Consequences of a command in words, for the question about it."""
+"""Descriptions of a command's consequences, for the question about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentcli.permissions.shell.programs.known_programs import FETCHING, uses_ne
 
 _NETWORK, _DELETES, _DISCARDS = "uses the network", "deletes files", "discards changes"
 REWRITES = "rewrites the remote"
-"""The consequence that nobody can undo here: it is approved once at a time."""
+"""A consequence that cannot be undone here: it is approved once at a time."""
 _ROOT, _ENDS, _RIGHTS, _MOVES = "runs commands as another user", "ends processes", "changes permissions", "moves files"
 CAUTIOUS = (_NETWORK, _DELETES, _DISCARDS, REWRITES, _ROOT, _ENDS, _RIGHTS, _MOVES)
 """Consequences for which a hasty Enter must not allow a command."""
@@ -29,7 +29,7 @@ _BY_GIT = {
 
 
 def named_consequence(words: Sequence[str], folders: Sequence[Path]) -> str:
-    """Return what a command does that asks for caution, with its name: `git push uses the network`; empty if nothing is known."""
+    """Return a command's effect that needs caution, with its name: `git push uses the network`; empty if none is known."""
     if words and words[0] == "time":
         words = words[1:]
     if not words:
@@ -54,7 +54,7 @@ def _consequence(name: str, arguments: list[str], folders: Sequence[Path]) -> st
 
 
 def _forced(arguments: Sequence[str]) -> str:
-    """Return the word by which `git push` replaces or deletes what the remote has; empty if there is none."""
+    """Return the word with which `git push` replaces or deletes parts of the remote; empty if there is none."""
     if arguments[:1] != ["push"]:
         return ""
     return next((word for word in arguments[1:] if _FORCING.fullmatch(word)), "")
@@ -64,7 +64,7 @@ _FORCING = re.compile(r"--(?:force.*|mirror|delete|prune)|-[a-z]*[fd][a-z]*|[+:]
 
 
 def _only_switches(arguments: Sequence[str], folders: Sequence[Path]) -> bool:
-    """Return True if `git checkout` only goes to a branch, which git refuses to do if changes would be lost."""
+    """Return True if `git checkout` only switches to a branch; git refuses that if changes would be lost."""
     names = [word for word in arguments if not word.startswith("-")]
     options = set(arguments) - set(names) - {"-b", "-q", "--quiet", "-t", "--track", "--no-track"}
     creates = "-b" in arguments
@@ -73,5 +73,5 @@ def _only_switches(arguments: Sequence[str], folders: Sequence[Path]) -> bool:
 
 
 def is_cautious(why: str) -> bool:
-    """Return True if a reason names one of these consequences."""
+    """Return True if a reason contains one of these consequences."""
     return any(consequence in why for consequence in CAUTIOUS)

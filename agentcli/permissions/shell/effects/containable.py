@@ -1,4 +1,4 @@
-"""Commands that a sandbox may run without asking: it contains them, and their changes in the workspace can be undone."""
+"""Commands that a sandbox may run unasked: it contains them, and their changes in the workspace can be undone."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ groupadd groupdel passwd chpasswd visudo chroot unshare nsenter setpriv lxc virs
 defaults osascript xdg-open open gdbus dbus-send busctl notify-send wall write screen tmux ssh-add ssh-agent ssh-keygen ssh-copy-id gpg
 bwrap firejail systemd-run security scutil networksetup diskutil fdisk sfdisk parted cryptsetup lvremove vgremove pvremove zpool zfs
 """)
-"""Programs that act on other programs, on the system, or with other rights: the sandbox would only make them fail."""
+"""Programs that act on other programs, on the system, or with other rights: in the sandbox they would only fail."""
 _MEANING = word_set("alias shopt enable hash")
 """Builtins that change the meaning of later words of the line."""
 _FED = word_set("xargs parallel find fd fdfind")
@@ -63,17 +63,18 @@ _SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/run/current-
 STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
 """Targets of a redirection that are no files."""
 _LONGEST_PATH = 4_096
-"""Length from which no system takes a text as a path."""
+"""Length of a text from which no system accepts it as a path."""
 _TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Containment:
-    """Verdict on a line in the sandbox: `why` is the reason to ask, empty if it may run; `records` is true if git writes in it.
+    """Verdict on a line in the sandbox: `why` is the reason to ask, empty if it may run; `records` is true if git
+    commits in it.
 
     `reads` is true if every command only reads: it then runs as a read-only line, even if another process changes its
-    paths. `mixed` is true if git records beside other programs, for which no one box is right; the line may then run in
-    `parts`. `stores` is true if git leaves the work tree alone.
+    paths. `mixed` is true if git commits beside other programs, so that no single sandbox is right; the line may then
+    run in `parts`. `stores` is true if git does not change the work tree.
     """
 
     why: str = ""
@@ -99,7 +100,7 @@ def containment(
     """Judge a line as it would run in the sandbox.
 
     `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only; `places` are the
-    folders that each of its parts may run in.
+    folders in which each of its parts may run.
     """
     if not whole and not all_restorable(workspace):
         return Containment("the line hides what it runs")
@@ -124,7 +125,9 @@ def containment(
 
 
 def _looks_different(text: str, parts: Sequence[Part], places: Sequence[Sequence[Path]], workspace: Workspace) -> bool:
-    """Return True if a line may mean something else in the sandbox: it names /tmp, or runs in another folder than the current one."""
+    """Return True if a line may mean something else in the sandbox: it mentions /tmp, or runs in another folder than
+    the current one.
+    """
     here = workspace.cwd
     if str(here) == TOP or any(folder != here for folders in places for folder in folders):
         return True
@@ -133,7 +136,7 @@ def _looks_different(text: str, parts: Sequence[Part], places: Sequence[Sequence
 
 
 def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason to ask about a line whatever its commands are: a folder that it runs in, or a word that it assigns."""
+    """Return the reason to ask about a line whatever its commands are: its folder, or a word that it assigns."""
     if any(_outside(str(folder), (folder,), workspace) for folder in folders):
         return "the line leads outside the workspace"
     assigned = (form for word in assigned_words(text) for form in _listed(word))
@@ -141,7 +144,7 @@ def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> s
 
 
 def _listed(word: str) -> Sequence[str]:
-    """Return the paths of a list such as that of PATH, without folders of the system's programs; any other word alone."""
+    """Return the paths of a list such as PATH, without folders of the system's programs; any other word alone."""
     places = word.split(":")
     if len(places) < 2 or not all(place.startswith(("/", "~", ".", UNKNOWN)) or not place for place in places):
         return (word,)
@@ -202,7 +205,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
 
 
 def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
-    """Return True if a program that reads or finds names makes them part of a script, or all of it."""
+    """Return True if a program that reads or finds names makes them all or part of a script."""
     if words[0] not in _FED:
         return False
     script = arguments[1] if len(arguments) > 1 and arguments[0] == "-c" else "{}"
@@ -212,21 +215,21 @@ def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
 
 
 def _others_end(text: str, parts: Sequence[Part]) -> str:
-    """Return the reason to ask about a line that ends processes it did not start itself: the sandbox shows no others."""
+    """Return the reason to ask about a line that ends processes it did not start: the sandbox shows no others."""
     ends = any(words[0] == "kill" for part in parts for words in runs(part))
     return "kill acts outside the sandbox" if ends and not starts_in_background(text) else ""
 
 
 def _its_own(arguments: Sequence[str]) -> bool:
-    """Return True if `kill` names processes as the shell knows them: the sandbox has none but its own."""
+    """Return True if `kill` refers to processes by shell jobs: the sandbox has only its own."""
     named = [word for word in arguments if not word.startswith("-")]
     return bool(named) and all(UNKNOWN in word or word.startswith("%") for word in named)
 
 
 def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, alone: bool = True) -> _Judged:
-    """Judge a command of git; `alone` is false if another program starts it, and the repository then stays closed.
+    """Judge a git command; `alone` is false if another program starts it, and the repository then stays closed.
 
-    Whatever reads may run: without an open repository git can write there no more than other programs.
+    Reading commands may run: without write access to the repository, git can write no more than other programs.
     """
     placed_in = git_placed(words, folders)
     if placed_in is None:
@@ -263,7 +266,7 @@ _READING_GIT = GIT_READERS.keys() - word_set(
 
 
 def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why a command of git may show a protected file out of the repository, or the empty string."""
+    """Return why a git command may show a protected file from the repository, or an empty string."""
     if words[1] in (
         "status",
         "rev-parse",
@@ -296,7 +299,7 @@ def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Work
 
 
 def fits_reader(words: Sequence[str]) -> bool:
-    """Return True if the options of a command of git are known to only read."""
+    """Return True if a git command's options are known to only read."""
     return words[1] in GIT_READERS and not isinstance(fit(GIT_READERS[words[1]], words[2:]), str)
 
 
@@ -307,7 +310,7 @@ def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> s
 
 
 def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason to ask about a redirection, or the empty string."""
+    """Return the reason to ask about a redirection, or an empty string."""
     if UNKNOWN in text or STREAMS.fullmatch(text):
         return ""
     if _outside(text, folders, workspace):
@@ -316,9 +319,10 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
 
 
 def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace, follows: bool = True) -> str:
-    """Return the reason to ask about a word of a command: it names something outside the workspace, or a protected file.
+    """Return the reason to ask about a command's word: it refers to something outside the workspace, or to a protected
+    file.
 
-    `follows` is false for a program that follows no link which a pattern matches.
+    `follows` is false for a program that follows no link matched by a pattern.
     """
     for form in (word, word.partition("=")[2]):
         if not form or UNKNOWN in form or STREAMS.fullmatch(form) or any(map(str.isspace, form)):
@@ -334,7 +338,7 @@ def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace, foll
 
 
 _MATCHES = 200
-"""Largest number of files that a pattern matches of which each is looked at."""
+"""Maximum files matched by a pattern that are examined one by one."""
 
 
 def _named_by(word: str, folders: Sequence[Path]) -> Iterator[str]:
@@ -362,7 +366,7 @@ def _outside(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
 
 
 def _scripts_problem(text: str, parts: Sequence[Part]) -> str:
-    """Return the reason to ask about a script on the line: it names a protected file."""
+    """Return the reason to ask about a script on the line: it mentions a protected file."""
     names = {os.path.basename(part.words[0].text).rstrip("0123456789.") for part in parts if part.words}
     if names.isdisjoint(INTERPRETERS - {"sed", "awk", "jq"}) or "<<" not in text:
         return ""
@@ -371,13 +375,16 @@ def _scripts_problem(text: str, parts: Sequence[Part]) -> str:
 
 
 def acting_parts(text: str) -> list[Part]:
-    """Return the commands of a line that may do more than read; all of them if there are none. Scripts inside its words are left out."""
+    """Return the commands of a line that may do more than read; all of them if there are none.
+
+    Scripts in its words are omitted.
+    """
     own = [part for part in parse(text).parts if part.words]
     return [part for part in own if not only_reads(part)] or own
 
 
 def only_reads(part: Part) -> bool:
-    """Return True if a command by its words only reads, or acts on the shell of its own line alone."""
+    """Return True if a command, by its words, only reads or only acts on its own line's shell."""
     if any(not STREAMS.fullmatch(piece.text) for piece in part.writes) or not part.words[0].known:
         return False
     values = [piece.text for piece in part.words]

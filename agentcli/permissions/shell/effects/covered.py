@@ -1,8 +1,9 @@
-"""Coverage of command rules with wildcards: words of the approved kind, and no word that names another program or place.
+"""Coverage of command rules with wildcards: words of the approved kind, and no word that names another program or
+place.
 
-A rule `make *` was proposed for `make test`. It covers other targets, and options that are known to be harmless: they start
-no program and access nothing beyond what an operand could name. An option that takes a program, a path or a configuration
-asks again, unless the rule itself names it: an unknown word is not covered.
+A rule `make *` was proposed for `make test`. It covers other targets, and options known to be harmless: they start no
+program and access nothing beyond what an operand could name. An option that takes a program, a path or a configuration
+asks again, unless the rule itself contains it: an unknown word is not covered.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from agentcli.permissions.shell.programs.known_programs import STARTERS, is_inte
 from agentcli.permissions.shell.programs.readers import READERS
 
 # Notation: `-x` and `--name` take no value; `-x:kind` takes one, joined, after `=` or as the next word; `-x:?kind`
-# takes one joined or after `=`, or as the next word if that is a number; `--name-*` are all options that begin so. The
-# kinds are keys of `_KINDS`, or tell how a path is judged. An option that names a program, a configuration or a file to
-# write is left out: it asks.
+# takes one joined or after `=`, or as the next word if that is a number; `--name-*` are all options with that prefix.
+# Kinds are keys of `_KINDS`, or define how a path is judged. Options that take a program, a configuration or a file to
+# write are missing here: they ask.
 
 _GIT_MERGING = "--continue --abort --skip --quit --no-edit --edit -e -n --no-commit --signoff -s:strategy --strategy:strategy -X:word"
 _JS_PACKAGES = """
@@ -171,7 +172,7 @@ _SAME = {
     **dict.fromkeys(("podman",), "docker"),
 }
 _EVERYWHERE = "-v -q --verbose --quiet --help --version --dry-run --debug --force --yes -y --all --no-*"
-"""Options that mean the same to every program that has them."""
+"""Options that mean the same in every program that has them."""
 AFTER_MARK = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), "jest"),
     **dict.fromkeys(("tox", "nox"), "pytest"),
@@ -179,11 +180,11 @@ AFTER_MARK = {
 }
 """Programs that pass the options after `--` to another program."""
 RUNNERS = word_set("npx bunx pnpx uv poetry pipenv hatch pdm rye bundle python python3 pnpm yarn npm bun")
-"""Programs that may run another program, named after their own name."""
+"""Programs that may run another program named after their own name."""
 
 
 def table_name(program: str, subcommand: str) -> str:
-    """Return the name of the table for a program, or a subcommand of git; empty if its options are unknown."""
+    """Return the table's name for a program, or a subcommand of git; empty if its options are unknown."""
     own = _SAME.get(program, program)
     name = f"git {subcommand}" if own == "git" else own
     return name if name in _TABLES else ""
@@ -191,7 +192,7 @@ def table_name(program: str, subcommand: str) -> str:
 
 @lru_cache(maxsize=128)
 def harmless_options(table: str) -> Mapping[str, str]:
-    """Return the options of a table with the kinds of their values, empty for an option without a value."""
+    """Return the harmless options of a table with the kinds of their values, empty for an option without a value."""
     words = f"{_EVERYWHERE} {_TABLES.get(table, '')}".split()
     return {name: kind for name, _, kind in (word.partition(":") for word in words)}
 
@@ -223,14 +224,14 @@ _HELPER = re.compile(r"[a-z0-9+.-]+::", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Place of the judged words: the folders that they are relative to, and the workspace."""
+    """Context of the judged words: their base folders, and the workspace."""
 
     folders: Sequence[Path]
     workspace: Workspace
     open: bool = False
     """True if the program is unknown: its options may then have any value that names nothing."""
     server: str = ""
-    """Server of this machine that the rule names: the command may ask no other."""
+    """The local server in the rule: the command may query no other."""
 
     def inert(self, option: str, value: str | None) -> bool:
         """Return True if an option of the program may have this value."""
@@ -240,9 +241,9 @@ class _Place:
 
 
 def why_uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why a rule does not cover a command that its pattern matches; empty if it does.
+    """Return why a rule does not cover a command that its pattern matches; empty if it does.
 
-    `folders` are the folders that the command may run in.
+    `folders` are the folders in which the command may run.
     """
     if _covers_all(pattern, words[0]):
         return ""
@@ -280,7 +281,8 @@ def is_unlisted(program: str) -> bool:
 
 
 def _covers_all(pattern: str, program: str) -> bool:
-    """Return True if a rule covers all that its pattern matches: it names every word, or a person allowed all scripts by it.
+    """Return True if a rule covers everything that its pattern matches: it contains every word, or a person allowed all
+    scripts with it.
 
     No rule for all scripts is ever offered.
     """
@@ -290,12 +292,12 @@ def _covers_all(pattern: str, program: str) -> bool:
 
 
 def given_words(pattern: str) -> frozenset[str]:
-    """Return the words that a pattern names in full."""
+    """Return the words that a pattern contains completely."""
     return frozenset(word.replace("\\*", "*") for word in pattern.split() if "*" not in word.replace("\\*", ""))
 
 
 def named_words(pattern: str, words: Sequence[str]) -> int:
-    """Return the number of words of a command that the pattern names, in full or in part, before its first wildcard."""
+    """Return how many words of a command the pattern contains, completely or in part, before its first wildcard."""
     text = pattern[:-2] + " *" if pattern.endswith(":*") else pattern
     before = re.split(r"(?<!\\)\*", text, maxsplit=1)[0].replace("\\*", "*").replace("\\\\", "\\")
     count = max(len(before.split()), 1)
@@ -321,7 +323,7 @@ def _table(words: Sequence[str]) -> str:
 
 
 def _option(word: str, after: str | None, known: Mapping[str, str], complete: bool, place: _Place) -> int | str:
-    """Return how many of the words after an option are its value, or the reason why the option is not covered.
+    """Return how many of the words after an option are its value, or why the option is not covered.
 
     `complete` is true if the program's options are known.
     """
@@ -366,7 +368,10 @@ def _known(name: str, kind: str, value: str | None, after: str | None, place: _P
 
 
 def _bundle(word: str, after: str | None, known: Mapping[str, str], place: _Place) -> int | str | None:
-    """Judge several letters after one dash as `_option` does; the last may take a value. Return None if they are unknown."""
+    """Judge several letters after one dash like `_option`; the last may take a value.
+
+    Return None if they are unknown.
+    """
     for index, letter in enumerate(word[1:], 2):
         kind = known.get(f"-{letter}")
         if kind is None:
@@ -383,7 +388,7 @@ def _fits(kind: str, value: str, place: _Place) -> bool:
 
 
 def _operand(word: str, words: Sequence[str], before: Sequence[str], place: _Place) -> str:
-    """Return the reason why a plain word is not covered, or the empty string."""
+    """Return why a plain word is not covered, or an empty string."""
     program = os.path.basename(words[0])
     if place.server:
         return "" if server_of(word) == place.server else f"the rule does not cover {word}"
@@ -402,7 +407,7 @@ def _operand(word: str, words: Sequence[str], before: Sequence[str], place: _Pla
 
 
 def leads_away(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a word that is named by a rule may be a path that needs permission to read."""
+    """Return True if a word in a rule may be a path that needs permission to read."""
     return not word.startswith("-") and _leads_away(word, _Place(folders, workspace))
 
 

@@ -1,4 +1,4 @@
-"""Reading commands that `xargs` completes with file names that the command before it lists."""
+"""Reading commands that `xargs` completes with file names listed by the previous command."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _PASSING = {
     "sort": frozenset("urnz"),
     "uniq": frozenset(),
 }
-"""Filters that pass lines on unchanged, and the option letters that keep it so."""
+"""Filters that pass lines on unchanged, and the option letters with which they do."""
 _LISTING = {"rg": frozenset("liwFSs"), "grep": frozenset("lriwFE")}
-"""Searches that list the files with matches, and the option letters that keep it so; `-l` is one of them."""
+"""Searches that list the files with matches, and the option letters with which they do; `-l` is one of them."""
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+@:,=%~#-")
 """Letters of a name that is one word to `xargs`."""
 NAMED = "./x"
-"""Placeholder for each of the files while the command is judged."""
+"""Placeholder for each file while the command is judged."""
 
 
 def fed_command(commands: Sequence[Command], number: int) -> Command | str:
-    """Return the command that `xargs` runs, with a placeholder file for its input, or the reason why it is unknown.
+    """Return the command that `xargs` runs, with a placeholder file for its input, or why it is unknown.
 
     `commands[number]` is the `xargs`; the commands before it list the files.
     """
@@ -50,7 +50,7 @@ def fed_command(commands: Sequence[Command], number: int) -> Command | str:
 def fed_files(
     commands: Sequence[Command], number: int, folders: Sequence[Path], workspace: Workspace
 ) -> list[str] | str:
-    """Return the files that an `xargs` may receive, all of them readable without asking, or the reason why they are unknown."""
+    """Return the files that an `xargs` may receive, all of them readable unasked, or why they are unknown."""
     index = number - 1
     while index >= 0 and commands[index + 1].joint == "|" and _passes(commands[index]):
         index -= 1

@@ -32,7 +32,7 @@ sh bash zsh ksh fish py pyw js mjs cjs jsx ts mts cts tsx rb pl php lua r jl tcl
 def files_started(commands: Iterable[Started], roots: Sequence[Path]) -> Mapping[Path, str]:
     """Return the files below the resolved roots that the commands run, each with the reason why it is protected.
 
-    A command runs its program, and the scripts among its words that exist; texts that it prints or takes run nothing.
+    A command runs its program, and existing scripts among its words; texts that it prints or takes run nothing.
     """
     found: dict[Path, str] = {}
     for one in commands:
@@ -55,7 +55,7 @@ def _runs(line: str, folder: Path) -> tuple[Run, ...]:
 
 
 def _acting(runs: Sequence[Run]) -> Iterator[Run]:
-    """Yield the commands that do more than print and read; if an interpreter may get what others read, those too."""
+    """Yield the commands that do more than print and read; if an interpreter may get what others read, yield those too."""
     feeding = any(run.words and is_interpreter(run.words[0]) for run in runs)
     for run in runs:
         name = os.path.basename(run.words[0]) if run.words else ""
@@ -64,7 +64,7 @@ def _acting(runs: Sequence[Run]) -> Iterator[Run]:
 
 
 def _files(run: Run) -> Iterator[tuple[str, bool]]:
-    """Yield the names of the files that a command may run, each with True if it can be nothing but a program or a script.
+    """Yield the names of the files that a command may run, each with True if it can only be a program or a script.
 
     The others are scripts only if they exist: operands, values of options, names in the text of a script.
     """
@@ -89,7 +89,7 @@ def _files(run: Run) -> Iterator[tuple[str, bool]]:
 
 
 def _is_script(path: Path) -> bool:
-    """Return True if an existing file is meant to be run by an interpreter: by its ending, or by its first line."""
+    """Return True if an existing file is meant for an interpreter, by its extension or its first line."""
     if path.suffix.removeprefix(".").lower() in _ENDINGS:
         return probe.is_file(path)
     try:

@@ -1,4 +1,6 @@
-"""Commands by which git records something, or replaces files of the workspace, in a repository that starts no program."""
+"""Commands with which git records something, or replaces files of the workspace, in a repository that starts no
+program.
+"""
 
 from __future__ import annotations
 
@@ -62,22 +64,23 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
         Shape("-q --quiet --soft --mixed", "rev?", needs="--soft --mixed"),
     ),
 }
-"""Commands by which git records something and loses nothing that it does not keep."""
+"""Commands with which git records something and loses nothing that it does not keep."""
 _OF_CONFLICT = "--ours --theirs --quiet -q"
 DISCARDING: dict[str, tuple[Shape, ...]] = {
     "checkout": (Shape(_OF_CONFLICT, "rev rev*"),),
     "restore": (Shape("-qWSs:rev --worktree --staged --source=rev --quiet --ours --theirs", "rev rev*"),),
 }
-"""Commands by which git replaces files of the workspace, which only /undo could bring back."""
+"""Commands with which git replaces files of the workspace, which only /undo could restore."""
 
 
 def replaces_files(words: Sequence[str]) -> bool:
-    """Return True if git, by its words, replaces files of the workspace by the ones of the repository."""
+    """Return True if git, by its words, replaces files of the workspace by the repository's."""
     return words[1] == "restore" or (words[1] == "checkout" and not {"--", "--ours", "--theirs"}.isdisjoint(words))
 
 
 def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why git does more than record, in a repository of the workspace that starts no program; or the empty string.
+    """Return why git does more than record, in a repository of the workspace that starts no program; or an empty
+    string.
 
     If files can be restored, git may also replace them.
     """
@@ -95,7 +98,7 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
 
 
 def git_placed(words: Sequence[str], folders: Sequence[Path]) -> tuple[tuple[str, ...], list[Path]] | None:
-    """Return a command of git without the options before its subcommand, and the folders it runs in; None if they do more than that."""
+    """Return a git command without the options before its subcommand, and its folders; None if they do more than that."""
     rest, places = list(words[1:]), list(folders)
     while rest and rest[0].startswith("-") and rest[0] not in ("--version", "--help"):
         option = rest.pop(0)
@@ -117,7 +120,7 @@ _NAMING = re.compile(
 
 
 def _tracking(arguments: Sequence[str], folder: Path) -> str:
-    """Return the reason why a new branch would get an upstream, which git keeps in the config; or the empty string."""
+    """Return why a new branch would get an upstream, which git stores in the config; or an empty string."""
     if arguments[0] not in ("checkout", "switch", "branch") or "--no-track" in arguments:
         return ""
     top = next((top for top in (folder, *folder.parents) if probe.is_dir(top / ".git")), None)
@@ -168,7 +171,7 @@ _SIGNING = word_set("commit merge rebase cherry-pick revert tag")
 
 
 def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> str:
-    """Return the reason why git may start a program when it records in a folder, or write outside the workspace."""
+    """Return why git may start a program when it records in a folder, or write outside the workspace."""
     top = next((top for top in (folder, *folder.parents) if probe.exists(top / ".git")), None)
     inside = top is not None and any(root in (top, *top.parents) for root in workspace.resolved_roots)
     if top is None or not inside or (top / ".git").is_symlink() or not probe.is_file(top / ".git/config"):

@@ -1,7 +1,8 @@
-"""Values that decide about nothing that runs: of an option, or of a variable that a line sets for one command, `NAME=value make`.
+"""Values that decide nothing about what runs: of an option, or of a variable that a line sets for one command,
+`NAME=value make`.
 
-A rule names the same variables: `NAME=*` takes any value that names no program, file or code, any other value has to be
-the one of the rule. No rule names a variable by which the shell or the loader finds what runs.
+A rule lists the same variables: `NAME=*` accepts any value that names no program, file or code; any other value must
+equal the rule's. No rule contains a variable with which the shell or the loader finds what runs.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ _LONGEST = 20_000
 _WORD = re.compile(r"[\w.,:+%^-][\w.,:+%@^/-]*")
 _ADDRESS = re.compile(r"://|::|\w@[\w.-]+:")
 _SEPARATORS = re.compile(r"[;|&(){}<>`$\n]")
-"""Characters allowed between the commands of a shell, and around the commands that it substitutes."""
+"""Characters allowed between the commands of a shell, and around substituted commands."""
 _JOINTS = re.compile(r"[,:@]")
 
 
 def names_nothing(value: str, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a value of an option or a variable names no program, file, address or code.
+    """Return True if the value of an option or variable names no program, file, address or code.
 
-    A value with blanks is a text: no part of it may begin with a program or a file, as a command would. `folders` are
-    the folders that the value may be relative to.
+    A value with blanks is a text: no part of it may begin like a command, with a program or a file. `folders` are its
+    possible base folders.
     """
     if len(value) > _LONGEST or impossible(value) or value.startswith(("-", "/", "~", ".", "@")):
         return False
@@ -45,12 +46,12 @@ def names_nothing(value: str, folders: Sequence[Path], workspace: Workspace) -> 
 
 
 def _names(folder: Path) -> Iterator[str]:
-    """Yield the names in a folder: what a program finds there by a name without its ending."""
+    """Yield the names in a folder that a program finds without their extension."""
     return (entry.name for entry in entries_of(str(folder)) if not entry.name.startswith("."))
 
 
 def _exists(word: str, places: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a word names a program, a builtin of the shell, or a file in one of the places."""
+    """Return True if a word is a program, a builtin of the shell, or a file in one of the places."""
     if word in BUILTINS or any(os.path.lexists(place / word) for place in places):
         return True
     return "/" not in word and bool(located(word, workspace.path, workspace.cwd))
@@ -60,12 +61,12 @@ Assignments = Mapping[str, str]
 _ASSIGNED = re.compile(r"""([A-Za-z_]\w*)=((?:[\w./,:@%+=-]|'[^'\n]*'|"[^"$`\\\n]*")*)""")
 _LEADING = re.compile(r"([A-Za-z_]\w*)=(\S*) ")
 _FINDING = re.compile(r"PATH|IFS|ENV|ZDOTDIR|FPATH|CDPATH|GLOBIGNORE|PS\d|PROMPT_COMMAND|BASH.*|SHELL.*|LD_.*|DYLD_.*")
-"""Variables by which the shell or the loader finds programs, scripts and libraries."""
+"""Variables with which the shell or the loader finds programs, scripts and libraries."""
 _UNNAMEABLE = re.compile(r"[\s*\\]")
 
 
 def without_assignments(text: str) -> tuple[str, dict[int, dict[str, str]]] | None:
-    """Return a line without the variables set for its commands, and these by the number of the command.
+    """Return a line without the variables set for its commands, and these variables by the command's number.
 
     None if there are none, or more than words with known values.
     """
@@ -96,7 +97,7 @@ def without_assignments(text: str) -> tuple[str, dict[int, dict[str, str]]] | No
 
 
 def leading(given: Assignments, folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return how a rule names the variables set for a command; empty if none may."""
+    """Return how a rule writes the variables set for a command; empty if none may."""
     words: list[str] = []
     for name, value in given.items():
         if _FINDING.fullmatch(name):
@@ -111,7 +112,7 @@ def leading(given: Assignments, folders: Sequence[Path], workspace: Workspace) -
 
 
 def split_pattern(pattern: str) -> tuple[dict[str, str], str]:
-    """Return the variables that the pattern of a rule names, with their values, and the rest of the pattern."""
+    """Return the variables in a rule's pattern, with their values, and the rest of the pattern."""
     named: dict[str, str] = {}
     while found := _LEADING.match(pattern):
         named[found[1]] = found[2]
@@ -120,7 +121,7 @@ def split_pattern(pattern: str) -> tuple[dict[str, str], str]:
 
 
 def covers(named: Assignments, given: Assignments, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a rule names the variables that a command gets, no more and no less, and these values."""
+    """Return True if a rule contains exactly the variables that a command gets, and these values."""
     return named.keys() == given.keys() and all(
         _inert(value, folders, workspace)
         if named[name] == "*" and not _FINDING.fullmatch(name)
@@ -130,7 +131,9 @@ def covers(named: Assignments, given: Assignments, folders: Sequence[Path], work
 
 
 def harmless_assignments(given: Assignments, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if the variables set for a command decide about nothing that runs: their values name no program, file or code."""
+    """Return True if the variables set for a command decide nothing about what runs: their values name no program, file
+    or code.
+    """
     return not any(_FINDING.fullmatch(name) for name in given) and all(
         _inert(value, folders, workspace) for value in given.values()
     )

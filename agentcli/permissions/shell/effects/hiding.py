@@ -1,4 +1,4 @@
-"""Check if a line with partly unknown words may run a command that a rule names."""
+"""Check whether a line with partly unknown words may run a command in a rule."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ unpack-objects update-index update-ref update-server-info var verify-commit veri
 
 
 def spelled(run: Run) -> Iterator[str]:
-    """Yield the texts by which a rule may name a command as it would run."""
+    """Yield the texts by which a rule may match a command as it would run."""
     if run.words and not any(_UNSURE.search(word) for word in run.words[:1]):
         yield from spellings(Part(tuple(Piece(word) for word in run.words)))
 
 
 def may_run(run: Run, head: str) -> bool:
-    """Return True if the unknown words of a command may make it one that begins with `head`."""
+    """Return True if a command's unknown words may make it begin with `head`."""
     wanted = head.split()
     words = " ".join(run.words).split()
     if not words or not wanted:
@@ -56,12 +56,12 @@ def may_run(run: Run, head: str) -> bool:
 
 
 def hides(text: str, head: str) -> bool:
-    """Return True if a rule names a command of git and the line makes git read other settings."""
+    """Return True if a rule is about a git command and the line makes git read other settings."""
     return head.startswith("git ") and bool(_BY_ENVIRONMENT.search(text))
 
 
 def _aliases(run: Run) -> bool:
-    """Return True if git gets an alias, or a command that is not its own."""
+    """Return True if git gets an alias, or a command that is not built in."""
     words = [os.path.basename(run.words[0]), *run.words[1:]]
     if words[0] != "git":
         return False

@@ -1,4 +1,4 @@
-"""Commands of network programs that only ask servers on this machine: the sandbox has a loopback of its own."""
+"""Commands of network programs that query only local servers: the sandbox has its own loopback."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _PORTS = {"https": 443, "wss": 443}
 
 
 def network_problem(words: Sequence[str], loopback: Callable[[int], bool] | None) -> str:
-    """Return the reason to ask about a command of a network program; empty if it meets in the sandbox what it would meet outside.
+    """Return the reason to ask about a network program's command; empty if it reaches the same in the sandbox as
+    outside.
 
-    `loopback` tells of a port if that is so, None if the sandbox reaches no server at all.
+    `loopback` answers this for a port; None if the sandbox reaches no server at all.
     """
     ports = ports_asked(words[1:])
     if loopback is None or ports is None:
@@ -30,7 +31,9 @@ def network_problem(words: Sequence[str], loopback: Callable[[int], bool] | None
 
 
 def ports_asked(arguments: Sequence[str]) -> list[int] | None:
-    """Return the ports of this machine that the words name, as far as they are known; None if they name no server here, or another machine."""
+    """Return the local ports in the words, as far as known; None if they refer to no local server, or to another
+    machine.
+    """
     found: list[int] = []
     named = False
     for word, after in pairwise((*arguments, "")):
@@ -41,19 +44,21 @@ def ports_asked(arguments: Sequence[str]) -> list[int] | None:
             continue
         follows = after if not address["scheme"] and not address["rest"] and after.isdecimal() else ""
         port = address["port"] or follows or _PORTS.get((address["scheme"] or "").lower(), 80)
-        # A port that only the shell knows: the refused connection tells, if it was served outside.
+        # A port that only the shell knows: the refused connection shows if it was served outside.
         found += [] if port == UNKNOWN else [int(port)]
         named = True
     return found if named else None
 
 
 def server_of(word: str) -> str:
-    """Return the server of this machine that an address names, `http://localhost:3000`; empty for any other word."""
+    """Return the local server in an address, `http://localhost:3000`; empty for any other word."""
     found = re.match(rf"https?://{_HOST}(?::\d{{1,5}})?(?=[/?#]|\Z)", word, re.IGNORECASE)
     return found.group() if found else ""
 
 
 def local_server(words: Sequence[str]) -> str:
-    """Return the one server of this machine that a command asks, or the pattern of a rule names; empty if there is not one alone."""
+    """Return the one local server that a command queries, or a rule's pattern contains; empty if there is not exactly
+    one.
+    """
     servers = {server_of(word.strip("*")) for word in words if _ELSEWHERE.match(word.strip("*"))}
     return servers.pop() if len(servers) == 1 else ""

@@ -1,4 +1,4 @@
-"""Rules that cover a command with other arguments: the words that say what is done, with the recipe of a task runner."""
+"""Rules that cover a command with other arguments: the words that express the task, with a task runner's recipe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from agentcli.permissions.shell.programs.known_programs import (
 
 _WIDENED_GIT = word_set("add commit merge cherry-pick revert fetch pull rebase")
 _CREATING_GIT = {"checkout": "-b", "switch": "-c"}
-"""Commands of git that lose nothing with this option, and may discard changes without it."""
+"""Git commands that lose nothing with this option, and may discard changes without it."""
 _NOT_WIDENED = word_set("""
 rm unlink shred dd ln chown chgrp tee install patch tar unzip zip truncate rsync find kill killall pkill crontab at sudo doas systemctl
 service mount umount reboot shutdown export declare set unset read trap alias cd pushd popd ulimit umask hash enable shopt type command git
@@ -33,7 +33,7 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
 _QUIET_FLAG = re.compile(r"--(?:read-?only|json|quiet|verbose|no-[a-z-]+)")
 _RECIPE = re.compile(r"[A-Za-z][\w:.-]*(?:/[\w:.-]+)*")
 _RECIPES = word_set("make just task rake nox")
-"""Programs whose first operand names a recipe of the project."""
+"""Programs whose first operand is a recipe of the project."""
 _SCRIPTS = word_set("npm pnpm yarn bun mise")
 """Programs that run a recipe of the project as `run NAME`; most also as `NAME`."""
 _RUN = word_set("run run-script r")
@@ -44,11 +44,11 @@ _INNER = {
 }
 """Programs that run the program named after them, or after this subcommand."""
 _LOOKS = word_set("view list diff checks status search watch")
-"""Verbs by which a client of a service only looks at it: all others change what others see, and ask each time."""
+"""Verbs with which a client of a service only reads: all others change what others see, and ask each time."""
 _SERVICES = word_set("gh glab hub")
 _ENGINES = word_set("docker podman")
 _LOOKS_AT_ENGINE = word_set("ps images version info")
-"""Commands by which a client of a container engine only lists what is there, without its settings, output and files."""
+"""Commands with which a client of a container engine only lists what exists, without settings, output and files."""
 _MODULES = word_set("unittest compileall py_compile")
 
 
@@ -68,10 +68,11 @@ def _pattern(named: Sequence[str]) -> str:
 
 
 def whole_program(words: Sequence[str], approved: Iterable[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the pattern of a rule that covers all commands of a program, if `approved` has one for another of its commands.
+    """Return the pattern of a rule that covers all commands of a program, if `approved` has one for another of its
+    commands.
 
-    Only for a program of which nothing is known but that a person approved two kinds of its commands. A program whose
-    commands are named like other programs may start those: it gets no such rule.
+    Only for an unknown program with two approved kinds of commands. A program whose commands are named like other
+    programs may start those, so it gets no such rule.
     """
     name, *arguments = words
     if not is_unlisted(name) or not _SUBCOMMAND.fullmatch(name) or never_saved(words):
@@ -85,12 +86,14 @@ def whole_program(words: Sequence[str], approved: Iterable[str], folders: Sequen
 
 
 def _is_kind(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if the first word of a program's arguments can only be the name of its own command, or an option."""
+    """Return True if the first word of a program's arguments can only be its own command, or an option."""
     return word.startswith("-") or (bool(_SUBCOMMAND.fullmatch(word)) and names_nothing(word, folders, workspace))
 
 
 def local_requests(words: Sequence[str]) -> str:
-    """Return the pattern of a rule that covers requests to the server of this machine that a command asks; empty if it asks another."""
+    """Return the pattern of a rule that covers requests to the local server that a command queries; empty if it queries
+    another.
+    """
     server = local_server(words) if words[0] in ASKING_THE_WEB else ""
     return f"{words[0]} *{server}*" if server else ""
 
@@ -116,7 +119,7 @@ def script_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
 
 
 def _named(words: list[str]) -> list[str]:
-    """Return the first words of a command that say what it does; none if no rule may cover it with others."""
+    """Return the first words of a command that express its task; none if no rule may cover it with others."""
     name, *arguments = words
     if name == "git":
         return _git(words)
@@ -176,7 +179,7 @@ _STARTING = word_set("exec x dlx create init config set cache store link unlink 
 
 
 def _inner(words: list[str]) -> list[str] | None:
-    """Return the words up to those of the program that a runner starts; None if the command is no runner's."""
+    """Return the words up to the inner program that a runner starts; None if the command is not a runner's."""
     name, *arguments = words
     subcommand = _INNER.get(name)
     first = max(_first_operand(name, arguments), 0) if name in _SCRIPTS else 0
@@ -193,7 +196,9 @@ def _inner(words: list[str]) -> list[str] | None:
 
 
 def _first_operand(name: str, arguments: Sequence[str]) -> int:
-    """Return the index of the first operand after options whose values are known; -1 if there is none, or an option is not known."""
+    """Return the index of the first operand after options with known values; -1 if there is none, or an option is
+    unknown.
+    """
     known = {**harmless_options(name), "--filter": "word", "-F": "word"}
     if name in _SCRIPTS:
         known |= dict.fromkeys(("-C", "--dir", "--cwd", "--prefix"), "path")

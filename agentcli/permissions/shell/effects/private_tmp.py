@@ -1,4 +1,4 @@
-"""Paths as a command in the sandbox sees them: there /tmp is the private folder of the session."""
+"""Paths as a command in the sandbox sees them: there /tmp is the session's private folder."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NAMED = re.compile(r"(?<![^\s'\"=:,(@<>`])/tmp(?=/|\Z|[\s'\":;,)`&|])")
 
 
 def names_tmp(text: str) -> bool:
-    """Return True if a text names /tmp, or something in it."""
+    """Return True if a text contains /tmp, or something in it."""
     return _NAMED.search(text) is not None
 
 
 def seen_text(text: str, workspace: Workspace) -> str:
-    """Return a text with the session's folder in the place of /tmp, but for the workspace's own folders there."""
+    """Return a text with the session's folder instead of /tmp, except for the workspace's own folders there."""
     tmp = workspace.tmp
     if tmp is None or TOP not in text:
         return text
@@ -47,7 +47,7 @@ def _ends(text: str, root: str) -> bool:
 def seen_line(
     text: str, parts: Sequence[Part], places: Sequence[Sequence[Path]], workspace: Workspace
 ) -> tuple[str, tuple[Part, ...], list[list[Path]]]:
-    """Return a line, its commands and the folders that each may run in as the sandbox sees them."""
+    """Return a line, its commands and the folders of each as the sandbox sees them."""
 
     def seen(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
         return tuple(replace(piece, text=seen_text(piece.text, workspace)) for piece in pieces)

@@ -1,4 +1,4 @@
-"""Commands that act outside the workspace: that delete, overwrite or move files there, or act on the machine as root."""
+"""Commands that act outside the workspace: they delete, overwrite or move files there, or act on the machine as root."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from agentcli.permissions.shell.syntax.state import Run
 from agentcli.permissions.shell.syntax.values import BELOW
 
-# The shell connects to an address instead of opening /dev/tcp and /dev/udp: that is a matter of the network.
+# The shell connects to an address instead of opening /dev/tcp and /dev/udp: that counts as network access.
 _STREAMS = re.compile(
     r"/dev/(?:null|zero|stdin|stdout|stderr|tty|full|fd/\d+|(?:tcp|udp)/[^/]+/[^/]+)|/proc/self/fd/\d+|&?\d+|-"
 )
@@ -31,13 +31,13 @@ _TOO_DEEP = "the command goes too deep to be followed"
 
 
 def reach(text: str, workspace: Workspace) -> str:
-    """Return the reason why a line acts outside the workspace, or the empty string."""
+    """Return why a line acts outside the workspace, or an empty string."""
     runs = runs_of(text, workspace)
     if runs is None:
         return _TOO_DEEP
     try:
         return next(filter(None, (_reaches(run, workspace) for run in runs)), "")
-    except RecursionError:  # an expression of a script may be nested as deep as it is long
+    except RecursionError:  # a script's expression may be nested as deep as it is long
         return _TOO_DEEP
 
 
@@ -139,7 +139,7 @@ def _targets(name: str, arguments: Sequence[str], run: Run) -> Iterator[tuple[st
 
 
 def _operands(arguments: Sequence[str], valued: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the operands of a command, and the target folders that options name."""
+    """Return the operands of a command, and the target folders in its options."""
     operands: list[str] = []
     folders: list[str] = []
     waiting = list(reversed(arguments))
@@ -160,7 +160,7 @@ def _operands(arguments: Sequence[str], valued: Sequence[str]) -> tuple[list[str
 
 
 def _outputs(name: str, arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the values of options that name a file or folder to write to."""
+    """Yield the values of options that are a file or folder to write to."""
     options, dash = _OUTPUTS.get(name, ()), "-?" if name.endswith("tar") else "-"
     if name.endswith("tar"):
         options = _of_tar(arguments)
@@ -181,7 +181,7 @@ def _extracts(arguments: Sequence[str]) -> bool:
 
 
 def _of_tar(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the options of tar that name what it writes: the folder to extract to, or the archive."""
+    """Return tar's options for its output: the folder to extract to, or the archive."""
     words = [word for word in arguments if not word.startswith("--")]
     letters = "".join(
         word for index, word in enumerate(words) if re.fullmatch(r"-[a-zA-Z]+" if index else r"-?[a-zA-Z]+", word)
@@ -215,11 +215,11 @@ status log diff show branch tag add commit fetch push pull merge rebase remote c
 describe blame grep cat-file shortlog reflog name-rev for-each-ref show-ref merge-base notes worktree submodule bisect help version archive
 cherry-pick revert format-patch bundle check-ignore count-objects fsck var whatchanged symbolic-ref stash switch
 """)
-"""Commands of git that lose nothing which git does not keep."""
+"""Git commands that lose nothing that git does not keep."""
 
 
 def _git(arguments: Sequence[str], run: Run, workspace: Workspace) -> str:
-    """Return the reason why git discards files outside the workspace, or the empty string."""
+    """Return why git discards files outside the workspace, or an empty string."""
     rest, chosen, named = _git_options(arguments)
     if not rest or rest[0] in _KEEPING:
         return ""
@@ -237,7 +237,7 @@ def _git(arguments: Sequence[str], run: Run, workspace: Workspace) -> str:
 
 
 def _git_options(arguments: Sequence[str]) -> tuple[list[str], str, list[str]]:
-    """Return the words of git from its subcommand on, the folder that it moves to, and the folders that its options name."""
+    """Return git's words from its subcommand on, the folder that it changes to, and the folders in its options."""
     rest, chosen, tops = list(arguments), "", list[str]()
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
@@ -251,7 +251,9 @@ def _git_options(arguments: Sequence[str]) -> tuple[list[str], str, list[str]]:
 
 
 def _lost(verb: str, word: str, folders: Sequence[Path], workspace: Workspace, *, follows: bool) -> str:
-    """Return the reason why a word, or any word that it may split into, names neither workspace nor temporary files; else the empty string."""
+    """Return why a word, or any word that it may split into, is neither a workspace nor a temporary file; else an empty
+    string.
+    """
     words = (word, *word.split()) if any(map(str.isspace, word)) else (word,)
     return next((why for one in words if (why := _one_lost(verb, one, folders, workspace, follows))), "")
 
@@ -279,7 +281,7 @@ def _one_lost(verb: str, word: str, folders: Sequence[Path], workspace: Workspac
 
 
 def _is_ours(path: Path, workspace: Workspace, *, follows: bool, below: bool) -> bool:
-    """Return True if a path lies in the workspace or among temporary files; if `below`, strictly below the top of either."""
+    """Return True if a path is in the workspace or among temporary files; if `below`, strictly below the top of either."""
     real = resolved(path) if follows else resolved(path.parent) / path.name
     if real == resolved(workspace.home) or any(real in (root, *root.parents) for root in map(resolved, workspace.own)):
         return False
@@ -305,7 +307,9 @@ def _temporary(own: str) -> tuple[Path, ...]:
 
 
 def _whole_place(arguments: Sequence[str], run: Run, workspace: Workspace) -> str:
-    """Return the word that gives an unknown program the whole root, home, or a folder above the workspace; or the empty string."""
+    """Return the word that gives an unknown program the whole root, home, or a folder above the workspace; or an empty
+    string.
+    """
     homes = (resolved(workspace.home), Path("/"), *(root.parent for root in workspace.resolved_roots))
     contained = os.path.basename(run.words[0]) in _ELSEWHERE
     for word in arguments:
@@ -331,12 +335,12 @@ _READ_ARGUMENTS = (
     | _ELSEWHERE
     | WRAPPERS
 )
-"""Programs that only read such files if nothing above says otherwise."""
+"""Programs that only read such files unless a rule above applies."""
 _JUDGED_BY_TARGET = REMOVING | RIGHTS | frozenset(_VALUED) | {"link", "tee", "sponge", "gio"}
 
 
 def _of_the_machine(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the files of the system's settings and devices that the arguments of a program name, which may write to them."""
+    """Yield the files of the system's settings and devices in the arguments of a program that may write to them."""
     for word in arguments:
         if (match := _GIVEN.fullmatch(word)) and not match["path"].startswith(
             ("/dev/null", "/dev/std", "/dev/tty", "/dev/shm")
@@ -355,7 +359,7 @@ def _mounted(word: str) -> list[str]:
 
 
 def _in_script(name: str, arguments: Sequence[str], run: Run, workspace: Workspace) -> str:
-    """Return the reason why a script on the line acts outside the workspace, or the empty string."""
+    """Return why a script on the line acts outside the workspace, or an empty string."""
     for target in places_lost(name, arguments, run.script, str(workspace.home), str(run.folders[0])):
         if target.startswith(":"):
             return f"{name}: its script {target[1:]}"

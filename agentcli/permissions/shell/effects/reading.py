@@ -1,4 +1,4 @@
-"""Recognition of commands that only read, of the files they read, and of programs in the workspace."""
+"""Recognise commands that only read, the files that they read, and programs in the workspace."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ _STREAMS = frozenset({"-", os.devnull})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Verdict on one command: known to only read permitted files if `why` is empty; `protected` if it must ask in every mode.
+    """Verdict on one command: known to only read permitted files if `why` is empty; `protected` if it must ask in every
+    mode.
 
     `path` is true if it only reads, but a path that needs permission. `outside` are the targets of such paths if
     nothing else needs permission: they all lie outside the workspace.
@@ -52,7 +53,7 @@ class Reading:
 
 
 class Reader:
-    """Judges whether commands only read, at one moment: each command once in the folders that it may run in."""
+    """Judges whether commands only read, at one moment: each command once in its possible folders."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -66,7 +67,9 @@ class Reader:
         return self._known[key]
 
     def in_turn(self, commands: Sequence[Command]) -> list[tuple[Reading, tuple[Path, ...]]]:
-        """Return the verdict on each command of a plain line, with the folders that it may run in; `cd` moves the commands after it."""
+        """Return the verdict on each command of a plain line, with its possible folders; `cd` moves the commands after
+        it.
+        """
         found: list[tuple[Reading, tuple[Path, ...]]] = []
         folders: tuple[Path, ...] = (self._workspace.cwd,)
         for number, command in enumerate(commands):
@@ -114,7 +117,7 @@ class Reader:
         return self._read_only(inner, folders)
 
     def _meant(self, command: Command, folders: tuple[Path, ...]) -> Reading:
-        """Return the verdict on a command with file names in place of patterns, for every round of its loop."""
+        """Return the verdict on a command with file names instead of patterns, for every round of its loop."""
         worst: list[Reading] = []
         patterns = (*command.words, *command.loop.words) if command.loop else command.words
         if not shows_no_content(command.words) and (
@@ -129,13 +132,13 @@ class Reader:
         return _together(worst)
 
     def _chosen_by_workspace(self, name: str, arguments: Iterable[str], folders: Sequence[Path]) -> str:
-        """Return the reason why the workspace may choose the program a command starts, or the empty string."""
+        """Return why the workspace may choose the program that a command starts, or an empty string."""
         if name in _BUILTINS - _LOOKING_UP:
             return ""
         closed, trusted = self._trusted
         paths = (self._workspace.path, trusted)
         if name in _LOOKING_UP:
-            # They would search the PATH of commands that run without asking, and so miss these programs.
+            # They would search the PATH of unasked commands, and so miss these programs.
             for word in arguments:
                 if file := _inside(word, folders, paths, closed):
                     return f"{word} is {file}, in the workspace, where {name} looks only when it is allowed"
@@ -147,13 +150,13 @@ class Reader:
 
     @cached_property
     def _trusted(self) -> tuple[tuple[str, ...], str]:
-        """The folders that programs are not taken from, and the search path outside of them."""
+        """The folders from which no program is taken, and the search path outside of them."""
         closed = tuple(untrusted(self._workspace.resolved_roots))
         return closed, path_outside(self._workspace.path, closed)
 
 
 def _by_shapes(name: str, arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -> Reading:
-    """Return the verdict on a program of the table of reading ones, by its options and the paths that it is given."""
+    """Return the verdict on a program of the table of reading ones, by its options and paths."""
     shapes = READERS[name]
     if arguments in (["--version"], ["--help"]) and not any(shape.unless for shape in shapes):
         return Reading()
@@ -173,20 +176,22 @@ def _by_shapes(name: str, arguments: list[str], folders: tuple[Path, ...], works
 
 
 def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:
-    """Return the folders the next command may run in: a `cd` may fail, or run in another shell."""
+    """Return the folders in which the next command may run: a `cd` may fail, or run in another shell."""
     moved = tuple(folder / command.words[-1] for folder in folders)
     return moved if sure and not piped else tuple(dict.fromkeys((*folders, *moved)))
 
 
 def _misfit(name: str, problem: str, shapes: Sequence[Shape]) -> str:
-    """Return the reason why a call of a program is not known to only read, without the detail if the program reads only by exception."""
+    """Return why a program's call is not known to only read, without the detail if the program reads only by exception."""
     if not problem or all(shape.needs or shape.operands.startswith("=") for shape in shapes):
         return f"{name} may change files"
     return f"{name} {problem}" if problem.startswith("-") else f"{name}: {problem}"
 
 
 def _together(readings: Sequence[Reading]) -> Reading:
-    """Return the verdict on all of these: the strictest, with the paths outside the workspace if all of them need no more."""
+    """Return the verdict on all of these: the strictest, with the paths outside the workspace if none of them needs
+    more.
+    """
     worst = max(readings, key=lambda reading: (reading.protected, bool(reading.why)), default=Reading())
     outside = dict.fromkeys(path for reading in readings for path in reading.outside)
     only = all(reading.outside for reading in readings if reading.why)
@@ -292,24 +297,24 @@ _BUILTINS = word_set(": [ [[ cd command echo false help history printf pwd test 
 """Builtins of bash, which start no program."""
 
 _LOOKING_UP = word_set("command type whereis which")
-"""Commands that tell which program a name would start."""
+"""Commands that show which program a name would start."""
 
 _SHIMS = word_set("asdf mise rtx volta-shim proto-shim vfox")
-"""Version managers that a program's name may lead to: they start the version that a file in the folder selects."""
+"""Version managers behind a program's name: they start the version that a file in the folder selects."""
 
 _CHOOSING = (
     *(".tool-versions", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".rtx.toml", ".mise", "mise"),
     *(".config/mise.toml", ".config/mise", ".config/mise.local.toml", ".prototools", ".vfox.toml", ".volta"),
     *(".python-version", ".node-version", ".nvmrc", ".ruby-version", ".go-version", ".java-version", ".perl-version"),
 )
-"""Files and folders by which a version manager selects what its shims start."""
+"""Files and folders by which a version manager selects the program behind its shims."""
 
 _NODE = word_set("corepack node npm npx pnpm yarn")
 """Programs whose version `package.json` may select, too."""
 
 
 def _inside(name: str, folders: Sequence[Path], paths: Sequence[str], closed: Sequence[str]) -> str:
-    """Return the program in a closed folder that a name leads to by one of the search paths, or the empty string."""
+    """Return the program in a closed folder that a name leads to by one of the search paths, or an empty string."""
     if "/" in name:
         return ""
     files = (located(name, path, folder) for folder in folders for path in paths)
@@ -317,7 +322,7 @@ def _inside(name: str, folders: Sequence[Path], paths: Sequence[str], closed: Se
 
 
 def _by_shim(name: str, file: str, folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why `file`, to which a name leads, may start what the workspace chooses, or the empty string."""
+    """Return why `file`, behind a program's name, may start what the workspace chooses, or an empty string."""
     real = os.path.realpath(file) if file else ""
     named = {part for path in (file, real) for part in path.split("/")[:-1]}
     if not file or not ("shims" in named or os.path.basename(real) in _SHIMS):
@@ -333,7 +338,8 @@ def _by_shim(name: str, file: str, folders: Sequence[Path], workspace: Workspace
 
 
 Looks = Literal["", "only", "also"]
-"""Not at the machine; at nothing else, so that the line names no file; or at files as well."""
+"""The line does not look at the machine; looks at nothing else, so that it contains no file; or looks at files as well.
+"""
 
 _ON_THE_MACHINE = word_set("ps pgrep pidof lsof ss netstat ip ifconfig hostname who w users last df")
 """Programs that show processes, the network, people or mounts."""

@@ -1,4 +1,5 @@
-"""Scripts for interpreters on a command line: the files that they remove or overwrite, and the commands that they start.
+"""Scripts for interpreters on a command line: the files that they remove or overwrite, and the commands that they
+start.
 
 Python is read as a syntax tree, other languages by the text of their calls. Computed names are unknown; literal names
 are known.
@@ -52,7 +53,7 @@ _STARTING = re.compile(r"system|exec|spawn|popen|qx|%x|`|\bsh\b", re.IGNORECASE)
 
 
 def places_lost(name: str, arguments: Sequence[str], fed: str, home: str, folder: str) -> Iterator[str]:
-    """Yield the paths that a script removes or writes, as it names them; `:` and a reason for an effect without a path."""
+    """Yield the paths that a script removes or writes, as written there; `:` and a reason for an effect without a path."""
     kind = name.rstrip("0123456789.")
     for script in _programs(kind, arguments, fed):
         if kind in ("python", "ipython"):
@@ -155,13 +156,15 @@ _MODULES = {name: name for name in ("os", "shutil", "sh", "pathlib", "io", "code
 
 
 def _aliases(tree: ast.AST) -> Mapping[str, str]:
-    """Return the true names of what a script imports under other ones."""
+    """Return the true names of a script's renamed imports."""
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
     return {name.asname: name.name.rpartition(".")[2] for node in imports for name in node.names if name.asname}
 
 
 def _changes_indirectly(tree: ast.AST) -> bool:
-    """Return True if a script names a function that changes files without calling it there, or changes its folder to another place."""
+    """Return True if a script refers to a function that changes files without calling it there, or changes to another
+    folder.
+    """
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         match node:
@@ -192,7 +195,7 @@ def _inner_scripts(tree: ast.AST) -> Iterator[str]:
 
 
 def _changed(name: str, call: ast.Call, modules: Mapping[str, str]) -> Iterator[ast.expr]:
-    """Yield the expressions that name the files that a call removes or writes. `modules` are the true names of modules."""
+    """Yield the expressions of the files that a call removes or writes. `modules` are the true names of modules."""
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     arguments = [
         *call.args,
@@ -265,7 +268,7 @@ def _sources(tree: ast.AST) -> Mapping[str, list[ast.expr]]:
 
 
 def _places(value: ast.AST, sources: Mapping[str, list[ast.expr]], home: str, seen: frozenset[str]) -> Iterator[str]:
-    """Yield the places that an expression uses: its texts, the home folder, and the places of the names in it."""
+    """Yield the places in an expression: its texts, the home folder, and the places of its names."""
     match value:
         case ast.Constant(value=str(text)):
             yield text
@@ -291,7 +294,9 @@ def _places(value: ast.AST, sources: Mapping[str, list[ast.expr]], home: str, se
 
 
 def _placing(value: ast.AST) -> Iterable[ast.AST]:
-    """Return the parts of an expression that tell its place: of a joined text the beginning, none if it is read or made from another."""
+    """Return the parts of an expression that determine its place: the beginning of a joined text, none if it is read or
+    computed.
+    """
     match value:
         case ast.Call(
             func=ast.Attribute(attr="read_text" | "read" | "load" | "loads" | "sub" | "split" | "startswith")
@@ -324,7 +329,7 @@ def _commands_of_python(script: str) -> Iterator[str]:
                 named = (keyword.value for keyword in node.keywords if keyword.arg in ("args", "cmd"))
                 yield from (text for given in [*node.args[:1], *named][:1] for text in _command(given, sources))
             case ast.Call(args=[*given]) if _STARTERS.match(aliases.get(_called(node), _called(node))):
-                # `execlp("rm", "rm", "-rf", "x")`: the words of a command as arguments, which may begin at any of them.
+                # `execlp("rm", "rm", "-rf", "x")`: a command's words as arguments, which may begin at any of them.
                 texts = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
                 yield from (shlex.join(texts[start:]) for start in range(max(0, min(3, len(texts) - 1))))
             case _:

@@ -28,7 +28,7 @@ class Search:
 
 
 def search_of(name: str, arguments: Sequence[str], found: Found) -> Search | None:
-    """Return the search that a recognised reading command makes, or None if it opens only the files it names."""
+    """Return the search of a recognised reading command, or None if it opens only the files in its words."""
     options = [word for word in arguments if word.startswith("-")]
     short = "".join(word[1:] for word in options if not word.startswith("--"))
     match name:
@@ -44,7 +44,7 @@ def search_of(name: str, arguments: Sequence[str], found: Found) -> Search | Non
 
 
 def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tuple[str, bool]:
-    """Return the reason why the search must ask, and True if a protected file is that reason; an empty reason if it may run."""
+    """Return why the search must ask, and True if the reason is a protected file; an empty reason if it may run."""
     for top in tops:
         left = workspace.limits.walk
         for entry in entries_below(top):
@@ -122,7 +122,7 @@ _WILD = frozenset("*?[")
 
 
 def _private(name: str) -> bool:
-    # A cheap check rules out most names: a walk meets thousands.
+    # A cheap check excludes most names: a walk meets thousands.
     return (name[0] in ". " or not name.isascii()) and bool(names_protected(name, write=False))
 
 

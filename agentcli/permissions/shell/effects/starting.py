@@ -1,7 +1,7 @@
-"""Options by which a program is known to start another one, or to read a configuration that names programs.
+"""Options with which a program is known to start another one, or to read a configuration with programs.
 
-A rule that a person wrote covers all that its pattern matches, except for these: they ask, unless the rule names them. Rules that
-agentcli proposes cover less, see `covered.py`.
+A rule that a person wrote covers everything that its pattern matches, except these: they ask, unless the rule contains
+them. Rules that agentcli proposes cover less, see `covered.py`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _STARTING = {
     "git push": "--receive-pack --exec",
     "git rebase": "-x --exec",
 }
-"""Options that start a program, or name a configuration that does."""
+"""Options that start a program, or take a configuration that does."""
 _CONFIGURING = {
     "make": "-f --file --makefile -C --directory -I --include-dir",
     "ninja": "-f -C",
@@ -107,14 +107,16 @@ _CONFIGURING = {
     "uv": "--config-file --directory --project",
     "git": "-C",
 }
-"""Options that name the configuration of a project, which may be in the workspace: there it can do what any other file of it can."""
+"""Options that take a project's configuration, which may be in the workspace: there it can do as much as any other file
+of it.
+"""
 _GIVEN_SHELL = re.compile(r"(?<![\w.-])((?:[\w./-]*/)?)(\w+)(?![\w./=-])")
 
 
 def starts_another(pattern: str, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why a rule that a person wrote does not cover a command that its pattern matches; empty if it does.
+    """Return why a rule that a person wrote does not cover a command that its pattern matches; empty if it does.
 
-    `folders` are the folders that the command may run in.
+    `folders` are the folders in which the command may run.
     """
     given = given_words(pattern)
     for index in range(named_words(pattern, words), len(words)):

@@ -1,1 +1,1 @@
-"""What is known of programs: their options, what they read, list, start and administer."""
+"""Knowledge about programs: their options, what they read, list, start and administer."""

@@ -1,4 +1,6 @@
-"""Commands of administration: they need root's rights and act on the machine, or end processes that the session did not start."""
+"""Administration commands: they need root's rights and act on the machine, or end processes that the session did not
+start.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,11 @@ update-initramfs dracut mkinitcpio killall5 hwclock setenforce aa-teardown appar
 iwconfig rfkill ethtool dmsetup debugfs tune2fs resize2fs e2fsck fsck xfs_repair badblocks sgdisk bcdedit diskutil nvram csrutil spctl pmset
 scutil networksetup dscl kextload kextunload flashrom fwupdmgr setserial quotaoff quotaon accton auditctl swaplabel zramctl update-rc.d
 """)
-"""Programs of administration, for machines without them; an installed one is known by its folder or its owner."""
+"""Administration programs, for machines without them; an installed one is recognised by its folder or its owner."""
 
 
 def administers(name: str, arguments: Sequence[str], workspace: Workspace) -> str:
-    """Return the reason why a command acts on the machine as root, or the empty string."""
+    """Return why a command acts on the machine as root, or an empty string."""
     operands = [word for word in arguments if not word.startswith("-")]
     if name in _PACKAGES:
         return _removes_packages(name, arguments)
@@ -81,7 +83,7 @@ _SETTING = re.compile(r"-[a-zA-Z]*s|--set")
 
 
 def _removes_packages(name: str, arguments: Sequence[str]) -> str:
-    """Return the reason why a command removes installed packages, or the empty string."""
+    """Return why a command removes installed packages, or an empty string."""
     first = next((word for word in arguments if word in _ADDING or not word.startswith("-")), "--version")
     adds = first in _ADDING or all(word.startswith("--") for word in arguments)
     return "" if adds else f"{name} {first} removes from the system"
@@ -127,7 +129,7 @@ def only_reads(name: str, arguments: Sequence[str]) -> bool:
 
 
 def _is_administrative(name: str, workspace: Workspace) -> bool:
-    """Return True for a program that needs root: it lies in a folder of administration, is setuid root, or is in the table."""
+    """Return True for a program that needs root: it is in an administration folder, is setuid root, or is in the table."""
     if name in _ADMINISTRATIVE or name.startswith(("mkfs", "fsck.")):
         return True
     return bool(name) and "/" not in name and _by_file(name, workspace.path)
@@ -154,7 +156,7 @@ _EVERYDAY = word_set(
 
 
 def kills(name: str, arguments: Sequence[str]) -> str:
-    """Return the reason why a command may end processes that the session did not start, or the empty string."""
+    """Return why a command may end processes that the session did not start, or an empty string."""
     options = [word for word in arguments if word.startswith("-")]
     operands = [word for word in arguments if not word.startswith("-")]
     if name == "kill":

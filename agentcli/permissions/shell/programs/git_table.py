@@ -149,12 +149,14 @@ _PATCHES = word_set("""
 _SUMMARIES = word_set("""
 -s --no-patch --stat --numstat --shortstat --dirstat --summary --compact-summary --name-only --name-status --raw --quiet
 """)
-"""Options that show no text unless one of the others asks for it."""
+"""Options that show no text unless one of the others requests it."""
 
 _WITH_TEXT = word_set("diff show range-diff")
 _WITHOUT_TEXT = word_set("log reflog whatchanged rev-list diff-tree diff-index diff-files")
 LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index diff-files grep reflog")
-"""Commands that take an operand for a path if a file of that name exists: git refuses to guess if it may also be a revision."""
+"""Commands that treat an operand as a path if a file of that name exists: git refuses to guess if it may also be a
+revision.
+"""
 
 
 _EXCLUDING = re.compile(r":(?:(?P<sign>[!^]/?|/[!^])|\((?P<words>[a-z,]*)\))(?P<rest>.*)", re.DOTALL)
@@ -165,7 +167,7 @@ _MAYBE_FILE = re.compile(r"^[0-9a-fA-F]{4,64}$|\^\{")
 def path_named(revision: str) -> str | None:
     """Return the path in a revision such as `HEAD:path` or `:0:path`; None if it has none.
 
-    As git reads it: a colon in braces belongs to a date or a pattern, and `:/text` is the commit with that message.
+    As in git, a colon in braces belongs to a date or a pattern, and `:/text` is the commit with that message.
     """
     if revision.startswith(":"):
         rest = revision[3:] if re.match(r":[0-3]:", revision) else revision[1:]
@@ -179,13 +181,13 @@ def path_named(revision: str) -> str | None:
 
 
 def shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence[str]) -> str:
-    """Return a tracked protected file that a recognised git command may show, or the empty string."""
+    """Return a tracked protected file that a recognised git command may show, or an empty string."""
     if not tracked or not shows_text(subcommand, found):
         return ""
     secrets = [path for path in tracked if names_protected(path, write=False)]
     here = os.path.realpath(folder)
     specs = limits(subcommand, found, here) if secrets else []
-    # A pathspec limits what a commit shows, not a file that is named by its id.
+    # A pathspec limits what a commit shows, but not a file given by its id.
     ids = [value for kind, value in found if kind == "rev" and value not in specs and _MAYBE_FILE.search(value)]
     if specs and ids and not all_commits(ids, folder):
         specs = []
@@ -194,7 +196,7 @@ def shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence[
 
 
 def shows_text(subcommand: str, found: Found) -> bool:
-    """Return True if a recognised git command shows the content of files other than one named with its revision."""
+    """Return True if a recognised git command shows the content of files other than one given with its revision."""
     options = {value for kind, value in found if kind == "option"}
     values = [value for kind, value in found if kind == "rev"]
     patch = not options.isdisjoint(_PATCHES)
@@ -219,7 +221,7 @@ def shows_text(subcommand: str, found: Found) -> bool:
 
 
 def limits(subcommand: str, found: Found, here: str) -> list[str]:
-    """Return the paths that a command is limited to; empty if it may show every file."""
+    """Return the paths to which a command is limited; empty if it may show every file."""
     if subcommand not in LIMITED:
         return []
     behind = [value for kind, value in found if kind == "behind"]
@@ -230,12 +232,12 @@ def limits(subcommand: str, found: Found, here: str) -> list[str]:
 
 
 def leaves_out(word: str) -> bool:
-    """Return True if a word is a pathspec that excludes files from what git shows, and so names none."""
+    """Return True if a word is a pathspec that excludes files from git's output, and so selects none."""
     return word.startswith((":(exclude", ":!", ":^"))
 
 
 def shows_path(specs: Sequence[str], here: str, top: Path, path: str) -> bool:
-    """Return True if a command in a folder that is limited to these pathspecs may show a file, or if in doubt."""
+    """Return True if a command in a folder, limited to these pathspecs, may show a file, or if in doubt."""
     included = [spec for spec in specs if _excluded(spec) is None]
     left_out = (excluded for spec in specs if (excluded := _excluded(spec)) is not None)
     inside = not included or any(covers(spec, here, path) for spec in included)

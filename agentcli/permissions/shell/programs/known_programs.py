@@ -38,7 +38,7 @@ OPERANDS = {
 }
 OPERANDS |= {"faketime": 1, "direnv": 2, "git": 3, "docker": 3, "podman": 3, "kubectl": 3}
 OPERANDS |= dict.fromkeys(word_set("uv poetry pipenv conda mamba hatch pdm rye nix bundle npm pnpm yarn bun"), 2)
-"""Number of operands before the command that is run; 0 for any other wrapper."""
+"""Number of operands before the inner command; 0 for any other wrapper."""
 
 RUNNING = {
     "git": word_set("bisect submodule rebase filter-branch difftool mergetool"),
@@ -50,10 +50,10 @@ RUNNING = {
     ),
     **dict.fromkeys(word_set("npm pnpm yarn bun"), word_set("exec x dlx")),
 }
-"""Commands of which only some subcommands run another command."""
+"""Commands that run another command only with some subcommands."""
 
 ANYWHERE = word_set("bwrap coproc firejail systemd-run")
-"""Wrappers whose options take so many values that the command may begin at any word."""
+"""Wrappers whose options take so many values that the inner command may begin at any word."""
 
 MARKS = {
     "find": word_set("-exec -execdir -ok -okdir"),
@@ -78,7 +78,7 @@ readonly return select set shift shopt source suspend test time times trap true 
 """)
 """Words that begin a command of the shell without a program of that name."""
 OF_THE_SHELL = BUILTINS - WRAPPERS - word_set("bg disown enable fg kill suspend ulimit umask")
-"""Builtins that act on the shell of their own line alone, and start nothing."""
+"""Builtins that act only on their own line's shell, and start nothing."""
 
 
 INTERPRETERS = word_set("""
@@ -87,7 +87,7 @@ elixir iex erl ghci runghc ocaml pwsh powershell osascript ipython ts-node tsx b
 awk gawk mawk sed ed ex vi vim nvim emacs nano less more man busybox toybox sqlite sqlite3 psql mysql mongosh redis-
 cli gdb lldb uv poetry pipenv conda npx bunx uvx pipx pnpx eval source exec rlwrap expect m4 dc bc jq yq
 """)
-"""Programs that run scripts or programs given to them: no rule is ever saved for them."""
+"""Programs that run scripts or programs passed to them: no rule is ever saved for them."""
 
 NETWORK = word_set("""
 curl wget http https xh aria2c ssh scp sftp rsync nc ncat netcat telnet ftp lftp socat dig nslookup host ping
@@ -155,9 +155,9 @@ _NETWORKED_MODULES = word_set("pipx twine uv poetry")
 
 
 def is_ordinary(words: Sequence[str]) -> bool:
-    """Return True if a command is an ordinary build or test command, which may run in a sandbox without asking.
+    """Return True if a command is an ordinary build or test command, which may run unasked in a sandbox.
 
-    A script of the workspace can do no more there than the build tools: `./gradlew test`, `sh scripts/test.sh`.
+    There a script of the workspace can do no more than the build tools: `./gradlew test`, `sh scripts/test.sh`.
     """
     name, *arguments = words
     if fetches(name, arguments):
@@ -171,7 +171,7 @@ def is_ordinary(words: Sequence[str]) -> bool:
 
 
 def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
-    """Return True if a command needs the network: for a package, a remote repository, a tool that is not installed."""
+    """Return True if a command needs the network: for a package, a remote repository, a missing tool."""
     name, *arguments = words
     if name == "jj" and arguments[:1] == ["git"]:
         name, *arguments = arguments
@@ -209,13 +209,13 @@ def _reaches_remote(arguments: Sequence[str]) -> bool:
 
 _PIPS = ("pip", "pip3")
 _OFFLINE = frozenset({"--offline", "--no-index"})
-"""Options by which package managers take what is on this machine."""
+"""Options with which package managers use only what is on this machine."""
 _OTHER_REMOTE = word_set("push pull fetch clone incoming outgoing in out")
 _LOCAL = {
     "openssl": word_set("rand dgst enc genrsa genpkey req x509 rsa pkey ec passwd base64 asn1parse verify version"),
     **dict.fromkeys(_PIPS, word_set("show list freeze check config debug inspect cache hash help completion")),
 }
-"""Subcommands of programs for the network that do not use it."""
+"""Subcommands of network programs that do not use the network."""
 
 
 _JS_FETCHING = word_set("""
@@ -293,7 +293,7 @@ def is_interpreter(program: str) -> bool:
 
 
 def never_saved(words: Sequence[str]) -> str:
-    """Return the reason to ask about a command each time, phrased to follow its name; empty if a rule may be saved for it."""
+    """Return the reason to ask about a command each time, to follow its name; empty if a rule may be saved for it."""
     name, *arguments = words
     base = os.path.basename(name)
     if is_interpreter(base):

@@ -74,7 +74,7 @@ def fed_lines(words: Sequence[str], inner: Sequence[str], fed: Values | None) ->
 
 
 def placed(word: str, folder: Path, workspace: Workspace) -> Path:
-    """Return the path that a word names in a folder, with `~` and `~user` read as the shell does, and no link followed."""
+    """Return the path of a word in a folder, with `~` and `~user` expanded like in the shell, and no link followed."""
     if word == "~" or word.startswith("~/"):
         word = str(workspace.home) + word[1:]
     elif word.startswith("~+"):
@@ -109,7 +109,7 @@ def _made(arguments: Sequence[str]) -> Values:
 
 
 def _computed(name: str, operands: Sequence[str]) -> Values:
-    """Return the paths that a program computes from the ones that it is given."""
+    """Return the paths that a program computes from its arguments."""
     match name:
         case "dirname":
             return tuple(UNKNOWN if UNKNOWN in word else os.path.dirname(word) or "." for word in operands)

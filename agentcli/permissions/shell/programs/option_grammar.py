@@ -44,7 +44,7 @@ def sed_only_prints(script: str) -> bool:
 
 
 # An awk program affects the outside only through system(), getline, a pipe, an output redirection, `@`, ARGV or the
-# tables that lead there. A search in the raw text, strings and regexes included, does not depend on how awk splits it
+# tables that lead there. A search in the raw text, including strings and regexes, does not depend on how awk splits it
 # into tokens.
 _AWK_EFFECTS = re.compile(r"\b(?:system|getline|close|ARGV|ARGC|SYMTAB|FUNCTAB|ENVIRON|PROCINFO)\b|@|\\\n|`")
 _AWK_PIPE = re.compile(r"(?<!\|)\|(?!\|)|\|{3,}")
@@ -97,7 +97,7 @@ ANYTHING = "anything"
 """Options of a command that only ever prints its arguments."""
 
 Found = list[tuple[str, str]]
-"""Values of a fitting command with their kinds: `option` for each option that is given, `behind` for each word after `--`."""
+"""Values of a fitting command with their kinds: `option` for each given option, `behind` for each word after `--`."""
 
 Kind = Callable[[str], object]
 
@@ -148,10 +148,9 @@ _KINDS: dict[str, Kind] = {
 class Shape:
     """One way to call a command that only reads.
 
-    `needs` are options of which one must be given, before any operand; `unless` names files whose presence here or
-    above makes the command do more. `manner` names how the program reads options differently from most: `first` if
-    nothing after an operand is an option, `single` if letters cannot be bundled, `apart` if a value is always a
-    separate word.
+    `needs` are options of which one must be given, before any operand; `unless` are files whose presence here or above
+    makes the command do more. `manner` is how the program reads options differently from most: `first` if nothing after
+    an operand is an option, `single` if letters cannot be bundled, `apart` if a value is always a separate word.
     """
 
     options: str = ""
@@ -172,7 +171,7 @@ class _Options:
 
 
 def fit(shapes: Sequence[Shape], arguments: Sequence[str]) -> tuple[Shape, Found] | str:
-    """Return the first shape that the arguments fit, with their values by kind, or the reason why the first shape does not fit."""
+    """Return the first shape that the arguments fit, with their values by kind, or why the first shape does not fit."""
     reasons = []
     for shape in shapes:
         found = _fit(shape, arguments)
@@ -218,7 +217,7 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
 
 
 def _unmannered(shape: Shape, table: _Options, word: str, operands: list[str]) -> str:
-    """Return the reason why the program may parse this word differently from most programs, or the empty string."""
+    """Return why the program may parse this word differently from most programs, or an empty string."""
     if not shape.manner or not word.startswith("-") or word == "-":
         return ""
     if "first" in shape.manner and operands:

@@ -208,7 +208,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "getconf": (Shape("-a", "word?"),),
     "ifconfig": (Shape("-a"),),
     "ip": (Shape("-46s", "=a|addr|address|r|route|l|link =show|list? word?"),),
-    # Without -n it looks up addresses over the network; it looks up a named host even with -n.
+    # Without -n it looks up addresses over the network; it looks up a host name even with -n.
     "lsof": (Shape("-nPt -i:sockets -p:number", needs="-n"), Shape("-nPti", needs="-n")),
     "tput": (Shape("", "=cols|lines|colors"),),
     "zipinfo": (Shape("-1slvht", "path"),),
@@ -232,7 +232,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
         Shape("-u -I:=date|hours|minutes|seconds|ns"),
     ),
     "cal": (Shape("-13jmsy", "number? number?"),),
-    # With -x its options are read as BSD's, where e shows the environment of each process.
+    # With -x its options are read as BSD's, where e shows each process's environment.
     "ps": (Shape(_PS, "ps?"), Shape("-axwo:psfields --no-headers --sort=text")),
     "pgrep": (Shape("-aflnoxcvi -u:word -P:number", "text"),),
     "printenv": (Shape("", "variable variable*"),),
@@ -258,7 +258,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "openssl": (Shape("", "=version"),),
     "helm": (Shape("--short", "=version"),),
     "java": (Shape("-version", needs="-v"), Shape("--version", needs="--version")),
-    # Even these download and run a newer toolchain if go.mod asks for one.
+    # Even these download and run a newer toolchain if go.mod requests one.
     "go": (Shape("", "=version", unless=("go.mod", "go.work")), Shape("", "=env word*", unless=("go.mod", "go.work"))),
     **dict.fromkeys(
         ("pip", "pip3"), (*_VERSION, Shape("--format=word", "=list|freeze"), Shape("-f --files", "=show word word*"))
@@ -280,7 +280,9 @@ BRACKETS = {"[": "]", "[[": "]]"}
 PATHS = frozenset({"path", "entry", "rev", "range", "archive", "object"})
 """Kinds of values that name files."""
 SEARCHING = word_set("grep egrep fgrep rg diff")
-"""Programs that may open files of whole folders without naming them: `searches.py` tells which calls do, and what they open."""
+"""Programs that may open files of whole folders without listing them: `searches.py` decides which calls do, and what
+they open.
+"""
 
 _FIND_FLAGS = word_set("""
 -print -print0 -ls -prune -true -false -quit -daystart -noleaf -empty -readable -writable -executable -nouser
@@ -297,7 +299,7 @@ _FIND_FILES = word_set("""
 
 
 def find_reads(arguments: Sequence[str]) -> list[tuple[str, str]] | str:
-    """Return the paths that a `find` without actions reads, or the reason why it may do more."""
+    """Return the paths that a `find` without actions reads, or why it may do more."""
     found: list[tuple[str, str]] = []
     waiting = list(reversed(arguments))
     while waiting and (waiting[-1] in ("-H", "-P") or not waiting[-1].startswith(("-", "(", "!", ","))):
@@ -317,7 +319,7 @@ def find_reads(arguments: Sequence[str]) -> list[tuple[str, str]] | str:
 
 
 def shows_no_content(words: Sequence[str]) -> bool:
-    """Return True if a command is known to show only names, sizes and times of the files that it is given."""
+    """Return True if a command is known to show only names, sizes and times of its files."""
     name, *arguments = words
     if name in BRACKETS:
         name, arguments = "test", arguments[:-1]
@@ -327,7 +329,7 @@ def shows_no_content(words: Sequence[str]) -> bool:
 
 
 def fits_reading(name: str, values: Sequence[str]) -> bool:
-    """Return True if the arguments are those with which a program only reads, wherever that is."""
+    """Return True if a program only reads with these arguments, in any folder."""
     if name == "find":
         return not isinstance(find_reads(values[1:]), str)
     return name in READERS and not isinstance(fit(READERS[name], values[1:]), str)

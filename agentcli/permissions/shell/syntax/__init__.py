@@ -1,1 +1,1 @@
-"""The text of a command line: which commands it runs, in which folders, with which words."""
+"""Text of a command line: which commands it runs, in which folders, with which words."""

@@ -1,4 +1,4 @@
-"""File names that the shell puts in place of the patterns of a command, looked up before it runs."""
+"""File names that the shell substitutes for a command's patterns, looked up before it runs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.shell.syntax.parse import PLACE, Command
 
 MOST = 500
-"""Largest number of file names that the patterns of a line may match; a line with more asks."""
+"""Maximum file names that a line's patterns may match; a line with more asks."""
 _TOO_MANY = "names too many files to be looked at first"
 
 
 def meanings(command: Command, folders: Sequence[Path], workspace: Workspace) -> list[tuple[str, ...]] | str:
-    """Return the words of a command as it may run: with file names in place of patterns, once for each round of its loop.
+    """Return the words of a command as it may run: with file names instead of patterns, once for each round of its
+    loop.
 
     If they cannot be determined, return the reason. A pattern that matches no file stays unchanged.
     """
@@ -63,6 +64,6 @@ def _expanded(
 
 
 def _folder_before(word: str) -> str:
-    """Return the folder that a pattern looks in: all before its first component with a wildcard."""
+    """Return the folder in which a pattern searches: everything before its first component with a wildcard."""
     parts = list(itertools.takewhile(lambda part: not {"*", "?"} & set(part), word.split("/")))
     return "/".join(parts) or ("/" if word.startswith("/") else "")

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _DEPTH = 8
 _RUNS = 2_000
 _STEPS = 30_000
-"""Largest number of visits to nodes of syntax trees; a node counts each time its commands may run."""
+"""Maximum visits to nodes of syntax trees; a node counts each time its commands may run."""
 
 
 def runs_of(text: str, workspace: Workspace) -> list[Run] | None:
@@ -82,7 +82,7 @@ class _Redirections:
     fed: Values | None = ()
     script: str = ""
     words: tuple[Node, ...] = ()
-    """Words of the command itself that stand behind a target or a mark."""
+    """Words of the command itself that follow a target or a mark."""
     others: tuple[Node, ...] = ()
     """Other commands that stand behind the mark of a here-document."""
 
@@ -146,7 +146,7 @@ class _Follower:
         return state
 
     def _branches(self, node: Node, state: State, depth: int) -> State:
-        """Follow the parts of a node of which some may be skipped: behind `else`, `elif` and `||`, and the cases of a `case`."""
+        """Follow the parts of a node that may be skipped: after `else`, `elif` and `||`, and the cases of a `case`."""
         after, skipped = state, False
         for child in node.children:
             skipped = skipped or child.type in ("elif_clause", "else_clause", "case_item", "||")
@@ -228,7 +228,10 @@ class _Follower:
         return found
 
     def _with_file(self, found: _Redirections, node: Node, state: State, depth: int) -> _Redirections:
-        """Return the redirections with one to or from a file. The grammar takes the words after the target for more targets."""
+        """Return the redirections with one to or from a file.
+
+        The grammar treats words after the target as more targets.
+        """
         targets = node.children_by_field_name("destination")
         found = replace(found, words=(*found.words, *targets[1:]))
         if not any(part.type == "<" for part in node.children) or node.has_error:
@@ -238,7 +241,7 @@ class _Follower:
         return replace(found, fed=self._output(targets[0], state, depth) if substituted else None)
 
     def _write(self, writes: tuple[str, ...], mine: range, state: State) -> None:
-        """Let the last command of a statement write the targets of its redirections, or no command if it has none."""
+        """Let the last command of a statement write the targets of its redirections; no command if it has none."""
         outer = [index for index in mine if not self.runs[index].behind] or list(mine)
         for index in outer[-1:]:
             self.runs[index] = replace(self.runs[index], writes=(*self.runs[index].writes, *writes))
@@ -280,7 +283,7 @@ class _Follower:
         return word_values(node, state.variables, lambda inner: self._output(inner, state, depth))
 
     def _output(self, node: Node, state: State, depth: int) -> Values | None:
-        """Return the names that the commands within `$(…)` or `<(…)` print, or None if they are unknown."""
+        """Return the names that the commands in `$(…)` or `<(…)` print, or None if they are unknown."""
         inner = _Follower(self.workspace, self._steps)
         stages = [child for child in node.named_children if child.type != "comment"]
         if len(stages) != 1 or depth < 2:
@@ -297,7 +300,7 @@ class _Follower:
         return fed
 
     def _command(self, node: Node, state: State, depth: int, more: Sequence[Node] = ()) -> State:
-        """Follow a simple command; `more` are words of it that stand behind its redirections."""
+        """Follow a simple command; `more` are its words after its redirections."""
         own: dict[str, str] = {}
         lines: list[Values] = []
         script: str | None = None
@@ -356,7 +359,7 @@ class _Follower:
         return with_unknown_variables(state) if name in ("source", ".") else state
 
     def _call(self, name: str, arguments: Sequence[str], state: State, depth: int) -> State:
-        """Follow the call of a function. It is not followed into itself."""
+        """Follow the call of a function, but not into itself."""
         nothing = parser().parse(b"").root_node
         inner = replace(with_arguments(state, arguments), functions={**state.functions, name: nothing})
         return after_call(state, self.node(state.functions[name], inner, depth - 1), name, nothing)
@@ -385,7 +388,7 @@ def _names_variables(node: Node) -> bool:
 
 
 def _last_of_list(node: Node) -> Node | None:
-    """Return the last command of a list that the grammar takes into a pipeline as a whole; None if there is no list.
+    """Return the last command of a list that the grammar puts into a pipeline as a whole; None if there is no list.
 
     In `cd x && make 2>&1 | tail` only `make` is part of the pipeline.
     """
@@ -394,7 +397,7 @@ def _last_of_list(node: Node) -> Node | None:
 
 
 def _with_here_document(found: _Redirections, node: Node) -> _Redirections:
-    """Return the redirections with a here-document, and the words and commands that the grammar takes into it."""
+    """Return the redirections with a here-document, and the words and commands that the grammar puts into it."""
     script = next((_raw(part) for part in node.children if part.type == "heredoc_body"), "")
     words = node.children_by_field_name("argument")
     others = (part for part in node.named_children if part not in words and not part.type.startswith("heredoc"))
@@ -430,7 +433,8 @@ _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\w+|\$|`")
 
 
 def rough_commands(text: str) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Split a line that the parser cannot read as a whole; yield the words of each command, and the targets of its redirections.
+    """Split a line that the parser cannot read completely; yield the words of each command, and the targets of its
+    redirections.
 
     It finds more commands than the line has, rather than fewer.
     """

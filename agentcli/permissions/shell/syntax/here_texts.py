@@ -17,8 +17,8 @@ _HERE_TEXT = re.compile(HERE_TEXT)
 def here_text(text: str, start: int, end: int) -> str | None:
     """Return the value of the `$(cat <<'EOF' …)` between two indices of a line; None if it is anything else.
 
-    Older shells look for the end of a substitution without regard to the here-document: a parenthesis that closes none,
-    or an open quote, must not lead them to another reading of the line.
+    Older shells search for the end of a substitution without regard to the here-document: a parenthesis that closes
+    none, or an open quote, must not change their reading of the line.
     """
     match = _HERE_TEXT.fullmatch(text, start, end)
     if match is None:
@@ -35,7 +35,9 @@ def here_text(text: str, start: int, end: int) -> str | None:
 
 
 def prints_text(node: Node) -> str | None:
-    """Return the value of a node of a syntax tree that is a `$(cat <<'EOF' …)` in double quotes; None if it is anything else."""
+    """Return the value of a syntax tree node that is a `$(cat <<'EOF' …)` in double quotes; None if it is anything
+    else.
+    """
     if node.type != "command_substitution" or node.parent is None or node.parent.type != "string":
         return None
     top = node

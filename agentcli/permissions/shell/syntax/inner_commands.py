@@ -1,4 +1,4 @@
-"""Commands and scripts that a command starts by its words: `sudo` and `xargs` a command, `sh -c` a script."""
+"""Commands and scripts that a command starts with its words: `sudo` and `xargs` a command, `sh -c` a script."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from agentcli.permissions.shell.syntax.parse import UNKNOWN, Part, Piece, runs
 from agentcli.permissions.shell.syntax.state import Run, State, TooMuchError, bound, with_arguments
 
 _MOST = 200
-"""Largest number of commands that the words of one command may start."""
+"""Maximum commands that one command's words may start."""
 _MOST_FOUND = 8
-"""Largest number of found names with which the command of `find` is followed."""
+"""Maximum found names with which the command of `find` is followed."""
 _TAKING_SCRIPTS = word_set("trap watch su script parallel ssh entr xvfb-run tmux screen runuser sg flock chronic")
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Text that a shell runs, and the state in which it starts; `depth` is how deep texts in it may still be nested."""
+    """Text that a shell runs, and its initial state; `depth` is how deep texts in it may still be nested."""
 
     text: str
     state: State
@@ -32,7 +32,7 @@ class Script:
 def started_by(
     words: tuple[str, ...], state: State, own: Mapping[str, str], depth: int, workspace: Workspace
 ) -> Iterator[Run | Script]:
-    """Yield the commands and scripts that a command starts, with the words it gives them. `own` are the variables set for it alone.
+    """Yield the commands and scripts that a command starts, with their words. `own` are the variables set for it alone.
 
     Raise `TooMuchError` if they are too many.
     """

@@ -1,4 +1,4 @@
-"""Parser of shell text: finds every command that it may run, in wrappers and nested shells too, for deny rules."""
+"""Parser of shell text: finds every command that it may run, including wrappers and nested shells, for deny rules."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class Command:
     joint: str
     bare: bool
     globs: tuple[str, ...] = ()
-    """For each word the pattern of the file names that the shell puts in its place, empty if the word stays; or no entries at all."""
+    """For each word the pattern of the file names that the shell substitutes for it, empty if the word stays; or no
+    entries at all.
+    """
     loop: Loop | None = None
     """The loop whose body contains the command; `PLACE` in a word is the loop's variable."""
 
@@ -61,7 +63,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A `for` loop over words, with the patterns of the words that the shell replaces by file names."""
+    """A `for` loop over words, with the patterns of words that the shell replaces by file names."""
 
     variable: str
     words: tuple[str, ...]
@@ -70,7 +72,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A word of any line as far as it is known: `text` with `UNKNOWN` for text that only the shell will know.
+    """A word of any line as far as known: `text` with `UNKNOWN` for text that only the shell will know.
 
     `loose` is true if it contains an unquoted wildcard or brace, so that the shell may replace it by other words.
     """
@@ -91,7 +93,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """Every command of a line, nested ones too, the texts fed to them, and whether the parser read the line without error."""
+    """Every command of a line, including nested ones, the texts fed to them, and whether the parser read the line
+    without error.
+    """
 
     parts: tuple[Part, ...]
     fed: tuple[str, ...]
@@ -113,7 +117,7 @@ def parse(text: str) -> ParsedLine:
 
 
 def command_nodes(text: str) -> Iterator[tuple[Part, tuple[int, ...]]]:
-    """Yield the commands that stand in a line itself, with the byte at which each word ends, but for words after a redirection."""
+    """Yield the commands in a line itself, with the byte at which each word ends, except for words after a redirection."""
     for node in _commands(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
         if node.type == "command":
             yield _part(node), tuple(child.end_byte for child in _word_nodes(node))
@@ -248,10 +252,11 @@ _DEPTH = 6
 
 
 def contents(text: str, completions: bool = True) -> tuple[tuple[Part, ...], bool]:
-    """Return all commands of a line, also in wrappers and nested shells, as deep as text can be followed.
+    """Return all commands of a line, including wrappers and nested shells, as deep as text can be followed.
 
-    The second value is false if the line may run commands that were not found. With `completions`, what `complete` gets counts
-    as commands: a shell without a terminal runs none of it, and fish only tells how such a line would continue.
+    The second value is false if the line may run commands that were not found. With `completions`, the arguments of
+    `complete` count as commands: a shell without a terminal runs none of it, and fish only shows how such a line would
+    continue.
     """
     parts: list[Part] = []
     whole = _look(text, parts, _DEPTH, completions)
@@ -262,7 +267,7 @@ def contents(text: str, completions: bool = True) -> tuple[tuple[Part, ...], boo
 
 
 def spellings(part: Part) -> Iterator[str]:
-    """Yield the texts by which a rule may name the commands of this part, with wrappers removed."""
+    """Yield the texts by which a rule may match the commands of this part, with wrappers removed."""
     line = [piece.text for piece in part.words]
     if not line:
         return
@@ -294,7 +299,9 @@ def started(part: Part) -> list[str]:
 
 
 def _wrapped(line: list[str]) -> Iterator[list[str]]:
-    """Yield the commands that a wrapper may run: from each possible start, as an option's value looks like an operand."""
+    """Yield the commands that a wrapper may run: from each possible start, since an option's value looks like an
+    operand.
+    """
     name, arguments = os.path.basename(line[0]), line[1:]
     if marks := MARKS.get(name):
         yield from (arguments[index + 1 :] for index, word in enumerate(arguments[:-1]) if word in marks)
@@ -366,7 +373,7 @@ PLAIN_WRAPPERS = frozenset({"timeout", "gtimeout", "nice", "nohup", "time", "std
 
 
 def _starts_known(name: str, part: Part) -> bool:
-    """Return True if a wrapper without a language of its own starts a program that is known, whatever its arguments."""
+    """Return True if a wrapper without its own language starts a known program, whatever its arguments."""
     waiting = OPERANDS.get(name, 0) + 1
     for word in part.words[1:]:
         if name not in PLAIN_WRAPPERS or not word.known or word.loose or word.text.startswith("-"):

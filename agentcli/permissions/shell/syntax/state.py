@@ -1,4 +1,6 @@
-"""State of a shell on its way through a line: its folders, variables and functions, and how a move, a call or a branch changes them."""
+"""State of a shell while it runs a line: its folders, variables and functions, and how a move, a call or a branch
+changes them.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
 class Run:
     """One command as it may run: its words (`UNKNOWN` for unknown text), its folders, and its input.
 
-    `behind` are the programs that start it, from the outermost on: `sudo`, `xargs`. `env` are the variables set for it
-    alone.
+    `behind` are the programs that start it, outermost first: `sudo`, `xargs`. `env` are the variables set for it alone.
     """
 
     words: tuple[str, ...]
@@ -38,7 +39,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that a command of a line may meet: folders, values of variables, functions, and names on its input."""
+    """Everything that a command of a line may depend on: folders, values of variables, functions, and names on its
+    input.
+    """
 
     folders: tuple[Path, ...]
     variables: Mapping[str, Values]
@@ -52,7 +55,7 @@ class TooMuchError(Exception):
 
 
 _FOLDERS = 8
-"""Largest number of folders that a shell may be in after a move."""
+"""Maximum folders in which a shell may be after a move."""
 
 
 def bound(state: State, name: str, values: Values) -> State:
@@ -68,13 +71,13 @@ def with_arguments(state: State, arguments: Sequence[str]) -> State:
 
 
 def with_unknown_arguments(state: State) -> State:
-    """Return the state after `set` or `shift`: the arguments are others."""
+    """Return the state after `set` or `shift`, which change the arguments."""
     named = {key: value for key, value in state.variables.items() if not _is_positional(key)}
     return replace(state, variables={**named, "@": (UNKNOWN,), "*": (UNKNOWN,)})
 
 
 def with_unknown_variables(state: State) -> State:
-    """Return the state after a file or a text that may set any variable; the shell's own folders stay known."""
+    """Return the state after a file or text that may set any variable; the shell's own folders stay known."""
     kept = {name: value if name in ("HOME", "PWD") else (UNKNOWN,) for name, value in state.variables.items()}
     return replace(state, variables={**kept, UNSET: (UNKNOWN,)})
 

@@ -1,4 +1,4 @@
-"""Shell text as plain commands, parsed strictly so that it may be approved, or the reason why it is more than plain words."""
+"""Shell text as plain commands, parsed strictly so that it may be approved, or why it is more than plain words."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _NODES = {
 
 
 def unusual_node(node: str) -> str:
-    """Return the reason for a line with a node of this type in its syntax tree."""
+    """Return the reason for a line whose syntax tree has a node of this type."""
     return f"{_NODES.get(node, 'holds ' + node.replace('_', ' '))}{UNCHECKED}"
 
 
@@ -74,7 +74,7 @@ class NotPlain:
 
 
 def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
-    """Parse a line of plain words into its commands, or return the reason why it is not one.
+    """Parse a line of plain words into its commands, or return why it is not one.
 
     Two parsers, ours and tree-sitter, must agree on the position of every word, so that no quirk of either decides
     alone.
@@ -96,7 +96,7 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
 
 
 def _odd_letter(text: str) -> str:
-    """Return the first character of a line that nobody sees, or the empty string."""
+    """Return the first invisible character of a line, or an empty string."""
     if text.isascii() and text.isprintable():
         return ""
     return next((letter for letter in text if letter == PLACE or (letter not in "\n\t" and invisible(letter))), "")
@@ -123,13 +123,13 @@ _WORD = re.compile(
     r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\})"
     r"|(?P<wild>[*?]|\[[A-Za-z0-9]-[A-Za-z0-9]\])"
 )
-# With any file name in place of `--include=*.py`, the word still begins with `--include=` and names files to search.
+# With any file name in place of `--include=*.py`, the word still begins with `--include=` and lists files to search.
 _FIXED_OPTIONS = ("--include=", "--exclude=", "--exclude-dir=", "--glob=", "--iglob=")
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Commands read so far, and the one that is being read."""
+    """Commands read so far, and the current one."""
 
     commands: list[Command] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
@@ -205,13 +205,13 @@ def _step(text: str, index: int, reader: _Reader) -> int | NotPlain:
 
 
 _FOR = re.compile(r"for[ \t]+(?P<name>[a-z][a-z0-9]{0,15})[ \t]+in(?=[ \t])")
-"""Beginning of a loop over words. Its variable has a name without meaning to the shell or to programs."""
+"""Beginning of a loop over words. Its variable's name means nothing to the shell or to programs."""
 _DONE = re.compile(rf"done{_END}")
 _DO = re.compile(r"[ \t]*(?:;|\n)\s*do(?=[ \t\n])")
 
 
 def _loop(text: str, mark: re.Match[str], reader: _Reader) -> int | NotPlain:
-    """Begin a loop, up to its `do`, or end the one that is being read; return the index after it."""
+    """Begin a loop, up to its `do`, or end the current one; return the index after it."""
     name = mark.groupdict().get("name")
     if name is None:
         if reader.loop is None or reader.joint not in (";", "\n") or reader.commands[-1].loop is not reader.loop:
@@ -256,7 +256,9 @@ def _joint(mark: re.Match[str], reader: _Reader) -> int | NotPlain:
 
 
 def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int, str] | NotPlain:
-    """Return the value of the word at `start`, the index after it, and the pattern of the file names that the shell puts in its place."""
+    """Return the value of the word at `start`, the index after it, and the pattern of file names that the shell
+    substitutes for it.
+    """
     index, value = start, []
     pattern: list[str] = []
     wild = False
@@ -285,7 +287,7 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
 
 @lru_cache(maxsize=64)
 def _pieces(variable: str, status: bool = False) -> re.Pattern[str]:
-    """Return the pattern of the pieces of a word; in a loop, also with its variable in double quotes.
+    """Return the pattern of a word's pieces; in a loop, also with its variable in double quotes.
 
     With `status` also `$?`: the word is only printed.
     """
@@ -299,7 +301,7 @@ def _pieces(variable: str, status: bool = False) -> re.Pattern[str]:
 
 
 def _literal(text: str, piece: re.Match[str]) -> bool:
-    """Return True if every here-document in a quoted word is text to every shell."""
+    """Return True if every here-document in a quoted word is text for every shell."""
     found = list(re.compile(HERE_TEXT).finditer(text, piece.start(), piece.end()))
     return len(found) == 1 and here_text(text, *found[0].span()) is not None
 
@@ -379,7 +381,7 @@ def _collect(node: Node, spans: list[tuple[int, int]], variables: frozenset[str]
 
 
 def _inside(node: Node) -> Iterator[Node]:
-    """Yield the nodes inside a word, but not the parts of a here-document that only prints its text."""
+    """Yield the nodes inside a word, except the parts of a here-document that only prints its text."""
     for child in node.children:
         if prints_text(child) is None:
             yield child
@@ -387,9 +389,9 @@ def _inside(node: Node) -> Iterator[Node]:
 
 
 def _usual(node: Node, variables: frozenset[str]) -> bool:
-    """Return True if a node inside a word is text, or the variable of a loop on the line."""
+    """Return True if a node inside a word is text, or the line's loop variable."""
     if node.type == "simple_expansion" and node.text == b"$?":
-        return True  # the exit code of a command: the other parser takes it only in what is printed
+        return True  # exit code of a command: the other parser accepts it only in printed words
     if node.type == "special_variable_name":
         return node.text == b"?"
     if node.type in ("simple_expansion", "expansion"):
@@ -398,5 +400,5 @@ def _usual(node: Node, variables: frozenset[str]) -> bool:
 
 
 def _redirected(redirect: Node) -> list[tuple[int, int]]:
-    """Return the words that tree-sitter takes for further targets of a redirection: they are arguments."""
+    """Return the words that tree-sitter treats as further targets of a redirection: they are arguments."""
     return [(word.start_byte, word.end_byte) for word in redirect.children_by_field_name("destination")[1:]]

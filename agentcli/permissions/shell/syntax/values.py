@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 Values = tuple[str, ...]
 MOST = 64
-"""Largest number of values of a word, or lines of a command, to distinguish; beyond it they are unknown."""
+"""Maximum values of a word, or lines of a command, to distinguish; beyond it they are unknown."""
 UNSET = ""
-"""In place of a name: the values of every variable that is not set, as far as they are known."""
+"""Placeholder name: the values of all unset variables, as far as known."""
 _OF_THE_SHELL = re.compile(
     r"BASH\w*|COMP_\w+|COPROC|DIRSTACK|EPOCH\w+|EUID|UID|FUNCNAME|GROUPS|HOSTNAME|HOSTTYPE|HISTCMD|IFS|LINENO|MACHTYPE|MAPFILE|OPT\w+|OSTYPE"
     r"|PIPESTATUS|PPID|PS4|RANDOM|READLINE_\w+|REPLY|SECONDS|SHELLOPTS|SHLVL|SRANDOM|TERM|COLUMNS|LINES|PATH"
 )
 """Variables that the shell sets itself."""
 _LONGEST = 1_000
-"""Longest value to remove a part from, in characters; beyond it the result is unknown."""
+"""Maximum characters of a value to remove a part from; beyond it the result is unknown."""
 _NUMBER = "4711"
 """Placeholder for a number that the shell computes."""
 BELOW = "\ue001"
@@ -32,7 +32,7 @@ BELOW = "\ue001"
 
 
 def merged(values: Iterable[str]) -> Values:
-    """Return the values without duplicates; if there are too many, `UNKNOWN` alone."""
+    """Return the values without duplicates; if there are too many, only `UNKNOWN`."""
     found = tuple(dict.fromkeys(values))
     return found if len(found) <= MOST else (UNKNOWN,)
 
@@ -69,7 +69,7 @@ def word_values(node: Node, variables: Mapping[str, Values], output: Callable[[N
 def _spaced(
     node: Node, parts: Sequence[Node], variables: Mapping[str, Values], output: Callable[[Node], Values | None]
 ) -> list[Values]:
-    """Return the values of the parts of a quoted string, with the blanks between them that the grammar leaves out."""
+    """Return the values of a quoted string's parts, with the blanks between them that the grammar omits."""
     pieces: list[Values] = []
     source, end = node.text or b"", node.start_byte + 1
     for part in parts:
