@@ -34,6 +34,7 @@ from agentcli.tools.lib.command_notes import (
     with_sandbox_notes,
 )
 from agentcli.tools.lib.files import with_files_seen
+from agentcli.tools.lib.line_parts import Surroundings, in_one
 from agentcli.tools.lib.output_buffer import OutputBuffer
 
 WAKES = 'bash_output(id, wake_on="REGEX") tells you of matching lines as they come.'
@@ -176,8 +177,6 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence
     shell = find_program("bash", ctx.roots, ctx.env.get("PATH")) or "/bin/bash"
     env = _environment(ctx)
     if parts and wrap is not None and ctx.scope.sandbox.recorder is not None:
-        from agentcli.tools.lib.line_parts import Surroundings, in_one  # few lines have such parts
-
         known = hardened(env, ctx.roots)
         around = Surroundings(shell, ctx.cwd, ctx.roots, env, known, ctx.scope.sandbox.recorder)
         boxed = in_one(parts, lambda text: _shell(ctx, shell, text), wrap, around)

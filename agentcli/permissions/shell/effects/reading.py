@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass, replace
+from agentcli.permissions.denied.objects import all_commits
+from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import (
     Workspace,
     could_name_protected,
@@ -19,7 +22,7 @@ from agentcli.permissions.paths import (
 )
 from agentcli.permissions.shell.effects.fed import fed_command, fed_files
 from agentcli.permissions.shell.effects.searches import objection, search_of
-from agentcli.permissions.shell.programs.git_table import GIT_READERS, leaves_out, shown_secret
+from agentcli.permissions.shell.programs.git_table import GIT_READERS, leaves_out, limits, shows_path, shows_text
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.programs.readers import (
@@ -34,6 +37,7 @@ from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import Command
 from agentcli.system.programs import lies_in, located, path_outside, untrusted
 
+_MAYBE_FILE = re.compile(r"^[0-9a-fA-F]{4,64}$|\^\{")
 _STREAMS = frozenset({"-", os.devnull})
 
 
@@ -232,12 +236,27 @@ def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) 
         if danger := workspace.git(folder).danger:
             return Reading(danger)
     for folder in places:
-        if secret := shown_secret(rest[0], fitting[1], folder, workspace.git(folder).secrets):
+        if secret := _shown_secret(rest[0], fitting[1], folder, workspace.git(folder).secrets):
             return Reading(f"git {rest[0]} may show {secret}, which is protected")
     compared = [value for kind, value in fitting[1] if kind == "rev"]
     if rest[0] == "diff" and len(compared) > 1 and not all(_present((".git",), (folder,)) for folder in places):
         return Reading("git diff compares whole folders where there is no repository")
     return _values(fitting[1], places, workspace)
+
+
+def _shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence[str]) -> str:
+    """Return a tracked protected file that a recognised git command may show, or an empty string."""
+    if not tracked or not shows_text(subcommand, found):
+        return ""
+    secrets = [path for path in tracked if names_protected(path, write=False)]
+    here = os.path.realpath(folder)
+    specs = limits(subcommand, found, here) if secrets else []
+    # A pathspec limits what a commit shows, but not a file given by its id.
+    ids = [value for kind, value in found if kind == "rev" and value not in specs and _MAYBE_FILE.search(value)]
+    if specs and ids and not all_commits(ids, folder):
+        specs = []
+    top = next(iter(repository(Path(here))), Path(here))
+    return next((path for path in secrets if shows_path(specs, here, top, path)), "")
 
 
 def _values(found: Found, folders: tuple[Path, ...], workspace: Workspace) -> Reading:

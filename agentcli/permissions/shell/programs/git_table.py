@@ -9,9 +9,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.permissions.denied.objects import all_commits
-from agentcli.permissions.git_config import repository
-from agentcli.permissions.paths import names_protected
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape
 
@@ -161,7 +158,6 @@ revision.
 
 _EXCLUDING = re.compile(r":(?:(?P<sign>[!^]/?|/[!^])|\((?P<words>[a-z,]*)\))(?P<rest>.*)", re.DOTALL)
 _EXCLUDING_WORDS = frozenset({"exclude", "top", "glob", "literal"})
-_MAYBE_FILE = re.compile(r"^[0-9a-fA-F]{4,64}$|\^\{")
 
 
 def path_named(revision: str) -> str | None:
@@ -178,21 +174,6 @@ def path_named(revision: str) -> str | None:
         if sign == ":" and not depth:
             return revision[index + 1 :]
     return None
-
-
-def shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence[str]) -> str:
-    """Return a tracked protected file that a recognised git command may show, or an empty string."""
-    if not tracked or not shows_text(subcommand, found):
-        return ""
-    secrets = [path for path in tracked if names_protected(path, write=False)]
-    here = os.path.realpath(folder)
-    specs = limits(subcommand, found, here) if secrets else []
-    # A pathspec limits what a commit shows, but not a file given by its id.
-    ids = [value for kind, value in found if kind == "rev" and value not in specs and _MAYBE_FILE.search(value)]
-    if specs and ids and not all_commits(ids, folder):
-        specs = []
-    top = next(iter(repository(Path(here))), Path(here))
-    return next((path for path in secrets if shows_path(specs, here, top, path)), "")
 
 
 def shows_text(subcommand: str, found: Found) -> bool:
