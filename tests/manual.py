@@ -13,8 +13,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.setting import Access, access
-from agentcli.core.text.ranges import NOT_NEGATIVE, Range
+from agentcli.core.setting import NOT_NEGATIVE, Access, Range, access
 from agentcli.frontends.sections import SCHEMA
 from agentcli.manual import FOLDER, GROUPS, summary
 from agentcli.program.config.toml_text import toml_value

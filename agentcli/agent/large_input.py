@@ -13,7 +13,7 @@ from agentcli.context.window import Size, oversize, reference, size_of
 from agentcli.core.event import Event, Noticed
 from agentcli.core.message import File, Part, Text, Usage
 from agentcli.core.tasks import until_interrupted
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.core.tool import Choice, Question
 
 WHOLE, AS_FILE = "Send it whole", "Save it in a file"

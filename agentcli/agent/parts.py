@@ -20,8 +20,8 @@ from agentcli.agent.services import PageReader, PlanMode, SessionPassages, Sessi
 from agentcli.agent.tool_context import offer
 from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.event import Emit, Event
+from agentcli.core.journal import SessionText
 from agentcli.core.tasks import start_task
-from agentcli.core.text.passage import SessionText
 from agentcli.core.tool import ToolOutput
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.exit_plan import Planning

@@ -21,7 +21,7 @@ from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, FeatureState, Prune, Record, Retry, Settings, Title
 from agentcli.core.subagent_result import purpose, spent
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.providers.catalog import short_name
 from agentcli.sessions.info import local_day, local_minute
 from agentcli.tools.jobs import Job

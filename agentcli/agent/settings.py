@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS, SMALL_WINDOW
-from agentcli.core.setting import ADDED, LIMIT, LOWER, setting, towards
-from agentcli.core.text.ranges import Bytes, Calls, Range, Requests, Tokens
+from agentcli.core.setting import ADDED, LIMIT, LOWER, Bytes, Calls, Range, Requests, Tokens, setting, towards
 
 Effort = Literal["", "minimal", "low", "medium", "high", "xhigh", "max"]
 

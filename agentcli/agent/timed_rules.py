@@ -15,7 +15,7 @@ from agentcli.core.event import seconds_left
 from agentcli.core.journal import Journal
 from agentcli.core.record import TIMED_RULES, Body, FeatureState
 from agentcli.core.text.options import duration
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.rules import Origin, Rule, parse_rule
 

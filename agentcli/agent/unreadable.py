@@ -12,7 +12,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image
 from agentcli.core.record import Mode
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.core.tool import Boxed, CommandSandbox, Wrap
 from agentcli.permissions.denied.files import NOTHING, denial_of, paths_named, reading_denials
 from agentcli.permissions.git_config import repository

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.setting import setting
-from agentcli.core.text.ranges import Positive, Range, Share, Tokens
+from agentcli.core.setting import Positive, Range, Share, Tokens, setting
 
 
 @dataclass(frozen=True, slots=True)

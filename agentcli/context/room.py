@@ -27,7 +27,7 @@ from agentcli.core.history import History
 from agentcli.core.message import Thinking, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Prune
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 
 
 def forecast(history: History, window: Window, now: datetime) -> Plan:

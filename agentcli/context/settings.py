@@ -16,8 +16,19 @@ from agentcli.context.compaction_settings import (
 )
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
-from agentcli.core.setting import LIMIT, setting, towards
-from agentcli.core.text.ranges import Dollars, Messages, Part, Positive, Range, Share, Tokens, Turns
+from agentcli.core.setting import (
+    LIMIT,
+    Dollars,
+    Messages,
+    Part,
+    Positive,
+    Range,
+    Share,
+    Tokens,
+    Turns,
+    setting,
+    towards,
+)
 
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding", "native", "provider"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)

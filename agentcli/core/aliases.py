@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 
 Renaming = Mapping[str, tuple[str, Mapping[str, str]]]
 """Foreign name to our name, and foreign parameter to our parameter. Parameters not listed stay unchanged; parameters

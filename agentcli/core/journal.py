@@ -13,7 +13,7 @@ from agentcli.core.message import Part
 from agentcli.core.record import Body, Record
 
 if TYPE_CHECKING:
-    from agentcli.core.text.passage import Entry, Mark, Needles
+    from agentcli.core.text.passage import Entry, Mark, Needles, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +127,28 @@ class Journal(Protocol):
     def close(self) -> None:
         """Release the session, so that other processes can write it."""
         ...
+
+
+class SessionText(Protocol):
+    """The text of a session, for searches."""
+
+    def passages(
+        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
+    ) -> Iterator[Passage]:
+        """Yield the passages of this session's records up to number `newest` that may contain the needles, and of this call, newest first.
+
+        Every match is among them, even in records that were cleared, summarised or rewound since, or inherited by a fork. Raises
+        OutOfTime once `time.monotonic` has passed `until`.
+        """
+
+    def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
+        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may hold, whatever their case.
+
+        No record is read for it. Raises OutOfTime as `passages` does.
+        """
+
+    def passages_of(self, mark: Mark) -> Sequence[Passage]:
+        """Return the passages of a marked record; none if it cannot be read."""
+
+    def index(self) -> Iterator[float]:
+        """Make the missing parts of the session's index one at a time; yields the share that is done."""

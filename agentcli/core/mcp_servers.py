@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.model import ToolSchema
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 
 PREFIX = "mcp__"
 """The beginning of the name of every tool of a server: `mcp__server__tool`."""

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any, Literal, TypeVar
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.core.text.ranges import Cost
+from agentcli.core.setting import Cost
 
 Role = Literal["user", "assistant"]
 Status = Literal["success", "error", "denied", "interrupted"]

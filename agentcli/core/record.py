@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Text, ToolResult, Usage
-from agentcli.core.text.ranges import Cost
+from agentcli.core.setting import Cost
 
 SCHEMA = 1
 """The newest schema that this program writes; it reads every older one."""

@@ -1,4 +1,4 @@
-"""Streams that end when their reader leaves. Does not import asyncio: adapters of providers load this at the start."""
+"""The wrapper that closes a stream in the task of its reader. Without asyncio: connecting a model needs none of it."""
 
 from __future__ import annotations
 

@@ -13,8 +13,7 @@ from agentcli.core.families import LineNumbers
 from agentcli.core.message import Image, Status
 from agentcli.core.model import ToolSchema
 from agentcli.core.schema import WireName
-from agentcli.core.setting import LOWER, setting
-from agentcli.core.text.ranges import Bytes, Range, Seconds
+from agentcli.core.setting import LOWER, Bytes, Range, Seconds, setting
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
 """Effect of a call: nothing (a list, earlier results), read files, write files, run programs, use the network, ask the

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentcli.core.errors import InputError
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 
 FOLDER = Path(__file__).parent
 GROUPS: Mapping[str, Sequence[str]] = {

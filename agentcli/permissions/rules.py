@@ -131,7 +131,7 @@ def in_own_names(rules: Rules, known: Iterable[str]) -> Rules:
 
 def _named(kind: str, rule: Rule, names: Sequence[str]) -> Rule:
     from agentcli.core.aliases import known_as
-    from agentcli.core.text.near import did_you_mean, near_names
+    from agentcli.core.text.words import did_you_mean, near_names
 
     if "__" in rule.tool or any(rule.is_for(name) for name in names) or (kind, rule.tool) == ("allow", SANDBOX):
         return rule

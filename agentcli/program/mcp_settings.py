@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.setting import LOWER, setting
-from agentcli.core.text.ranges import Seconds, Tokens
+from agentcli.core.setting import LOWER, Seconds, Tokens, setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.program.models import Models
 from agentcli.providers import catalog
 from agentcli.providers.endpoint_lists import FRESH, EndpointList

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.core.causes import in_words
-from agentcli.core.errors import InputError
+from agentcli.core.errors import InputError, in_words
 from agentcli.sessions.project import project_root, read_repository
 from agentcli.system.locked_file import update
 from agentcli.system.paths import AppDirs

@@ -16,7 +16,7 @@ from agentcli.agent.setup import INSTRUCTIONS, WHERE
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.permissions.git_config import git_facts
 from agentcli.system import probe
 from agentcli.system.programs import find_program, hardened

@@ -312,7 +312,7 @@ def _check_kind(found: ModelSpec, key: str, value: Any) -> None:
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    from agentcli.core.text.near import did_you_mean, near_names
+    from agentcli.core.text.words import did_you_mean, near_names
 
     close = near_names(name, names)
     return did_you_mean(close)

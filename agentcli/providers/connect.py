@@ -30,7 +30,6 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
-from agentcli.system.installing import install_extra
 
 __all__ = ["connect", "embed", "warm"]
 
@@ -87,12 +86,16 @@ def connect(
 def require_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
     """Raise InputError, with the command that installs it, if the SDK or a platform's package is missing."""
     if platform and not _is_installed(PLATFORMS[platform].module):
+        from agentcli.system.installing import install_extra
+
         cloud = PLATFORMS[platform]
         raise InputError(
             f"{spec.name} needs a package for {cloud.title}, which is not installed. "
             f"Install it: {install_extra(cloud.extra)}"
         )
     if not is_installed(provider):
+        from agentcli.system.installing import install_extra
+
         doubt = "" if spec.known else _unheard_of(provider, spec)
         raise InputError(
             f"{doubt}{spec.name} needs the SDK of {provider.title}, which is not installed. "
@@ -102,7 +105,7 @@ def require_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
 
 def _unheard_of(provider: Provider, spec: ModelSpec) -> str:
     """Return the beginning of a message about an unknown model: nobody should install anything for a misspelled name."""
-    from agentcli.core.text.near import did_you_mean, near_names
+    from agentcli.core.text.words import did_you_mean, near_names
 
     near = did_you_mean(near_names(spec.id, [model.id for model in provider.models]))
     return f"agentcli does not know the model {spec.id!r}.{near} `agentcli models` lists those that it knows. If it exists: "

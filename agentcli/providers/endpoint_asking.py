@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agentcli import __version__
-from agentcli.core.causes import in_words
-from agentcli.core.errors import InputError
+from agentcli.core.errors import InputError, in_words
 from agentcli.providers.endpoint_lists import MODELS, EndpointList
 from agentcli.providers.listed_models import entries, models
 from agentcli.providers.reachability import NoRedirect, bare

@@ -19,7 +19,6 @@ from agentcli.core.text.secrets import mask
 from agentcli.providers.http_body import bounded, uncommented
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, base_url_places, base_url_variable
-from agentcli.system.installing import install
 
 if TYPE_CHECKING:
     import ssl
@@ -58,6 +57,8 @@ def http_client(
         )
         return client
     except ImportError:
+        from agentcli.system.installing import install
+
         raise ModelError(
             f"{_PROXIES} is a SOCKS proxy, for which a package is missing: `{install('socksio')}`, or set an http:// proxy.",
             "bad_request",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.sanitise import is_safe
-from agentcli.core.text.ranges import PRICE
+from agentcli.core.setting import PRICE
 from agentcli.providers.context_windows import LARGEST, SMALLEST, STATED
 
 LONGEST_NAME = 200

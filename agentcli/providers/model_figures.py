@@ -16,7 +16,7 @@ from agentcli import __version__
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange
-from agentcli.core.text.ranges import PRICE
+from agentcli.core.setting import PRICE
 from agentcli.providers.context_windows import LARGEST as WIDEST
 from agentcli.system.paths import replace_file
 
@@ -49,7 +49,7 @@ class Figures:
 
 def read(source: str, seconds: float = SECONDS) -> bytes:
     """Read the list in a file, or at an address within so many seconds. Raises InputError if it is unreadable."""
-    from agentcli.core.causes import in_words
+    from agentcli.core.errors import in_words
     from agentcli.system.deadline import within
 
     try:

@@ -10,7 +10,7 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.providers.anthropic import models as anthropic_models
 from agentcli.providers.google import models as google_models
 from agentcli.providers.openai import models as openai_models
-from agentcli.providers.openai.presets import PRESETS as OPENAI_PRESETS
+from agentcli.providers.openai.models import PRESETS as OPENAI_PRESETS
 from agentcli.providers.provider import Preset, Provider
 
 _CLAUDE_LIKE = ModelSpec("", "", anthropic_models.KIND, cache_minimum=4096, known=False)

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import OUTAGES, ModelError
 from agentcli.core.model import ThinkingStyle
-from agentcli.core.setting import setting
-from agentcli.core.text.ranges import Requests, Seconds
+from agentcli.core.setting import Requests, Seconds, setting
 from agentcli.providers.registry import PRESETS, PROVIDERS
 
 _NONE: Mapping[str, Any] = MappingProxyType({})

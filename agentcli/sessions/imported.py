@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from agentcli.core.codec.encode import body_from_json, body_to_json
-from agentcli.core.codec.type_check import is_declared
+from agentcli.core.codec.fields import is_declared
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Message, Part, Text, ToolResult, Usage
 from agentcli.core.record import KINDS, Body, Failure, Record, Settings, Title, Todo, Trigger

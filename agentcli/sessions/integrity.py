@@ -15,7 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.record import Failure, Record, Unknown
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.sessions.checkpoints.objects import CONTENTS, POOL, Inode, damaged_contents, mend_content
 from agentcli.sessions.copying import abandoned, remove_abandoned
 from agentcli.sessions.info import SessionInfo

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.setting import setting
-from agentcli.core.text.ranges import Bytes, Days, Seconds, Sessions
+from agentcli.core.setting import Bytes, Days, Seconds, Sessions, setting
 
 INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox"})
 SKIPPED = INSTALLED | {".git", ".hg", ".svn", "__pycache__", ".mypy_cache", ".ruff_cache", ".cache"}

@@ -8,9 +8,8 @@ import socket
 from collections.abc import Collection, Iterable
 from urllib.parse import urlsplit
 
-from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import ToolError
+from agentcli.core.errors import ToolError, in_words
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from agentcli.core.errors import ToolError
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.core.tool import Behaviour, Choice, Question, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.core.tool import Behaviour, Subject, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 

@@ -43,7 +43,7 @@ async def mcp_search(
     query: Annotated[str, "Words, or select:NAME,NAME"],
     limit: Annotated[int, f"Tools shown, by default {FOUND}"] = FOUND,
 ) -> ToolOutput:
-    from agentcli.core.text.near import near_names
+    from agentcli.core.text.words import near_names
 
     servers = _servers(ctx)
     await servers.settle(SEARCH_SECONDS, again=True)
@@ -71,7 +71,7 @@ async def mcp_call(
 
 def no_server_tool(given: Mapping[str, Any], tools: Sequence[ServerTool]) -> str:
     """Return the answer to an `mcp_call` that names no tool of a server, or gives it no object."""
-    from agentcli.core.text.near import did_you_mean, near_names
+    from agentcli.core.text.words import did_you_mean, near_names
 
     tool = str(given.get("tool", ""))
     if tool.startswith(PREFIX):

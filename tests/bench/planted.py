@@ -19,11 +19,10 @@ from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyNam
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import window_of
-from agentcli.core.journal import Journal
+from agentcli.core.journal import Journal, SessionText
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request
 from agentcli.core.record import Body, Todo, TodoItem
-from agentcli.core.text.passage import SessionText
 from agentcli.core.tool import ToolLimits
 from agentcli.permissions.paths import Workspace
 from agentcli.sessions.in_memory import MemorySession

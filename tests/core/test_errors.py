@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from agentcli.core import errors
-from agentcli.core.errors import AgentError, Cause, IncompleteReply, ModelError
+from agentcli.core.errors import AgentError, Cause, IncompleteReply, ModelError, in_words, innermost
 from tests.tables import each_row
 
 PASSING = {"rate_limit", "overloaded", "network", "server", "bad_reply"}
@@ -57,3 +60,29 @@ def test_a_failure_of_a_model_is_brief_as_its_message_unless_told_otherwise() ->
     assert not plain.unstarted
     told = ModelError("The server is busy.", "overloaded", brief="busy", answer="529", status=529, retry_after=2.0)
     assert (told.brief, told.answer, told.status, told.retry_after) == ("busy", "529", 529, 2.0)
+
+
+def test_a_cause_is_found_behind_what_wraps_it() -> None:
+    cause = ConnectionRefusedError(111, "Connection refused")
+    outer = ValueError("something failed")
+    outer.__cause__ = ExceptionGroup("several", [cause, OSError("another")])
+    assert innermost(ExceptionGroup("all", [outer])) is cause
+    assert innermost(cause) is cause
+
+
+def test_a_file_that_is_not_there_and_an_address_where_nobody_listens_are_told_without_numbers(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="none") as file:
+        (tmp_path / "none").read_text()
+    assert in_words(file.value) == "No such file or directory"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(OSError, match="failed") as refused:
+        asyncio.run(asyncio.open_connection("127.0.0.1", port))
+    assert in_words(refused.value) == "Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"), [(ValueError("it is odd"), "it is odd"), (TimeoutError(), "TimeoutError"), (OSError("x"), "x")]
+)
+def test_other_errors_speak_for_themselves(error: Exception, words: str) -> None:
+    assert in_words(error) == words

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from agentcli.core.setting import ADDED, ENTRIES_ADDED, LIMIT, LOWER, NEVER, Access, Tighter, access, setting, towards
+from agentcli.core import setting as ranges
+from agentcli.core.setting import (
+    ADDED,
+    ENTRIES_ADDED,
+    LIMIT,
+    LOWER,
+    NEVER,
+    NOT_NEGATIVE,
+    Access,
+    Range,
+    Tighter,
+    access,
+    setting,
+    towards,
+)
 from tests.tables import each_row
 
 
@@ -81,3 +95,44 @@ def test_a_direction_stands_beside_a_setting_that_a_project_tightens_and_only_th
 ) -> None:
     with pytest.raises(TypeError, match="only then"):
         Access(project, tighter)
+
+
+@each_row(
+    ("allowed", "inside", "outside", "words"),
+    [
+        (NOT_NEGATIVE, (0, 1, 1e9), (-1, -0.1), "0 or more"),
+        (Range(1), (1, 2), (0, 0.5), "1 or more"),
+        (Range(0, 1), (0, 0.5, 1), (-0.01, 1.01), "from 0 to 1"),
+        (Range(0, 1, between=True), (0.01, 0.99), (0, 1, -1, 2), "between 0 and 1"),
+    ],
+)
+def test_a_number_is_allowed_in_its_range_alone(
+    allowed: Range, inside: tuple[float, ...], outside: tuple[float, ...], words: str
+) -> None:
+    assert all(number in allowed for number in inside)
+    assert not any(number in allowed for number in outside)
+    assert str(allowed) == words
+
+
+@each_row(
+    ("name", "of", "words", "unit"),
+    [
+        ("Share", float, "from 0 to 1", ""),
+        ("Part", float, "between 0 and 1", ""),
+        ("Positive", int, "1 or more", ""),
+        ("Tokens", int, "0 or more", "tokens"),
+        ("Bytes", int, "0 or more", "bytes"),
+        ("Lines", int, "0 or more", "lines"),
+        ("Messages", int, "0 or more", "messages"),
+        ("Calls", int, "0 or more", "calls"),
+        ("Requests", int, "0 or more", "requests"),
+        ("Turns", int, "0 or more", "turns"),
+        ("Sessions", int, "0 or more", "sessions"),
+        ("Seconds", float, "from 0 to 1e+09", "seconds"),
+        ("Days", float, "from 0 to 1e+06", "days"),
+        ("Dollars", float, "0 or more", "USD"),
+    ],
+)
+def test_each_kind_of_number_has_its_range_and_unit(name: str, of: Any, words: str, unit: str) -> None:
+    kind, allowed = get_args(getattr(ranges, name))
+    assert (kind, str(allowed), allowed.unit) == (of, words, unit)

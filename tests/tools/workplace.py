@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from agentcli.core.journal import SessionText
 from agentcli.core.record import TodoItem
-from agentcli.core.text.passage import Mark, Needles, Passage, SessionText
+from agentcli.core.text.passage import Mark, Needles, Passage
 from agentcli.core.tool import CallScope, Question, Service, ToolLimits
 from agentcli.system.programs import search_path
 from agentcli.tools.ask_user import Answers

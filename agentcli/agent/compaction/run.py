@@ -45,8 +45,8 @@ from agentcli.core.model import Model
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
 from agentcli.core.tasks import start_task
 from agentcli.core.text.passage import LEFT, NOTES, STRUCK
-from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import redact
+from agentcli.core.text.words import plural
 from agentcli.system.regular_file import Unusable as Unreadable
 from agentcli.system.regular_file import read_text
 

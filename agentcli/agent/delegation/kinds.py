@@ -15,7 +15,7 @@ from agentcli.core.aliases import AGENTS, known_as, like_tool
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.mcp_servers import PREFIX, Servers, ServerTool
 from agentcli.core.model import Model
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.core.tool import Tool
 
 DEPTH = 2

@@ -16,8 +16,7 @@ from agentcli.core.codec.decode import (
     record_from_json,
     usage_from_json,
 )
-from agentcli.core.codec.fields import is_deeper
-from agentcli.core.codec.type_check import as_declared, is_declared
+from agentcli.core.codec.fields import as_declared, is_declared, is_deeper
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import (
     KINDS,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
@@ -66,31 +65,6 @@ class Passage:
     status: str = ""
     has_numbers: bool = False
     """True if its lines begin with their line numbers in a file."""
-
-
-class SessionText(Protocol):
-    """The text of a session, for searches."""
-
-    def passages(
-        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
-    ) -> Iterator[Passage]:
-        """Yield the passages of this session's records up to number `newest` that may contain the needles, and of this call, newest first.
-
-        Every match is among them, even in records that were cleared, summarised or rewound since, or inherited by a fork. Raises
-        OutOfTime once `time.monotonic` has passed `until`.
-        """
-
-    def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
-        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may hold, whatever their case.
-
-        No record is read for it. Raises OutOfTime as `passages` does.
-        """
-
-    def passages_of(self, mark: Mark) -> Sequence[Passage]:
-        """Return the passages of a marked record; none if it cannot be read."""
-
-    def index(self) -> Iterator[float]:
-        """Make the missing parts of the session's index one at a time; yields the share that is done."""
 
 
 def passages(entry: Entry, whole: Callable[[str], str]) -> Iterator[Passage]:

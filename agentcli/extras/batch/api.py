@@ -10,11 +10,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import INTERRUPTED, InputError, UsageError
+from agentcli.core.errors import INTERRUPTED, InputError, UsageError, in_words
 from agentcli.core.tasks import start_task
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.frontends.python.options import repeated, set_options
 from agentcli.frontends.python.turn import settled
 

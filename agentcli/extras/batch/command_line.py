@@ -13,8 +13,7 @@ import typer
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.text.near import did_you_mean, near_names
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import did_you_mean, near_names, plural
 from agentcli.program.command_line.flags import (
     Allow,
     Deny,

@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from agentcli.core.causes import in_words
-from agentcli.core.errors import ConfigError, UsageError
+from agentcli.core.errors import ConfigError, UsageError, in_words
 from agentcli.core.tasks import when_done
 from agentcli.extras.batch.remote import call_of, run_one
 from agentcli.extras.batch.work import Work

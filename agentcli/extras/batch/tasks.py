@@ -10,11 +10,10 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
 
-from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import InputError, UsageError
+from agentcli.core.errors import InputError, UsageError, in_words
 from agentcli.core.text.encodings import readable
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.extras.batch.mirrors import is_url
 from agentcli.frontends.features import FEATURES
 from agentcli.permissions.rules import in_own_names, parse_rules

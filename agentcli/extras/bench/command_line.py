@@ -12,7 +12,7 @@ import typer
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, CredentialsError, InputError, UsageError
 from agentcli.core.sanitise import safe
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.program.command_line.flags import Json, MaxCost, Trust, taking
 from agentcli.program.command_line.output import aside, page, say, say_json
 from agentcli.system import probe

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli import __version__
-from agentcli.core.causes import in_words
-from agentcli.core.errors import AgentError, InputError, UsageError
+from agentcli.core.errors import AgentError, InputError, UsageError, in_words
 from agentcli.core.sanitise import safe_line
 from agentcli.extras.batch.intervals import wilson
 from agentcli.program.command_line.output import aside, say

@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.annotation import fields_of
-from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import InputError
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.errors import InputError, in_words
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.system import probe
 from agentcli.system.git import git
 

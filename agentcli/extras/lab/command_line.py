@@ -12,7 +12,7 @@ import typer
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.program.command_line.flags import InProject, Json, OfModel, Set, taking
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, on_terminal, print_styled, print_table

@@ -156,7 +156,7 @@ def _draw_stats(found: Stats) -> None:
     from rich.text import Text
 
     from agentcli.core.costs import money
-    from agentcli.core.text.plural import plural
+    from agentcli.core.text.words import plural
     from agentcli.features.costs.stats import by_use
 
     screen = console()

@@ -9,7 +9,7 @@ from typing import Any
 from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.dataclass import dataclass
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.sessions.info import SessionInfo, local_day
 
 

@@ -14,7 +14,7 @@ from agentcli.core.message import Message, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Record
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.features.costs.spending import REPLY, RETRY, SUMMARY, Added, Shares, SpecOf, Spending, shares, spendings
 
 LARGE = 5_000

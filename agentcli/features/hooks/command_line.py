@@ -10,7 +10,7 @@ import typer
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.features.hooks.files import EVENTS
 from agentcli.program.command_line.flags import InFolder, Json, taking
 from agentcli.program.command_line.output import say, say_json

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.program.definition import Definition
 from agentcli.system.regular_file import Missing, Unusable, read_text
 

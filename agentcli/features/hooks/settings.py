@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.setting import setting
-from agentcli.core.text.ranges import Seconds
+from agentcli.core.setting import Seconds, setting
 
 
 @dataclass(frozen=True, slots=True)

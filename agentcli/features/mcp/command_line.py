@@ -13,7 +13,7 @@ import typer
 
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import display_path, safe, safe_line
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.features.mcp.transport import NAMES, STDIO, TRANSPORTS, Kind, reaching
 from agentcli.program.command_line.flags import InFolder, Json
 from agentcli.program.command_line.output import say, say_json

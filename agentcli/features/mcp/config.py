@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.json_comments import without_comments
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.features.mcp.names import GEMINI, PROJECT_FILES, SERVER_NAME, USER_FILE
 from agentcli.features.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport, reaching
 from agentcli.program.files import project_files

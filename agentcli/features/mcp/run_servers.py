@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.mcp_servers import Elicitation, ElicitedField, ServerState
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.core.tool import Choice, Question
 from agentcli.features.mcp.config import (
     Definitions,

@@ -33,7 +33,7 @@ from agentcli.core.mcp_servers import (
     server_of,
 )
 from agentcli.core.tasks import run_beside
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.features.mcp import search
 from agentcli.features.mcp.config import CALL_SECONDS, ServerDefinition
 from agentcli.features.mcp.logs import LOG_BYTES, ServerLogs

@@ -14,7 +14,7 @@ import httpx2
 import mcp_types as types
 from pydantic import ValidationError
 
-from agentcli.core.causes import in_words, innermost
+from agentcli.core.errors import in_words, innermost
 from agentcli.core.mcp_servers import Content, ElicitedField, ServerAnswer
 
 REASON_CHARACTERS = 300

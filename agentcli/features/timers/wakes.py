@@ -13,8 +13,8 @@ from agentcli.core.event import Emit, Noticed
 from agentcli.core.message import reminder
 from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import run_beside
-from agentcli.core.text.plural import plural
 from agentcli.core.text.terminal import console_text
+from agentcli.core.text.words import plural
 from agentcli.tools.jobs import Job, Jobs
 from agentcli.tools.lib.bounded_regex import BoundedRegex
 

@@ -13,7 +13,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.model import Source
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.core.tool import ToolLimits
 from agentcli.program.feature import Row
 from agentcli.program.project import Project

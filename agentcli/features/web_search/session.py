@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.tool_context import offer
-from agentcli.core.causes import in_words, innermost
-from agentcli.core.errors import ToolError
+from agentcli.core.errors import ToolError, in_words, innermost
 from agentcli.core.tool import ToolLimits
 from agentcli.features.web_search.engines import Chosen, Engine, chosen
 from agentcli.features.web_search.provider import ProviderSearch

@@ -10,7 +10,7 @@ import typer
 
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.program.command_line.confirming import confirmed
 from agentcli.program.command_line.flags import InFolder, Json, Set, Trust
 from agentcli.program.command_line.output import say, say_json

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.program.command_line.flags import InProject, Json
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.progress import Progress

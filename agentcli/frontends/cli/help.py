@@ -13,8 +13,7 @@ from typer.core import TyperGroup
 
 from agentcli import manual
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.text.near import did_you_mean, near_names
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import did_you_mean, near_names, plural
 from agentcli.manual.searching import Section
 from agentcli.manual.searching import search as search_manual
 from agentcli.program.command_line.output import page, say

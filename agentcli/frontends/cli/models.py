@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.cli.arguments import ENDPOINTS
 from agentcli.program.command_line.flags import Json
 from agentcli.program.command_line.output import say, say_json

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 
 from agentcli.core.errors import UsageError
-from agentcli.core.text.near import one_letter_off
+from agentcli.core.text.words import one_letter_off
 from agentcli.frontends.cli.completion import command_paths
 
 _KEYS = "`agentcli auth set` stores a key, `agentcli auth remove` removes it."

@@ -24,7 +24,7 @@ from typer.main import get_command_name
 from agentcli import __version__
 from agentcli.core.annotation import hints_of
 from agentcli.core.errors import UsageError
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.frontends.cli.arguments import prepared
 from agentcli.program.command_line.opening import OPENER
 from agentcli.program.extras import extra

@@ -13,7 +13,7 @@ import typer
 
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.cli.checking import check
 from agentcli.frontends.cli.exporting import export
 from agentcli.frontends.cli.session_list import FOUND, HITS, print_found, print_list, when

@@ -12,7 +12,7 @@ from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, reminder
 from agentcli.core.sanitise import safe
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.commands.outputs import Drawn
 from agentcli.frontends.findings import CHANGES, Finding, is_review

@@ -12,7 +12,7 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Recorded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.commands.outputs import Drawn
 from agentcli.frontends.terminal.dialogs.dialogs import Filter

@@ -13,7 +13,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, StoreError, UsageError
 from agentcli.core.event import Noticed
 from agentcli.core.sanitise import is_safe, safe_line
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.features.side_question.question import SideQuestion
 from agentcli.program.commands import Acted, Context, Output, Said, Terminal, Work
 from agentcli.program.notes import LOCAL, keep_out_of_git, own_instructions, present_text, with_line

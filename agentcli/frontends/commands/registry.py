@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentcli import manual
 from agentcli.core.errors import UsageError
-from agentcli.core.text.near import NEAREST, did_you_mean, near_names
-from agentcli.core.text.slash import name_and_argument
+from agentcli.core.text.words import NEAREST, did_you_mean, name_and_argument, near_names
 from agentcli.frontends.commands import extensions
 from agentcli.frontends.commands.base import CommandContext
 from agentcli.frontends.commands.order import by_group, grouped

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from agentcli.core.errors import INTERRUPTED, AgentError, InputError, UsageError
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.dialogs.dialogs import Filter, matching
 from agentcli.program.commands import Acted, Choice, Context, Item, Output, Said, Terminal, command

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.dialogs.dialogs import start_of
 from agentcli.manual import page

@@ -12,7 +12,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
-from agentcli.core.text.slash import name_and_argument
+from agentcli.core.text.words import name_and_argument
 from agentcli.frontends.commands.unknown import no_command, unknown_command
 from agentcli.frontends.terminal.input.attachments import with_attachments
 from agentcli.frontends.turns import typed

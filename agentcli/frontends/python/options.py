@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.program.config.toml_text import toml_value
 from agentcli.program.options import LAST, Flag, FlagOptions, Options, Texts, flags
 

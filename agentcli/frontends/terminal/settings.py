@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.setting import setting
-from agentcli.core.text.ranges import Lines, Messages, Seconds
+from agentcli.core.setting import Lines, Messages, Seconds, setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.program.approvals import answers
 from agentcli.program.consent import decide, trust_folder, undecided
 from agentcli.program.project_rules import entries_without_effect, offered_rules, restrictions

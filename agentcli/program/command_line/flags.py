@@ -12,8 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from agentcli.core.annotation import fields_of, hints_of
-from agentcli.core.causes import in_words
-from agentcli.core.errors import UsageError
+from agentcli.core.errors import UsageError, in_words
 from agentcli.core.text.encodings import readable
 from agentcli.program.options import Flag, Place, flags
 

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 
 from agentcli.context.settings import PRESETS
 from agentcli.core.annotation import Table
-from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import ConfigError
+from agentcli.core.errors import ConfigError, in_words
 from agentcli.core.setting import ADDED, ENTRIES_ADDED
 from agentcli.core.text.encodings import is_binary, readable
 from agentcli.program.config.coerce import Layer, coerce, near

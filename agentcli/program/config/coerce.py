@@ -11,7 +11,7 @@ from typing import Any
 from agentcli.core.annotation import Choice, Fields, Items, Kind, Maybe, Noted, OneOf, Scalar, Table, Unread, bare
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
-from agentcli.core.text.ranges import NOT_NEGATIVE, Range
+from agentcli.core.setting import NOT_NEGATIVE, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,6 @@ def _describe(kind: Kind) -> str:
 
 def near(key: str, known: Iterable[str]) -> str:
     """Return a question that names the nearest known keys; empty if none is near."""
-    from agentcli.core.text.near import did_you_mean, near_names
+    from agentcli.core.text.words import did_you_mean, near_names
 
     return did_you_mean(near_names(key, known))

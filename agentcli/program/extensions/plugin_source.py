@@ -14,7 +14,7 @@ from agentcli.agent.project.places import read_text
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.system import probe
 from agentcli.system.programs import find_program, hardened
 from agentcli.system.regular_file import Unusable

@@ -8,7 +8,7 @@ from pathlib import Path
 from agentcli.agent.project.extensions import Extensions
 from agentcli.agent.project.places import defines
 from agentcli.core.errors import InputError
-from agentcli.core.text.slash import name_and_argument
+from agentcli.core.text.words import name_and_argument
 from agentcli.program.extensions.lookup import named
 from agentcli.program.extensions.mentions import mentions
 

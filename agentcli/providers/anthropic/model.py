@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
@@ -11,14 +11,21 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from agentcli.core.errors import ModelError
+from agentcli.core.errors import Cause, ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
 from agentcli.core.streams import closing
-from agentcli.providers.anthropic.errors import from_event, from_status
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.anthropic.reply import Reply
 from agentcli.providers.anthropic.request import Former, to_body, to_wire
-from agentcli.providers.errors import vendor_name
+from agentcli.providers.errors import (
+    BY_STATUS,
+    bad_request_cause,
+    error_name,
+    refusal,
+    retry_after,
+    text_in,
+    vendor_name,
+)
 from agentcli.providers.http import connection_error, http_client, quiet_sdk, scrubbed
 from agentcli.providers.http_body import event_data
 from agentcli.providers.platforms import PLATFORMS
@@ -26,6 +33,66 @@ from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.sdk_import import warmed
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import UsedIds
+
+_BY_TYPE: Mapping[str, Cause] = {
+    "authentication_error": "auth",
+    "permission_error": "auth",
+    "billing_error": "billing",
+    "not_found_error": "not_found",
+    "request_too_large": "too_large",
+    "rate_limit_error": "rate_limit",
+    "overloaded_error": "overloaded",
+    "timeout_error": "server",
+    "api_error": "server",
+    "conflict_error": "server",
+}
+_SPENT = ("contract_spend_limit_reached", "enforced_spend_limit_reached")
+
+
+def from_status(error: Any, key: str | None, vendor: str = "The provider") -> ModelError:
+    """Make a ModelError from the SDK's APIStatusError."""
+    status = int(error.status_code)
+    text = text_in(error.api_message)
+    cause = _cause_of(status, error.type or "", error.error_code or "", text)
+    headers = error.response.headers
+    return refusal(
+        error_name(status, str(error.type or "")),
+        text,
+        cause,
+        key,
+        headers=headers,
+        retry_after=retry_after(headers),
+        status=status,
+        vendor=vendor,
+        body="" if text or error.body is None else str(error.body),
+    )
+
+
+def from_event(event: Mapping[str, Any], key: str | None, vendor: str = "The provider") -> ModelError:
+    """Make a ModelError from an `error` event in the middle of a stream, whose status, 200, means nothing."""
+    raw = event.get("error")
+    body: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
+    kind, text = str(body.get("type") or ""), text_in(body.get("message"))
+    details = body.get("details")
+    code = details.get("error_code") if isinstance(details, Mapping) else ""
+    cause = _cause_of(500, kind, str(code or ""), text)
+    return refusal(error_name(None, kind) or "an error", text, cause, key, vendor=vendor)
+
+
+def _cause_of(status: int, kind: str, code: str, text: str) -> Cause:
+    if 300 <= status < 400:
+        return "not_found"
+    if code in _SPENT:
+        return "billing"
+    if status in (408, 409):
+        return BY_STATUS[status]
+    if kind == "api_error" and 400 <= status < 500:
+        kind = ""  # servers without other types use it for everything: the status says more
+    if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):
+        return "too_large" if status == 413 else bad_request_cause(text)
+    if kind in _BY_TYPE:
+        return _BY_TYPE[kind]
+    return BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 
 class AnthropicModel:

@@ -15,8 +15,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import Encoding, decode, encode, with_newlines
-from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import clip
+from agentcli.core.text.words import plural
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
 from agentcli.tools.lib.diff import Diff, changed_ranges, unified

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from agentcli.core.text.near import NEAREST, did_you_mean, near_names
 from agentcli.core.text.secrets import is_secret_file
+from agentcli.core.text.words import NEAREST, did_you_mean, near_names
 from agentcli.system import probe
 from agentcli.tools.lib import gitignore
 

@@ -13,9 +13,8 @@ from html import escape, unescape
 
 import httpx2
 
-from agentcli.core.causes import in_words, innermost
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import ToolError
+from agentcli.core.errors import ToolError, in_words, innermost
 from agentcli.core.tool import ToolContext
 from agentcli.system.network import check_literal, same_site, target
 from agentcli.tools.lib.web_request import Page, Unreadable, WebRequest, client_for, exchanged

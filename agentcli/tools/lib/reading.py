@@ -16,8 +16,8 @@ from agentcli.core.images import IMAGE_BYTES, STRICTEST, damage, excess, mime_of
 from agentcli.core.message import Image
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import decode, decode_beginning
-from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import head_of
+from agentcli.core.text.words import plural
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
 from agentcli.system.pictures import smaller

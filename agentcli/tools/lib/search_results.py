@@ -13,8 +13,8 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import clip
+from agentcli.core.text.words import plural
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
 from agentcli.system.resolve import follow, searched

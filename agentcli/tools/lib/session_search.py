@@ -11,8 +11,9 @@ from functools import partial
 
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
-from agentcli.core.text.passage import Mark, Needles, OutOfTime, Passage, PassageRole, SessionText, folded
-from agentcli.core.text.plural import plural
+from agentcli.core.journal import SessionText
+from agentcli.core.text.passage import Mark, Needles, OutOfTime, Passage, PassageRole, folded
+from agentcli.core.text.words import plural
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.bounded_regex import BATCH, BoundedRegex
 from agentcli.tools.lib.hits import Hit, at_lines, definition, different, lead, shown

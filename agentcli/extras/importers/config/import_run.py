@@ -11,9 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import AgentError, ConfigError, CredentialsError
+from agentcli.core.errors import AgentError, ConfigError, CredentialsError, in_words
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, mask
 from agentcli.extras.importers import config as foreign

@@ -24,7 +24,7 @@ from agentcli.core.event import Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.sanitise import safe
 from agentcli.core.tasks import log_failure, start_task, watch_task
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.core.tool import ToolOutput
 from agentcli.features.checks.lsp.configured import in_force
 from agentcli.features.checks.lsp.edits import patch_of

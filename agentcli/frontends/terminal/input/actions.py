@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import INTERRUPTED, AgentError
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.terminal.console import Console
 from agentcli.frontends.terminal.dispatch import Repl
 from agentcli.frontends.terminal.input import clipboard

@@ -10,7 +10,7 @@ from agentcli.context.window import is_reference, kept
 from agentcli.core.images import ENDINGS
 from agentcli.core.message import GOES_ON, File, Image, Message, Text
 from agentcli.core.sanitise import safe
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.terminal.render.pieces import Attached, Note, UserMessage
 
 

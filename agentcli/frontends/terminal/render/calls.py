@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agentcli.core.message import ToolResult
 from agentcli.core.sanitise import safe
 from agentcli.core.subagent_result import calls_of, spent
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.core.tool import DECLINED, NO_OUTPUT
 from agentcli.frontends.terminal.render import diff
 from agentcli.frontends.terminal.render.markdown_blocks import Block

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.event import seconds_left
 from agentcli.core.sanitise import safe
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.terminal.render.calls import together
 from agentcli.frontends.terminal.render.frame import Edit, Live, Size
 from agentcli.frontends.terminal.render.input_box import dialog_lines, input_lines, lowest

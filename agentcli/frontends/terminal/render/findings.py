@@ -9,7 +9,7 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.findings import Finding, Severity
 from agentcli.frontends.terminal.render import links
 from agentcli.frontends.terminal.render.spans import Run, written

@@ -8,7 +8,7 @@ from typing import assert_never
 from agentcli.core.costs import dollars
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.terminal.render import findings
 from agentcli.frontends.terminal.render.calls import called, together
 from agentcli.frontends.terminal.render.markdown_blocks import Block

@@ -12,7 +12,7 @@ from agentcli.core.event import Event
 from agentcli.core.message import Message, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.core.text.plural import plural
+from agentcli.core.text.words import plural
 from agentcli.frontends.findings import findings, is_review
 from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.render.attached import attached, user_message

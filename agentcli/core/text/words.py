@@ -1,8 +1,24 @@
-"""Names similar to an unknown name, for messages to people."""
+"""Words for people: a count with its noun, names like an unknown one, a slash command and its argument."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 line`, `2,000 lines`, `3 processes`, `4 matches`, `5 entries`."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith(("s", "ch")):
+        return f"{count:,} {noun}es"
+    return f"{count:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{count:,} {noun}s"
+
+
+def name_and_argument(line: str) -> tuple[str, str]:
+    """Return the name and the argument of a line `/name argument`; either may be empty."""
+    name, *rest = line.strip().removeprefix("/").split(None, 1) or [""]
+    return name, rest[0].strip() if rest else ""
+
 
 NEAREST = 3
 """Maximum number of names that a message offers."""

@@ -1,9 +1,39 @@
-"""Names near another."""
+"""Counts with their nouns."""
 
 from __future__ import annotations
 
-from agentcli.core.text.near import did_you_mean, near_names, one_letter_off
+from agentcli.core.text.words import did_you_mean, name_and_argument, near_names, one_letter_off, plural
 from tests.tables import each_row
+
+
+@each_row(
+    ("count", "noun", "expected"),
+    [
+        (0, "line", "0 lines"),
+        (1, "line", "1 line"),
+        (2_000, "matching line", "2,000 matching lines"),
+        (3, "process", "3 processes"),
+        (4, "match", "4 matches"),
+        (5, "entry", "5 entries"),
+    ],
+)
+def test_a_noun_has_the_form_that_its_count_asks_for(count: int, noun: str, expected: str) -> None:
+    assert plural(count, noun) == expected
+
+
+@each_row(
+    ("line", "parts"),
+    [
+        ("/model sonnet", ("model", "sonnet")),
+        (" /rewind   3 turns  ", ("rewind", "3 turns")),
+        ("/help", ("help", "")),
+        ("/", ("", "")),
+        ("", ("", "")),
+        ("help me", ("help", "me")),
+    ],
+)
+def test_a_line_is_a_name_and_an_argument(line: str, parts: tuple[str, str]) -> None:
+    assert name_and_argument(line) == parts
 
 
 @each_row("name", ["sesions", "ssessions", "sessoins", "sessionss", "sessionz", "essions"])
