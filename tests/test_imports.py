@@ -69,7 +69,7 @@ def test_a_run_without_hooks_loads_nothing_to_run_them_with_and_nothing_that_rea
     unused = (
         "agentcli.extras.importers.config",
         "agentcli.extras.importers.config.import_run",
-        "agentcli.features.hooks.report",
+        "agentcli.features.hooks.commands",
         "agentcli.features.hooks.command_line",
     )
     assert not [module for module in modules if module.startswith(unused)]

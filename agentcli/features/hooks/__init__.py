@@ -25,7 +25,7 @@ class Hooks(Feature["Program"]):
         return COMMANDS
 
     def checks(self, program: Program) -> Iterable[Row]:
-        from agentcli.features.hooks.report import rows
+        from agentcli.features.hooks.commands import rows
 
         return rows(program)
 

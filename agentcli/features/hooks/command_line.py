@@ -29,7 +29,7 @@ Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and appr
 @app.command("list")
 def list_hooks(cwd: InFolder = "", trust: Trust = False, json: Json = False) -> None:
     """List the hooks with their files."""
-    from agentcli.features.hooks.report import NO_HOOKS, listed
+    from agentcli.features.hooks.commands import NO_HOOKS, listed
     from agentcli.program.command_line.opening import program_of
 
     hooks, notes = listed(program_of(Options(cwd=cwd, trust=trust)))
@@ -106,7 +106,7 @@ def try_hooks(
 async def _ran(
     program: Program, event: str, subject: str, call: ToolCall | None, fields: Mapping[str, Any]
 ) -> list[Ran]:
-    from agentcli.features.hooks.configured import configured
+    from agentcli.features.hooks.files import configured
     from agentcli.features.hooks.loaded import loaded
     from agentcli.features.hooks.session_hooks import HookPlace, SessionHooks
     from agentcli.features.hooks.settings import HookSettings
@@ -128,7 +128,7 @@ async def _ran(
 
 
 def _say(ran: Ran) -> None:
-    from agentcli.features.hooks.report import result
+    from agentcli.features.hooks.commands import result
 
     say(f"{ran.hook.name} ({ran.hook.source}, {ran.seconds:.2f} s): {result(ran)}")
     for name in ("context", "message"):

@@ -12,13 +12,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.program.definition import Definition
 from agentcli.system.regular_file import Missing, Unusable, read_text
 
 if TYPE_CHECKING:
+    from agentcli.features.hooks.settings import HookSettings
     from agentcli.program.plugin_parts import PluginHooks
+
 
 Dialect = Literal["claude", "gemini"]
 
@@ -61,6 +64,15 @@ EVENTS: Mapping[str, EventKind] = MappingProxyType(
 """Events at which hooks run."""
 GEMINI_EVENTS: Mapping[str, str] = MappingProxyType({name: kind.gemini for name, kind in EVENTS.items() if kind.gemini})
 """Gemini CLI's names of events, by ours."""
+PRE_COMPRESS = "PreCompress"
+"""The older name of PreCompact in config.toml; its hooks get the session's folder as transcript."""
+_KNOWN = (*EVENTS, PRE_COMPRESS)
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "event": str,
+    "command": str,
+    "matcher": str,
+    "timeout": (int, float),
+}
 MAX_BYTES = 1_000_000
 """Largest size of a file of hooks, in bytes."""
 _NAMES = re.compile(r"[\w ,|-]+")
@@ -320,3 +332,24 @@ def _words(command: str) -> list[str]:
         return shlex.split(command)
     except ValueError:
         return command.split()
+
+
+def configured(settings: HookSettings) -> tuple[Hook, ...]:
+    """Return the hooks that the configuration names. Raises ConfigError for one that makes no sense."""
+    first = (Hook(PRE_COMPRESS, settings.pre_compress, timeout=settings.timeout),) if settings.pre_compress else ()
+    return (*first, *(_hook(entry, settings.timeout) for entry in settings.commands))
+
+
+def _hook(entry: Mapping[str, Any], timeout: float) -> Hook:
+    if wrong := [key for key, value in entry.items() if not isinstance(value, _TYPES.get(key, ()))]:
+        raise ConfigError(f"hooks: {wrong[0]} = {entry[wrong[0]]!r} is not valid. A hook has {', '.join(_TYPES)}.")
+    hook = Hook(**{"event": "", "command": "", "timeout": timeout, **entry})
+    if hook.event not in _KNOWN:
+        raise ConfigError(f"hooks: there is no event {hook.event!r}. Use one of: {', '.join(_KNOWN)}.")
+    if not hook.command:
+        raise ConfigError(f"hooks: a hook for {hook.event} has no command.")
+    try:
+        re.compile(hook.matcher if hook.matcher != "*" else "")
+    except re.error as error:
+        raise ConfigError(f"hooks: the matcher {hook.matcher!r} is not a regular expression: {error}.") from error
+    return hook

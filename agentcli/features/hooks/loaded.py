@@ -109,7 +109,7 @@ def found_hooks(project: Project) -> FoundHooks:
     found, settings = loaded(project), project.config[HookSettings]
     if not (settings.pre_compress or settings.commands or found.hooks):
         return FoundHooks(notes=found.notes)
-    from agentcli.features.hooks.configured import configured
+    from agentcli.features.hooks.files import configured
     from agentcli.features.hooks.session_hooks import hooks_of
 
     return FoundHooks(partial(hooks_of, (*configured(settings), *found.hooks)), found.notes)

@@ -18,8 +18,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import start_task, watch_task
 from agentcli.core.text.secrets import holds_secret
 from agentcli.core.text.terminal import console_text
-from agentcli.features.hooks.configured import PRE_COMPRESS
-from agentcli.features.hooks.files import Hook
+from agentcli.features.hooks.files import PRE_COMPRESS, Hook
 from agentcli.features.hooks.verdict import is_asynchronous, verdict
 from agentcli.system.process import Command, Ended, run_until
 

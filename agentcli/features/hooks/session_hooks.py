@@ -23,9 +23,8 @@ from agentcli.core.record import Mode
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.path_pattern import literal
 from agentcli.core.tool import Traits
-from agentcli.features.hooks.configured import PRE_COMPRESS
 from agentcli.features.hooks.environment_file import VARIABLE, environment_file
-from agentcli.features.hooks.files import EVENTS, Hook
+from agentcli.features.hooks.files import EVENTS, PRE_COMPRESS, Hook
 from agentcli.features.hooks.names import own_input
 from agentcli.features.hooks.payloads import (
     Circumstances,

@@ -12,8 +12,7 @@ import pytest
 from agentcli.core.errors import ConfigError
 from agentcli.core.event import Event, Warned
 from agentcli.core.journal import Journal
-from agentcli.features.hooks.configured import configured
-from agentcli.features.hooks.files import Hook
+from agentcli.features.hooks.files import Hook, configured
 from agentcli.features.hooks.runner import Runner, before_compression
 from agentcli.features.hooks.session_hooks import HookPlace, SessionHooks
 from agentcli.features.hooks.settings import HookSettings
