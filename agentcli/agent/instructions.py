@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart
-from agentcli.agent.project.instructions import Instructions, beneath
+from agentcli.agent.project.instructions import Instructions, beneath, rules_of
 from agentcli.agent.project.places import folders
 from agentcli.agent.setup import INSTRUCTIONS, SessionSetup
 from agentcli.context.inject import wrap
@@ -139,8 +139,6 @@ def nested_of(core: SessionCore) -> NestedInstructions | None:
 
 def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) -> Iterator[Instructions]:
     """Yield the rules of a folder that apply to this path; with `always`, also the rules for all paths."""
-    from agentcli.agent.project.instructions import rules_of
-
     top = folder.resolve()
     if not path.is_relative_to(top):
         return

@@ -6,12 +6,14 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from agentcli.agent.compaction.summariser import Summariser
 from agentcli.core.errors import AgentError
 from agentcli.core.event import UsageReported
 from agentcli.core.history import History
 from agentcli.core.message import Message, Text
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Title
+from agentcli.resources import prompt
 from agentcli.sessions.info import first_title
 
 SHOWN = 2_000
@@ -59,9 +61,6 @@ async def improved(history: History, model: Model, context: int) -> tuple[Title,
 
     If the model fails with an AgentError, there is no title: it is not worth a message to the person.
     """
-    from agentcli.agent.compaction.summariser import Summariser
-    from agentcli.resources import prompt
-
     summariser, text = Summariser(model, calls=1, context=context, longest=REPLY), ""
     request = replace(summariser.request([prompt("title.md")], _beginning(history)), options={"thinking": False})
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.agent.feature import SessionPart
 from agentcli.context.context_editing import boundary, reported, tool_uses
+from agentcli.context.provider_support import INSTEAD, fallen_back, missing
 from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.event import Event, Noticed, Pruned, Recorded
 from agentcli.core.message import Message, reminder
@@ -49,12 +50,9 @@ class ContextEditing(SessionPart):
                 yield self._record(Message("user", parts, history.turn))
             return
         wanted, spec = builder.settings.policy, builder.spec
-        if wanted in (NATIVE, PROVIDER) and self._told != spec.name:
-            from agentcli.context.provider_support import fallen_back, missing
-
-            if missing(wanted, spec):
-                self._told = spec.name
-                yield Noticed(fallen_back(wanted, spec))
+        if wanted in (NATIVE, PROVIDER) and self._told != spec.name and missing(wanted, spec):
+            self._told = spec.name
+            yield Noticed(fallen_back(wanted, spec))
         if history.held or history.held_thinking:
             yield self._record(self._taken_over())
 
@@ -84,8 +82,6 @@ class ContextEditing(SessionPart):
             body = reported(window.view, applied, history, window.settings, window.traits)
             if not applied.tool_uses and boundary(tool_uses(window.view, window.settings)):
                 self._builder.clears_nothing = True
-                from agentcli.context.provider_support import INSTEAD
-
                 yield Noticed(
                     f"{self._builder.model.spec.name} did not clear the outputs as requested. {INSTEAD[NATIVE]}"
                 )

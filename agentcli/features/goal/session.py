@@ -15,6 +15,7 @@ from agentcli.core.event import Emit, Event, Noticed, TurnEnded, Warned, emit_al
 from agentcli.core.message import Text, reminder
 from agentcli.features.goal.results import Shown, has_news, results_since
 from agentcli.features.goal.state import Goal, Verdict, goal_of, save
+from agentcli.features.goal.verifier import Verifier
 
 IDLE = 2
 """Turns in a row without a new result after which a goal is paused."""
@@ -74,8 +75,6 @@ async def _verdict(
 
         left = goal.most_seconds - goal.accounted(core, time.time()).seconds
         return await check(core, goal.check, left, interrupt), ()
-    from agentcli.features.goal.verifier import Verifier
-
     verifier = Verifier(core)
     return await verifier.judge(goal.text, results, said, interrupt), verifier.events
 

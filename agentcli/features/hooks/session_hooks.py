@@ -38,6 +38,8 @@ from agentcli.features.hooks.payloads import (
 from agentcli.features.hooks.runner import HookEvent, Runner, before_compression
 from agentcli.features.hooks.transcript import Transcript
 from agentcli.features.hooks.verdict import combined
+from agentcli.permissions.facts import by_file, facts_of
+from agentcli.permissions.rules import Rules, parse_rule
 
 if TYPE_CHECKING:
     from agentcli.agent.setup import SessionSetup
@@ -302,9 +304,6 @@ def _error_kind(error: AgentError) -> str:
 
 def fulfils(condition: str, call: ToolCall, root: Path, traits: Mapping[str, Traits], workspace: Workspace) -> bool:
     """Return True if the call matches the rule of an `if`, or hides whether it does. Paths in it count from `root`."""
-    from agentcli.permissions.facts import by_file, facts_of
-    from agentcli.permissions.rules import Rules
-
     rule = _rule(condition, str(root))
     if rule is None or not rule.is_for(call.name):
         return False
@@ -321,8 +320,6 @@ def _rule(condition: str, root: str) -> Rule | None:
 
     The pattern of a path is written as in `.gitignore`, with `/` for the project's folder and `//` for the root of the disk.
     """
-    from agentcli.permissions.rules import parse_rule
-
     name, _, rest = condition.strip().partition("(")
     pattern = rest.removesuffix(")")
     name = known_as(name) or name

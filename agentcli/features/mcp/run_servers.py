@@ -26,11 +26,13 @@ from agentcli.features.mcp.config import (
 )
 from agentcli.features.mcp.names import server_prefix
 from agentcli.features.mcp.server_login import authentication, to_renew
+from agentcli.features.mcp.servers import McpServers, Surroundings
 from agentcli.permissions.started import Started
 from agentcli.program.definition import Definition
 from agentcli.program.program import Program
 from agentcli.program.project import Project
 from agentcli.program.trust import not_read
+from agentcli.system.browser import open_page
 from agentcli.system.programs import search_path
 
 if TYPE_CHECKING:
@@ -97,8 +99,6 @@ class RunServers:
         if self._connected is None and not allowed and not waiting:
             return None
         if self._connected is None:
-            from agentcli.features.mcp.servers import McpServers, Surroundings
-
             project = self._project
             logs = None if project.options.no_session else project.dirs.state / LOGS
             around = Surroundings(
@@ -214,8 +214,6 @@ class RunServers:
         return answers is not None and list(answers[:1]) == [FILL_IN]
 
     async def _open(self, asked: Elicitation) -> Mapping[str, Any] | None:
-        from agentcli.system.browser import open_page
-
         text = f"{asked.server} wants to open {asked.url} in your browser. {asked.message}"
         answers = await self._ask([Question(text, choices=(Choice("Open it"), Choice("No")))])
         if not answers or answers[0] != "Open it":

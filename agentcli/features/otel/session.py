@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -30,8 +31,6 @@ _faults_told: set[str] = set()
 @cache
 def sender_of_process() -> Sender:
     """Return the sender that all sessions of this process share."""
-    import os
-
     return opened(os.environ)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 
 from agentcli.program.project import Project
+from agentcli.system.installing import install_extra
 
 SWITCH = "AGENTCLI_OTEL"
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -35,8 +36,6 @@ def missing() -> bool:
 def fault(env: Mapping[str, str]) -> str:
     """Return the reason why nothing can be sent although the environment asks for it; empty if there is none."""
     if missing():
-        from agentcli.system.installing import install_extra
-
         return f"{SWITCH} is set, but the packages of OpenTelemetry are not installed: {install_extra('otel')}"
     protocol = env.get("OTEL_EXPORTER_OTLP_PROTOCOL", "").strip() or "http/protobuf"
     if protocol != "http/protobuf":
