@@ -37,7 +37,6 @@ from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Mode
 from agentcli.core.tool import Tool, Traits
-from agentcli.program.approvals import not_started
 from agentcli.program.config.schema import Schema
 from agentcli.program.feature import Feature, FoundHooks, RunPart, tools_of, traits_of
 from agentcli.program.front_end import FrontEnd
@@ -328,6 +327,8 @@ class Program(Project):
         if self.front_end.attended:
             return
         if self.trusted:
+            from agentcli.program.approvals import not_started
+
             texts = [not_started(self.approvals.refused(self.definitions()))]
         else:
             texts = [part.unread() for part in self.parts]

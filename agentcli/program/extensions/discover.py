@@ -1,4 +1,7 @@
-"""Extensions of a project and of its user that are files: skills, slash commands, kinds of subagents."""
+"""Extensions of a project and of its user that are files: skills, slash commands, kinds of subagents.
+
+What reads a kind is loaded only if there is a folder for it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,6 @@ from typing import TYPE_CHECKING
 
 from agentcli.agent.project.extensions import AGENTS, SKILLS, AgentKind, Extensions, Skill, Template
 from agentcli.agent.project.places import Kind, Place, find, folders, places
-from agentcli.program.extensions.agents import FORM as AGENT_FORM
-from agentcli.program.extensions.agents import catalogue as agent_lines
-from agentcli.program.extensions.commands import FORM as COMMAND_FORM
-from agentcli.program.extensions.skills import FORM as SKILL_FORM
-from agentcli.program.extensions.skills import catalogue as skill_lines
-from agentcli.program.extensions.skills import in_catalogue
 
 if TYPE_CHECKING:
     from agentcli.program.extensions.plugins import Plugin
@@ -27,6 +24,11 @@ _SHARE, _LEAST, _CHARACTERS = 0.01, 1_000, 4
 
 def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], window: int) -> str:
     """Return the block of a system prompt that lists skills and agents; empty if there are none."""
+    if not (found or agents):
+        return ""
+    from agentcli.program.extensions.agents import catalogue as agent_lines
+    from agentcli.program.extensions.skills import catalogue as skill_lines
+
     characters = max(int(window * _SHARE), _LEAST) * _CHARACTERS
     lines = skill_lines(found, characters)
     blocks = [
@@ -44,6 +46,10 @@ def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: M
     then = set(_LISTED.findall(block))
     if not (recorded and (then or found or agents)):
         return ""
+    from agentcli.program.extensions.agents import catalogue as agent_lines
+    from agentcli.program.extensions.skills import catalogue as skill_lines
+    from agentcli.program.extensions.skills import in_catalogue
+
     listed = {skill.name: skill.file for skill in in_catalogue(found)}
     new = [f"- {skill_lines({name: found[name]}, 0)[2:]} ({listed[name]})" for name in listed if name not in then]
     new += [agent_lines({name: kind}) for name, kind in agents.items() if name not in then]
@@ -66,15 +72,29 @@ def discover(
 ) -> Extensions:
     """Find all active extensions; `cwd` is None if the folder is not trusted. `noted` are notes to list first."""
     notes = [*noted]
+    skills, commands, agents = dict[str, Skill](), dict[str, Template](), dict[str, AgentKind]()
+    shadowed: list[Skill | Template | AgentKind] = []
 
-    def all_places(kind: Kind) -> list[Place]:
-        return [*places(kind, cwd, home, config), *(place for plugin in plugins for place in plugin.places(kind))]
+    def there(kind: Kind) -> list[Place]:
+        all_places = (*places(kind, cwd, home, config), *(place for plugin in plugins for place in plugin.places(kind)))
+        return [place for place in all_places if os.path.lexists(place.folder)]
 
-    skills, hidden_skills = find(SKILL_FORM, all_places("skills"), notes)
-    commands, hidden_commands = find(COMMAND_FORM, all_places("commands"), notes)
-    agents, hidden_agents = find(AGENT_FORM, all_places("agents"), notes)
-    shadowed: tuple[Skill | Template | AgentKind, ...] = (*hidden_skills, *hidden_commands, *hidden_agents)
-    return Extensions(skills, commands, agents, shadowed, tuple(dict.fromkeys(notes)))
+    if found := there("skills"):
+        from agentcli.program.extensions.skills import FORM as SKILL_FORM
+
+        skills, hidden_skills = find(SKILL_FORM, found, notes)
+        shadowed += hidden_skills
+    if found := there("commands"):
+        from agentcli.program.extensions.commands import FORM as COMMAND_FORM
+
+        commands, hidden_commands = find(COMMAND_FORM, found, notes)
+        shadowed += hidden_commands
+    if found := there("agents"):
+        from agentcli.program.extensions.agents import FORM as AGENT_FORM
+
+        agents, hidden_agents = find(AGENT_FORM, found, notes)
+        shadowed += hidden_agents
+    return Extensions(skills, commands, agents, tuple(shadowed), tuple(dict.fromkeys(notes)))
 
 
 def with_nested(found: Extensions, nested: Sequence[Path], cwd: Path) -> Extensions:
@@ -82,6 +102,10 @@ def with_nested(found: Extensions, nested: Sequence[Path], cwd: Path) -> Extensi
 
     A skill whose name is taken gets its folder as a prefix: `web/app:pdf`.
     """
+    if not nested:
+        return found
+    from agentcli.program.extensions.skills import FORM as SKILL_FORM
+
     skills, notes = dict(found.skills), [*found.notes]
     for folder in nested:
         above = folder.parent.parent

@@ -23,9 +23,7 @@ from agentcli.core.message import TYPED, Part, Text, ToolCall, ToolResult, remin
 from agentcli.core.text.words import name_and_argument
 from agentcli.core.tool import UNKNOWN, ToolOutput
 from agentcli.permissions.rules import Rules, parse_rules
-from agentcli.program.extensions import commands, skills
 from agentcli.program.extensions.discover import changes_since, with_nested
-from agentcli.program.extensions.lookup import named
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 from agentcli.tools.skill import Skills
@@ -144,6 +142,8 @@ class SessionExtensions:
 
     def entry(self, name: str) -> Skill | Template | None:
         """Return the skill or command that the person means by `/name`."""
+        from agentcli.program.extensions.lookup import named
+
         found = named(self.found, name)
         return None if isinstance(found, Skill) and not found.for_person else found
 
@@ -295,6 +295,7 @@ class SessionExtensions:
     async def _with_command(
         self, command: Template, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
     ) -> Prompt:
+        from agentcli.program.extensions import commands
         from agentcli.program.extensions.fill import Filler
         from agentcli.program.extensions.template import arguments
 
@@ -331,6 +332,7 @@ class SessionExtensions:
 
     async def _body(self, skill: Skill, given: str, call_id: str) -> str:
         """Return the body of a skill in its tags, with its folder and the names of its files."""
+        from agentcli.program.extensions import skills
         from agentcli.program.extensions.fill import Filler
         from agentcli.program.extensions.template import arguments
 
