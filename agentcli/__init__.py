@@ -11,7 +11,7 @@ _NAMES = {
     **dict.fromkeys(("Question", "Choice"), "core.tool"),
     "RunOptions": "frontends.python.options",
     "AgentError": "core.errors",
-    "Finding": "frontends.findings",
+    "Finding": "frontends.run.findings",
     "Usage": "core.message",
     **dict.fromkeys(
         (
@@ -19,7 +19,7 @@ _NAMES = {
             *("ToolResultEvent", "PermissionEvent", "UsageEvent", "PruneEvent", "CompactionEvent", "RetryEvent"),
             *("WarningEvent", "AnyEvent"),
         ),
-        "frontends.run_events",
+        "frontends.run.events",
     ),
 }
 """The names of the Python API, each with the module that it is imported from on first use."""

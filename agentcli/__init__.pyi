@@ -6,7 +6,6 @@ from agentcli.extras.batch.api import BatchOptions as BatchOptions
 from agentcli.extras.batch.api import BatchResult as BatchResult
 from agentcli.extras.batch.api import BatchTask as BatchTask
 from agentcli.extras.batch.api import run_batch as run_batch
-from agentcli.frontends.findings import Finding as Finding
 from agentcli.frontends.python.asking import Approval as Approval
 from agentcli.frontends.python.asking import Deny as Deny
 from agentcli.frontends.python.options import RunOptions as RunOptions
@@ -15,20 +14,21 @@ from agentcli.frontends.python.query import run as run
 from agentcli.frontends.python.session import Session as Session
 from agentcli.frontends.python.tools import FunctionTool as FunctionTool
 from agentcli.frontends.python.tools import tool as tool
-from agentcli.frontends.run_events import AnyEvent as AnyEvent
-from agentcli.frontends.run_events import CompactionEvent as CompactionEvent
-from agentcli.frontends.run_events import Denial as Denial
-from agentcli.frontends.run_events import InitEvent as InitEvent
-from agentcli.frontends.run_events import MessageEvent as MessageEvent
-from agentcli.frontends.run_events import PermissionEvent as PermissionEvent
-from agentcli.frontends.run_events import PruneEvent as PruneEvent
-from agentcli.frontends.run_events import Result as Result
-from agentcli.frontends.run_events import RetryEvent as RetryEvent
-from agentcli.frontends.run_events import ServerStatus as ServerStatus
-from agentcli.frontends.run_events import ThinkingEvent as ThinkingEvent
-from agentcli.frontends.run_events import ToolCallEvent as ToolCallEvent
-from agentcli.frontends.run_events import ToolResultEvent as ToolResultEvent
-from agentcli.frontends.run_events import UsageEvent as UsageEvent
-from agentcli.frontends.run_events import WarningEvent as WarningEvent
+from agentcli.frontends.run.events import AnyEvent as AnyEvent
+from agentcli.frontends.run.events import CompactionEvent as CompactionEvent
+from agentcli.frontends.run.events import Denial as Denial
+from agentcli.frontends.run.events import InitEvent as InitEvent
+from agentcli.frontends.run.events import MessageEvent as MessageEvent
+from agentcli.frontends.run.events import PermissionEvent as PermissionEvent
+from agentcli.frontends.run.events import PruneEvent as PruneEvent
+from agentcli.frontends.run.events import Result as Result
+from agentcli.frontends.run.events import RetryEvent as RetryEvent
+from agentcli.frontends.run.events import ServerStatus as ServerStatus
+from agentcli.frontends.run.events import ThinkingEvent as ThinkingEvent
+from agentcli.frontends.run.events import ToolCallEvent as ToolCallEvent
+from agentcli.frontends.run.events import ToolResultEvent as ToolResultEvent
+from agentcli.frontends.run.events import UsageEvent as UsageEvent
+from agentcli.frontends.run.events import WarningEvent as WarningEvent
+from agentcli.frontends.run.findings import Finding as Finding
 
 __version__: str

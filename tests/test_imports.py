@@ -105,7 +105,7 @@ UNUSED = (
     "agentcli.program.extensions.mentions",
     "agentcli.program.extensions.plugin_source",
     "agentcli.program.extensions.plugins",
-    "agentcli.program.extensions.unread",
+    "agentcli.program.extensions.mentions",
     "agentcli.providers.endpoint_lists",
     "agentcli.permissions.sandbox.space",
     "agentcli.frontends.serve",

@@ -111,7 +111,7 @@ class Extensions(Feature["Program"]):
         return EXTENSIONS
 
     def checks(self, program: Program) -> Iterable[Row]:
-        from agentcli.frontends.extension_checks import extension_rows
+        from agentcli.frontends.commands.extension_checks import extension_rows
 
         return extension_rows(program)
 
@@ -132,7 +132,7 @@ class Extensions(Feature["Program"]):
     def refuse(self, program: Program, text: str, own: str) -> None:
         """Refuse a prompt that may name a command or a skill of a folder that is not trusted."""
         if (text.startswith("/") or "$" in own) and not program.trusted:
-            from agentcli.program.extensions.unread import refuse
+            from agentcli.program.extensions.mentions import refuse
 
             refuse(text, own, program.cwd, program.extensions)
 

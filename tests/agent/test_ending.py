@@ -9,7 +9,7 @@ import pytest
 
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.message import Text
-from agentcli.frontends.run_results import ResultBuilder, conclusion
+from agentcli.frontends.run.results import ResultBuilder, conclusion
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import ended, messages, open_session, results, say_to

@@ -7,7 +7,7 @@ import pytest
 
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.frontends.commands.base import Queued
-from agentcli.frontends.commands.order import by_use, grouped
+from agentcli.frontends.commands.registry import by_use, grouped
 from agentcli.frontends.terminal.input.keys import KEYS, chosen, help_lines, help_rows
 from agentcli.frontends.terminal.style import MUTE
 from agentcli.program.commands import Group

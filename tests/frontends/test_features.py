@@ -18,8 +18,8 @@ from agentcli.core.event import Event, Noticed
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.frontends.commands.doctor import examine
 from agentcli.frontends.commands.registry import slash_commands
-from agentcli.frontends.doctor import examine
 from agentcli.frontends.features import FEATURES
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of

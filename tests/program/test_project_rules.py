@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from agentcli.core.message import ToolCall
-from agentcli.frontends.doctor import examine
+from agentcli.frontends.commands.doctor import examine
 from agentcli.frontends.opening import program_of
 from agentcli.permissions.decide import decide
 from agentcli.program.options import Options

@@ -137,7 +137,7 @@ def _accepted(asked: BenchFlags, tasks: tuple[Task, ...], out: Path) -> bool:
     """Show the maximum cost of the runs, and return whether to start them. Raise UsageError if nobody can be asked."""
     from agentcli.extras.batch.results import load
     from agentcli.extras.bench.running import most
-    from agentcli.program.command_line.confirming import confirmed
+    from agentcli.program.command_line.output import confirmed
 
     known = load(out).states if probe.exists(out / "batch.json") else {}
     left = tuple(

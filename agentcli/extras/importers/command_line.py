@@ -15,9 +15,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.words import did_you_mean, near_names, plural
 from agentcli.extras.importers.config import PROGRAMS
-from agentcli.program.command_line.confirming import confirmed
 from agentcli.program.command_line.flags import InProject, Json, taking
-from agentcli.program.command_line.output import aside, say, say_json
+from agentcli.program.command_line.output import aside, confirmed, say, say_json
 from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options

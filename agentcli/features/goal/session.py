@@ -71,8 +71,6 @@ async def _verdict(
     core: SessionCore, goal: Goal, results: Sequence[Shown], said: str, interrupt: asyncio.Event
 ) -> tuple[Verdict, Sequence[Event]]:
     if goal.check:
-        # MERGED
-
         left = goal.most_seconds - goal.accounted(core, time.time()).seconds
         return await check(core, goal.check, left, interrupt), ()
     verifier = Verifier(core)

@@ -28,8 +28,7 @@ from agentcli.core.tool import Traits
 from agentcli.frontends.acp.buffers import Offers
 from agentcli.frontends.acp.dialogs import Dialogs
 from agentcli.frontends.acp.elsewhere import SharedElsewhere
-from agentcli.frontends.acp.endings import stop_reason
-from agentcli.frontends.acp.errors import answered
+from agentcli.frontends.acp.errors import answered, stop_reason
 from agentcli.frontends.acp.heard import Heard, asked, questions
 from agentcli.frontends.acp.prompts import Block, only_text
 from agentcli.frontends.acp.questions import NO

@@ -1,4 +1,4 @@
-"""Errors of the program as JSON-RPC errors."""
+"""Errors of the program as JSON-RPC errors, and ends of turns as the protocol's reasons."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from acp import RequestError
+from acp.schema import StopReason
 from pydantic import ValidationError
 
 from agentcli.core.errors import AgentError, CredentialsError, InputError, ModelError, SessionBusy, UsageError
+from agentcli.core.event import TurnEnded
+from agentcli.core.history import History
+from agentcli.core.message import Message
 
 AUTH_REQUIRED, NOT_FOUND = -32000, -32002
 """Codes of the protocol for a missing key, and for a session that does not exist."""
@@ -40,3 +44,26 @@ def answered() -> Iterator[None]:
         yield
     except AgentError as error:
         raise request_error(error) from error
+
+
+def stop_reason(ended: TurnEnded, history: History) -> StopReason:
+    """Return the protocol's reason for the end of a turn. Raise RequestError for a failed one."""
+    match ended.ending:
+        case "done":
+            return "end_turn"
+        case "interrupted":
+            return "cancelled"
+        case "limit":
+            return "max_turn_requests"
+        case "refused" | "blocked":  # refused by the model, or stopped by a hook
+            return "refusal"
+        case "incomplete" if _cut_off(history):
+            return "max_tokens"
+        case _:
+            raise request_error(ended.error or AgentError("The turn failed."))
+
+
+def _cut_off(history: History) -> bool:
+    messages = (entry.body for entry in reversed(history.entries))
+    newest = next((body for body in messages if isinstance(body, Message) and body.role == "assistant"), None)
+    return newest is not None and newest.stop == "max_tokens"

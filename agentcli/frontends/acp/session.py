@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,14 +24,13 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
 from agentcli.core.message import ToolResult
 from agentcli.core.message import Usage as Tokens
+from agentcli.core.tasks import run_beside
 from agentcli.frontends.acp import options
 from agentcli.frontends.acp.buffers import ClientBuffers, Offers
 from agentcli.frontends.acp.commands import available, command_in, run_command
 from agentcli.frontends.acp.dialogs import Dialogs
-from agentcli.frontends.acp.endings import stop_reason
-from agentcli.frontends.acp.errors import BUSY, INVALID_REQUEST, answered
+from agentcli.frontends.acp.errors import BUSY, INVALID_REQUEST, answered, stop_reason
 from agentcli.frontends.acp.host import EditorProject
-from agentcli.frontends.acp.progress import OutputTails
 from agentcli.frontends.acp.prompts import Block, prompt_of, typed_text
 from agentcli.frontends.acp.questions import NO, approval_options
 from agentcli.frontends.acp.replay import replay
@@ -253,3 +252,44 @@ def _usage(tokens: Tokens) -> Usage:
         cached_read_tokens=tokens.cache_read,
         cached_write_tokens=tokens.cache_write,
     )
+
+
+EVERY = 0.25
+"""Shortest time between two updates of one call, in seconds."""
+TAIL_CHARACTERS = 8_000
+"""Number of characters from the end of the output in an update."""
+
+
+class OutputTails:
+    """Tail of each running call's output; `send(call_id, tail)` gets it at most every `EVERY` seconds."""
+
+    def __init__(self, send: Callable[[str, str], Awaitable[None]], every: float = EVERY) -> None:
+        self._send, self._every = send, every
+        self._tails: dict[str, str] = {}
+        self._sending: dict[str, asyncio.Task[None]] = {}
+
+    def add(self, call_id: str, text: str) -> None:
+        """Add a piece of output."""
+        self._tails[call_id] = (self._tails.get(call_id, "") + text)[-TAIL_CHARACTERS:]
+        if call_id not in self._sending:
+            self._sending[call_id] = run_beside(self._keep_sending(call_id))
+
+    async def end(self, call_id: str) -> None:
+        """Remove a call: its result contains all output."""
+        self._tails.pop(call_id, None)
+        if task := self._sending.pop(call_id, None):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def end_all(self) -> None:
+        """Remove all calls."""
+        for call_id in list(self._sending):
+            await self.end(call_id)
+
+    async def _keep_sending(self, call_id: str) -> None:
+        sent = ""
+        while (tail := self._tails.get(call_id, "")) != sent:
+            sent = tail
+            await self._send(call_id, tail)
+            await asyncio.sleep(self._every)
+        self._sending.pop(call_id, None)

@@ -11,15 +11,14 @@ import typer
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.words import plural
-from agentcli.program.command_line.confirming import confirmed
 from agentcli.program.command_line.flags import InFolder, Json, Set, Trust
-from agentcli.program.command_line.output import say, say_json
+from agentcli.program.command_line.output import confirmed, say, say_json
 from agentcli.program.command_line.printing import Column, console, on_terminal, print_table
 from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.frontends.doctor import Finding
+    from agentcli.frontends.commands.doctor import Finding
     from agentcli.program.live_check import Answer
     from agentcli.program.program import Program
 
@@ -176,7 +175,7 @@ def doctor(
     if coming_from:
         _say_differences(coming_from, cwd, json)
         return
-    from agentcli.frontends.doctor import diagnose
+    from agentcli.frontends.commands.doctor import diagnose
     from agentcli.frontends.opening import program_of
 
     with Progress("Checking records") as progress:

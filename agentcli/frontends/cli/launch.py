@@ -16,10 +16,10 @@ from agentcli.program.options import Options
 if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.sharing import Front, Share, Sharing
     from agentcli.frontends.terminal.app import Terminal
     from agentcli.frontends.terminal.device import Device
     from agentcli.frontends.terminal.early import EarlyTerminal
+    from agentcli.frontends.terminal.sharing import Front, Share, Sharing
     from agentcli.program.program import Program
 
 NO_TERMINAL = "Not a terminal. Use -p PROMPT for non-interactive use."
@@ -104,9 +104,9 @@ def _load_session(
 ) -> tuple[Program, Sharing, AgentSession]:
     """Everything a session needs, loaded and put together while the person types already."""
     from agentcli.frontends.opening import program_of
-    from agentcli.frontends.sharing import Sharing
     from agentcli.frontends.terminal.reading import reading
     from agentcli.frontends.terminal.render.status_line import check_facts
+    from agentcli.frontends.terminal.sharing import Sharing
     from agentcli.program.front_end import FrontEnd
     from agentcli.program.retention import sweep_later
     from agentcli.providers.connect import warm

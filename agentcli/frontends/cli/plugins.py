@@ -8,9 +8,8 @@ import typer
 
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
-from agentcli.program.command_line.confirming import confirmed
 from agentcli.program.command_line.flags import Json
-from agentcli.program.command_line.output import say_json
+from agentcli.program.command_line.output import confirmed, say_json
 from agentcli.program.command_line.printing import Column, print_styled, print_table
 from agentcli.program.options import Options
 
@@ -38,7 +37,7 @@ def add(
 
     It lists what the plugin would start and allow, and its tokens in each request, and asks. Plugins of Claude Code and extensions of Gemini CLI both work.
     """
-    from agentcli.frontends.plugin_contents import contents
+    from agentcli.frontends.cli.plugin_contents import contents
 
     plugins = _plugins()
     with plugins.candidate(source) as plugin:
@@ -78,7 +77,7 @@ def update(
 
 def _updated(plugins: Plugins, one: Installed, check: bool, yes: bool) -> int:
     """Update one plugin; return 1 if it was not, though there is a newer one."""
-    from agentcli.frontends.plugin_contents import differences
+    from agentcli.frontends.cli.plugin_contents import differences
 
     with plugins.candidate(one.source) as plugin:
         if plugin.name != one.name:

@@ -17,10 +17,8 @@ from agentcli.core.text.words import plural
 from agentcli.frontends.cli.checking import check
 from agentcli.frontends.cli.exporting import export
 from agentcli.frontends.cli.session_list import FOUND, HITS, print_found, print_list, when
-from agentcli.frontends.cli.view_page import view
-from agentcli.program.command_line.confirming import confirmed
 from agentcli.program.command_line.flags import AllProjects, InProject, Json
-from agentcli.program.command_line.output import aside, page, say, say_json
+from agentcli.program.command_line.output import aside, confirmed, page, say, say_json
 from agentcli.program.command_line.progress import Progress
 from agentcli.program.extras import extra
 from agentcli.program.options import Options
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from agentcli.program.project import Project
     from agentcli.sessions.info import SessionInfo
     from agentcli.sessions.session import Session
+
 
 T = TypeVar("T")
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -233,7 +232,29 @@ def sweep(
 app.command()(export)
 app.command("import")(extra("agentcli sessions import"))
 app.command()(check)
-app.command()(view)
+
+
+@app.command()
+def view(
+    selector: Annotated[
+        str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name (default: the newest)")
+    ] = "",
+    cwd: InProject = "",
+) -> None:
+    """Open a session's page in your browser.
+
+    Without a browser, the path of the page is printed.
+    """
+    from agentcli.frontends.commands.session_page import view as open_page
+    from agentcli.frontends.opening import project_of
+
+    context = project_of(Options(cwd=cwd))
+    info = context.store.find(selector, context.project) if selector else context.store.newest(context.project)
+    if info is None:
+        raise InputError("This project has no session yet. See `agentcli sessions list --all`.")
+    with Progress("Reading records") as progress:
+        session = context.store.open(info.project_id, info.id, True, progress.of(info.records))
+    say(open_page(session, context.dirs.cache, context.env))
 
 
 def each_of(things: Iterable[T], act: Callable[[T], None]) -> None:

@@ -18,7 +18,7 @@ from agentcli.program.commands import Arguments, Choice, Terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentcli.frontends.sharing import Sharing
+    from agentcli.frontends.terminal.sharing import Sharing
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from agentcli.frontends.commands import (
     changes,
     context,
-    copying,
     extensions,
     files,
     memory,
     model,
-    program,
     queue,
     reports,
     sessions,
@@ -38,11 +36,11 @@ CONVERSATION = (
     status.status,
     settings.config,
     settings.keys,
-    program.permissions,
+    reports.permissions,
     reports.tools,
     reports.cache,
-    program.stats,
-    program.budget,
+    reports.stats,
+    reports.budget,
 )
 CHECKPOINTS = (files.undo, files.redo, context.rewind)
 EXTENSIONS = (extensions.skills, extensions.agents, extensions.plugins)
@@ -52,7 +50,7 @@ JOBS = (reports.tasks,)
 INSTRUCTIONS = (memory.memory, files.init)
 CHANGES = (changes.diff_, changes.review, changes.findings_)
 TERMINAL = (
-    copying.copy,
+    files.copy,
     files.export,
     files.view,
     reports.why,
@@ -60,6 +58,6 @@ TERMINAL = (
     model.raw,
     model.vim,
     model.editor,
-    program.doctor,
+    reports.doctor,
     sessions.quit_,
 )

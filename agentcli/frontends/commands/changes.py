@@ -15,8 +15,8 @@ from agentcli.core.sanitise import safe
 from agentcli.core.text.words import plural
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.commands.outputs import Drawn
-from agentcli.frontends.findings import CHANGES, Finding, is_review
-from agentcli.frontends.findings import findings as findings_in
+from agentcli.frontends.run.findings import CHANGES, Finding, is_review
+from agentcli.frontends.run.findings import findings as findings_in
 from agentcli.frontends.terminal.render import diff, findings
 from agentcli.program.commands import Choice, Context, Item, Output, Said, Sent, Terminal, command
 from agentcli.resources import prompt

@@ -12,8 +12,8 @@ from agentcli.agent.project.instructions import NAMES
 from agentcli.core.errors import InputError, StoreError, UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
+from agentcli.frontends.commands.notes import LOCAL, keep_out_of_git, own_instructions, present_text, with_line
 from agentcli.program.commands import Choice, Context, Item, Output, Said, Terminal, command
-from agentcli.program.notes import LOCAL, keep_out_of_git, own_instructions, present_text, with_line
 from agentcli.system import probe
 from agentcli.system.locked_file import update
 

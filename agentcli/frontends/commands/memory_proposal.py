@@ -15,8 +15,8 @@ from agentcli.core.event import Noticed
 from agentcli.core.sanitise import is_safe, safe_line
 from agentcli.core.text.words import plural
 from agentcli.features.side_question.question import SideQuestion
+from agentcli.frontends.commands.notes import LOCAL, keep_out_of_git, own_instructions, present_text, with_line
 from agentcli.program.commands import Acted, Context, Output, Said, Terminal, Work
-from agentcli.program.notes import LOCAL, keep_out_of_git, own_instructions, present_text, with_line
 from agentcli.system import probe
 from agentcli.system.locked_file import update
 

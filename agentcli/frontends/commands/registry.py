@@ -1,22 +1,22 @@
-"""The registry of slash commands: the ones that the features of a program bring, by name, and the one that explains them."""
+"""The registry of slash commands: those of a program's features by name, in the order of /help and of the menu, and /help itself."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import NEAREST, did_you_mean, name_and_argument, near_names
 from agentcli.frontends.commands import extensions
 from agentcli.frontends.commands.base import CommandContext
-from agentcli.frontends.commands.order import by_group, grouped
 from agentcli.frontends.commands.outputs import Drawn, perform
 from agentcli.frontends.terminal.input.completion import CommandCompletion
 from agentcli.frontends.terminal.render.markdown import document
 from agentcli.manual.searching import Section, search
-from agentcli.program.command import Command, Item
+from agentcli.program.command import Command, Group, Item
 from agentcli.program.commands import Context, Output, OutputCommand, Said, Terminal, command
 
 if TYPE_CHECKING:
@@ -163,3 +163,22 @@ def _found(sections: Sequence[Section]) -> Said:
 def _page(topic: str) -> Said:
     page = manual.page(topic)
     return Drawn(page.rstrip("\n").split("\n"), draw=lambda columns, look: document(page, columns - 1, look))
+
+
+USED = ("help", "model", "resume", "clear", "context", "undo", "diff", "compress", "review", "rewind", "cost", "mode")
+"""The commands that people need most, first in the menu."""
+
+
+def by_group(commands: Iterable[Command]) -> list[Command]:
+    """Return the commands in the order of their groups."""
+    return sorted(commands, key=lambda one: get_args(Group).index(one.group))
+
+
+def grouped(commands: Iterable[Command]) -> dict[Group, list[Command]]:
+    """Return the commands of each group, without empty groups."""
+    return {group: [*each] for group, each in groupby(by_group(commands), key=lambda one: one.group)}
+
+
+def by_use(commands: Iterable[Command]) -> list[Command]:
+    """Return the commands as the menu lists them: the most used, then the others by group."""
+    return sorted(by_group(commands), key=lambda one: USED.index(one.name) if one.name in USED else len(USED))

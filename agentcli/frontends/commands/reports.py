@@ -1,12 +1,103 @@
-"""Slash commands that print reports on the session."""
+"""Slash commands that report: permissions, doctor, stats, budget, tools, cache, tasks, todo, why."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 
+from agentcli.core.errors import UsageError
 from agentcli.frontends.commands.outputs import Drawn
 from agentcli.frontends.terminal.render.scrollback import todo_lines
-from agentcli.program.commands import Context, Output, Said, command
+from agentcli.program.commands import Choice, Context, Output, Said, command
+
+
+@command("Model and permissions", at_once=True)
+async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
+    """Show the permission rules in force: /permissions [allow RULE for 30m]
+
+    `allow RULE for 30m`, or `for 10 calls`, allows calls in this session until then; deny rules and questions that are always asked stay. `remove RULE` ends it, or removes a rule saved for this
+    project by "always" in an approval; without RULE, choose from those.
+    """
+    word, _, rule = text.strip().partition(" ")
+    if word == "allow":
+        yield _allowed(context, rule)
+        return
+    lasting = context.session.core.approval.timed.now
+    if word == "remove" and lasting is not None and lasting.remove(rule.strip()):
+        yield Said([f"Removed {rule.strip()}."])
+        return
+    if word != "remove":
+        yield Said(await asyncio.to_thread(_rules, context))
+        return
+    terminal, kept = context.only_in_terminal("/permissions remove"), context.program.workspace_policy.saved
+    rule = rule.strip()
+    if not rule:
+        saved = kept.listed()
+        if not saved:
+            yield Said(["No saved rules. See `agentcli help rules`."])
+            return
+        chosen = await terminal.pick("Remove which rule?", [Choice(one) for one in saved])
+        if chosen is None:
+            return
+        rule = saved[chosen]
+    kept.remove(rule)
+    context.session.core.approval.forget(rule)
+    yield Said([f"Removed {rule}."])
+
+
+def _allowed(context: Context, rule: str) -> Said:
+    """Allow a rule for the time or the number of calls that it names. Raises UsageError if it names none."""
+    from agentcli.agent.timed_rules import USAGE, timed
+
+    given, term = timed(rule)
+    if term is None:
+        raise UsageError(USAGE)
+    known = context.session.core.approval.allow_for(given, term)
+    return Said([f"Allowed {term}: {known}. /permissions shows what is left."])
+
+
+@command("Cost and state", at_once=True)
+async def doctor(context: Context, _: str) -> AsyncIterator[Output]:
+    """Check keys, folders, helpers and sessions: /doctor"""
+    yield Said(await asyncio.to_thread(_findings, context))
+
+
+@command("Cost and state", at_once=True)
+async def stats(context: Context, _: str) -> AsyncIterator[Output]:
+    """Show the usage of all sessions, per model and per day: /stats"""
+    yield Said(await asyncio.to_thread(_usage, context))
+
+
+@command("Cost and state", at_once=True)
+async def budget(context: Context, _: str) -> AsyncIterator[Output]:
+    """Show the remaining budget of this session: /budget"""
+    yield Said(context.session.report.budget())
+
+
+def _rules(context: Context) -> Sequence[str]:
+    session = context.session
+    lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.core.approval.rules.listed()]
+    timed = session.core.approval.timed.now
+    saved = any(rule.origin == "your answers" for rule in session.core.approval.rules.allow)
+    return [
+        f"Mode: {session.core.approval.mode}. {context.program.workspace_policy.sandbox.report}",
+        *([*lines, *(timed.lines() if timed is not None else ())] or ["No rules set."]),
+        *(["/permissions remove takes a rule back that you saved for this project."] if saved else []),
+    ]
+
+
+def _findings(context: Context) -> Sequence[str]:
+    from agentcli.frontends.commands.doctor import examine
+
+    return [finding.line for finding in examine(context.program)]
+
+
+def _usage(context: Context) -> Sequence[str]:
+    from agentcli.features.costs.stats import collect, lines
+
+    program = context.program
+    return lines(collect(program.store.list(program.project)))
+
 
 _MARKS = {"completed": "✔", "in_progress": "◐", "pending": "☐"}
 

@@ -15,7 +15,7 @@ from agentcli.core.sanitise import safe
 from agentcli.core.text.words import name_and_argument
 from agentcli.frontends.commands.unknown import no_command, unknown_command
 from agentcli.frontends.terminal.input.attachments import with_attachments
-from agentcli.frontends.turns import typed
+from agentcli.frontends.terminal.turns import typed
 
 if TYPE_CHECKING:
     from agentcli.agent.ports import RunTurn

@@ -21,8 +21,8 @@ from agentcli.core.event import (
     Warned,
 )
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.frontends.run_events import Denial, InitEvent, Json, Result, RunEvent, to_json
-from agentcli.frontends.run_results import ResultBuilder, run_events
+from agentcli.frontends.run.events import Denial, InitEvent, Json, Result, RunEvent, to_json
+from agentcli.frontends.run.results import ResultBuilder, run_events
 from agentcli.permissions.unattended import NOBODY
 
 Format = Literal["text", "json", "stream-json"]

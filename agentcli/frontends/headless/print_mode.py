@@ -21,8 +21,8 @@ from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.text.terminal import console_text
 from agentcli.frontends.headless.commands import print_command, turn_of
 from agentcli.frontends.headless.output import Headless
-from agentcli.frontends.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
-from agentcli.frontends.run_results import conclusion
+from agentcli.frontends.run.events import SCHEMA_VERSION, InitEvent, ServerStatus
+from agentcli.frontends.run.results import conclusion
 from agentcli.frontends.terminal.reading import reading, reports_on
 from agentcli.program.options import Options
 from agentcli.program.program import Program

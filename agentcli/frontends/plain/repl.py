@@ -28,13 +28,13 @@ from agentcli.frontends.terminal.reading import reports_on
 from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.frontends.terminal.start_questions import end_reason, settle
-from agentcli.frontends.turns import ended_jobs, farewell, typed
+from agentcli.frontends.terminal.turns import ended_jobs, farewell, typed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.sharing import Sharing
+    from agentcli.frontends.terminal.sharing import Sharing
     from agentcli.frontends.terminal.startup import Open
     from agentcli.program.program import Program
 

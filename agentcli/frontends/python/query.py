@@ -13,7 +13,7 @@ from agentcli.core.streams import closing
 from agentcli.core.tasks import run_beside, when_done
 from agentcli.frontends.python.options import RunOptions, checked
 from agentcli.frontends.python.session import Session, session_with
-from agentcli.frontends.run_events import AnyEvent, Result
+from agentcli.frontends.run.events import AnyEvent, Result
 
 if TYPE_CHECKING:
     from typing import Unpack

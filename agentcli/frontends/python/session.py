@@ -13,8 +13,8 @@ from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.frontends.python.options import Given, RunOptions, checked
 from agentcli.frontends.python.turn import GRACE, Turn, settled
-from agentcli.frontends.run_events import AnyEvent, InitEvent, WarningEvent
-from agentcli.frontends.run_results import record_events
+from agentcli.frontends.run.events import AnyEvent, InitEvent, WarningEvent
+from agentcli.frontends.run.results import record_events
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.tasks import start_task
 from agentcli.frontends.headless.commands import turn_of
-from agentcli.frontends.run_events import AnyEvent, InitEvent, Result, WarningEvent
-from agentcli.frontends.run_results import ResultBuilder, conclusion, run_events
+from agentcli.frontends.run.events import AnyEvent, InitEvent, Result, WarningEvent
+from agentcli.frontends.run.results import ResultBuilder, conclusion, run_events
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession

@@ -19,7 +19,7 @@ from agentcli.core.text.secrets import known_secrets
 from agentcli.frontends.serve.questions import Answer, TooLate
 from agentcli.frontends.serve.registry import Served
 from agentcli.frontends.serve.shared import Clean, SharedSession
-from agentcli.frontends.sharing import Front
+from agentcli.frontends.terminal.sharing import Front
 from agentcli.program.program import Program
 from agentcli.sessions.exporting.redactor import Redactor
 

@@ -15,8 +15,8 @@ from agentcli.core.event import Event, Warned
 from agentcli.core.tool import Question
 from agentcli.frontends.opening import program_of
 from agentcli.frontends.serve.control import share_session
-from agentcli.frontends.sharing import Sharing
 from agentcli.frontends.terminal.input.attachments import with_attachments
+from agentcli.frontends.terminal.sharing import Sharing
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import Options
 from agentcli.system.logs import log_to

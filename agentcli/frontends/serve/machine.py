@@ -14,8 +14,8 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Record
 from agentcli.core.streams import closing
-from agentcli.frontends.run_events import to_json
-from agentcli.frontends.run_results import record_events
+from agentcli.frontends.run.events import to_json
+from agentcli.frontends.run.results import record_events
 from agentcli.frontends.serve import client
 from agentcli.frontends.serve.registry import Registration, registration, registrations
 from agentcli.sessions.exporting.transcript import cleaned

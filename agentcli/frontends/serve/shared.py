@@ -12,15 +12,15 @@ from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Recorded, ReplyRestarted, TextDelta, ThinkingDelta, ToolStarted, TurnEnded
 from agentcli.core.message import Message
 from agentcli.core.tool import Question
-from agentcli.frontends.run_events import to_json
-from agentcli.frontends.run_results import run_events
+from agentcli.frontends.run.events import to_json
+from agentcli.frontends.run.results import run_events
 from agentcli.frontends.serve.feed import Feed
-from agentcli.frontends.serve.live_text import LiveText
 from agentcli.frontends.serve.questions import Answer, Questions, digest
 from agentcli.frontends.serve.registry import Served
 from agentcli.frontends.serve.tool_traits import told
-from agentcli.frontends.serve.words import question_of, response_of
-from agentcli.frontends.sharing import Front, Share
+from agentcli.frontends.terminal.dialogs import proposal
+from agentcli.frontends.terminal.sharing import Front, Share
+from agentcli.frontends.terminal.style import MUTE, Look
 from agentcli.sessions.exporting.transcript import cleaned
 
 SETTLES = 0.1
@@ -242,3 +242,93 @@ class SharedSession(Share):
 
     def _label(self, shown: Mapping[str, Any], choice: str) -> str:
         return next((each["label"] for each in shown["choices"] if each["choice"] == choice), choice)
+
+
+_BLOCK = "-----BEGIN "
+"""The beginning of a private key, of which nothing is passed on while it arrives."""
+
+
+class LiveText:
+    """A text that grows. What was passed on stays as it is, so no word leaves before it is whole and was looked at."""
+
+    def __init__(self, clean: Callable[[str], str]) -> None:
+        self._clean = clean
+        self._line = self._passed = self.whole = ""
+
+    def add(self, piece: str) -> str:
+        """Return what can be passed on now."""
+        self._line += piece
+        last = max(self._line.rfind(" "), self._line.rfind("\n"), self._line.rfind("\t"))
+        return self._pass(self._line[: last + 1]) if last >= 0 else ""
+
+    def clear(self) -> None:
+        """Begin another text."""
+        self._line = self._passed = self.whole = ""
+
+    def _pass(self, ready: str) -> str:
+        block = ready.find(_BLOCK)
+        if block >= 0:
+            ready = ready[:block]
+        cleaned = self._clean(ready)
+        if not cleaned.startswith(self._passed):
+            # A word changed that was passed on: the rest of this line waits for the whole message.
+            return ""
+        more = cleaned[len(self._passed) :]
+        self._passed, self.whole = cleaned, self.whole + more
+        if block < 0 and (end := ready.rfind("\n")) >= 0:
+            self._line = self._line[end + 1 :]
+            self._passed = self._clean(ready[end + 1 :])
+        return more
+
+
+_PLAN = ("session", "once", "no")
+"""The answers behind the choices about a plan, in their order."""
+
+
+def question_of(ask: ApprovalRequest, folder: str) -> Mapping[str, Any]:
+    """Return a question about a call with all that the terminal shows: the title, the reason, the whole preview, each choice. Paths are shown from `folder`."""
+    look = Look(MUTE, folder=folder)
+    dialog = proposal.question(ask, None, look)
+    names = _PLAN if ask.kind == "plan" else proposal.answers(ask, None)
+    description = ask.call.input.get("description")
+    return {
+        "kind": ask.kind,
+        "call_id": ask.call.call_id,
+        "name": ask.call.name,
+        "title": dialog.title,
+        "subject": look.near(ask.title),
+        "why": "\n".join(filter(None, (dialog.note, *proposal.parts_of(ask)))),
+        "description": description if ask.kind == "command" and isinstance(description, str) else "",
+        "preview": ask.preview or (proposal.NO_CHANGE if ask.kind == "diff" else ""),
+        "unsaved": ask.unsaved,
+        "choices": [
+            {"choice": name, "label": _label(ask, name, choice.label)}
+            for name, choice in zip(names, dialog.choices, strict=True)
+        ],
+        "careful": dialog.chosen != 0,
+        "others": [{"title": other.title, "kind": other.kind, "preview": other.preview} for other in ask.others],
+    }
+
+
+def _label(ask: ApprovalRequest, name: str, label: str) -> str:
+    """Return the label of a choice without the keys of the terminal, and with the rule if the terminal shows it next."""
+    match name:
+        case "session" if ask.edits:
+            return "Yes, and all edits in this session"
+        case "everywhere":
+            return f"Always allow {proposal.covered(ask.always)} in every project"
+        case "all":
+            return f"Yes to {proposal.together(ask)}"
+        case _:
+            return label
+
+
+def response_of(ask: ApprovalRequest, answer: Answer) -> ApprovalResponse | None:
+    """Return the front end's answer for one from elsewhere."""
+    match answer.choice:
+        case "everywhere":
+            return ApprovalResponse("prefix", rules=(ask.always,), everywhere=True)
+        case "once" | "session" | "always" | "prefix" | "all" as choice:
+            return ApprovalResponse(choice)
+        case _:
+            return ApprovalResponse("no", answer.reason)

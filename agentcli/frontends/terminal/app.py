@@ -27,12 +27,12 @@ from agentcli.frontends.terminal.screen import Screen
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.frontends.terminal.start_questions import settle
 from agentcli.frontends.terminal.style import PLAIN, looks, theme_for_background
+from agentcli.frontends.terminal.turns import farewell
 from agentcli.frontends.terminal.views.transcript_screen import Viewing
-from agentcli.frontends.turns import farewell
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.sharing import Sharing
+    from agentcli.frontends.terminal.sharing import Sharing
     from agentcli.program.program import Program
 
 WATCH_EVERY = 1.0

@@ -16,8 +16,7 @@ from agentcli.core.sanitise import safe, safe_line
 from agentcli.features.mcp.commands import resources
 from agentcli.frontends.commands import extensions
 from agentcli.frontends.commands.base import Queued
-from agentcli.frontends.commands.order import by_use
-from agentcli.frontends.commands.registry import SlashCommands, slash_commands
+from agentcli.frontends.commands.registry import SlashCommands, by_use, slash_commands
 from agentcli.frontends.terminal.dialogs.asking import Asking
 from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.frontends.terminal.input.completion import CommandCompletion, Completion, Files
@@ -32,15 +31,15 @@ from agentcli.frontends.terminal.render.status_line import StatusLine
 from agentcli.frontends.terminal.screen import Screen
 from agentcli.frontends.terminal.start_questions import end_reason
 from agentcli.frontends.terminal.style import Look
-from agentcli.frontends.turns import ended_jobs
+from agentcli.frontends.terminal.turns import ended_jobs
 from agentcli.program.command import Command, Item
 from agentcli.program.commands import Choice
 from agentcli.system.cells import hanging
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.sharing import Sharing
     from agentcli.frontends.terminal.beside import Beside
+    from agentcli.frontends.terminal.sharing import Sharing
     from agentcli.program.program import Program
 
 

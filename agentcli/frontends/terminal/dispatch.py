@@ -21,7 +21,7 @@ from agentcli.frontends.terminal.idle import Idle
 from agentcli.frontends.terminal.input import user_shell
 from agentcli.frontends.terminal.input.attachments import with_attachments
 from agentcli.frontends.terminal.render.pieces import Note, UserMessage
-from agentcli.frontends.turns import typed
+from agentcli.frontends.terminal.turns import typed
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -205,7 +205,7 @@ class Repl:
 
 
 class RemoteFront:
-    """The REPL as it is driven from elsewhere; see `agentcli.frontends.sharing.Front`."""
+    """The REPL as it is driven from elsewhere; see `agentcli.frontends.terminal.sharing.Front`."""
 
     def __init__(self, console: Console, repl: Repl) -> None:
         self._console, self._repl = console, repl

@@ -23,8 +23,8 @@ from agentcli.system.cells import clip
 if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.sharing import Sharing
     from agentcli.frontends.terminal.app import Terminal
+    from agentcli.frontends.terminal.sharing import Sharing
     from agentcli.program.program import Program
 
 

@@ -1,4 +1,4 @@
-"""Output of commands: texts, JSON, and long texts through the user's pager."""
+"""Output of commands: texts, JSON, long texts through the user's pager, and yes-or-no questions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -71,3 +72,23 @@ def _is_there(command: str) -> bool:
     except ValueError:
         return False
     return bool(words) and shutil.which(words[0]) is not None
+
+
+TYPED_AHEAD = 0.3
+"""Seconds after a question is shown during which keys are dropped, as in a session's dialogs."""
+
+
+def confirmed(question: str) -> bool:
+    """Ask on stderr and return whether the answer is yes; anything else, the end of the input included, is no."""
+    print(f"{question} [y/N]: ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.isatty():
+        import termios
+
+        time.sleep(TYPED_AHEAD)
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    try:
+        answer = input()
+    except EOFError:
+        print(file=sys.stderr)
+        return False
+    return answer.strip().lower() in ("y", "yes")

@@ -17,8 +17,8 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Usage
 from agentcli.frontends.acp.heard import Heard
-from agentcli.frontends.run_events import to_json
-from agentcli.frontends.run_results import run_events
+from agentcli.frontends.run.events import to_json
+from agentcli.frontends.run.results import run_events
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.message import Message, Text
-from agentcli.frontends.findings import CHANGES
+from agentcli.frontends.run.findings import CHANGES
 from tests.agent.open_session import open_session
 from tests.frontends.terminal.contexts import ScriptedContext
 from tests.stories.frontends.test_slash import completions, type_

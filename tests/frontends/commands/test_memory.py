@@ -10,8 +10,8 @@ import pytest
 
 from agentcli.agent.ports import Prompt
 from agentcli.core.message import Message, Text
+from agentcli.frontends.commands.notes import with_line
 from agentcli.frontends.opening import program_of
-from agentcli.program.notes import with_line
 from agentcli.program.options import Options
 from tests.frontends.terminal.contexts import ScriptedContext
 from tests.stories.frontends.test_slash import type_

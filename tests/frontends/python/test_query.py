@@ -15,7 +15,7 @@ import pytest
 import agentcli
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
-from agentcli.frontends.run_events import to_json
+from agentcli.frontends.run.events import to_json
 from agentcli.program.options import Options
 from tests.frontends.python.embedded import calls, environment, options, script, workspace
 from tests.tables import each_row

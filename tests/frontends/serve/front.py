@@ -10,7 +10,7 @@ from typing import Any
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.core.event import Event
 from agentcli.core.streams import closing
-from agentcli.frontends.sharing import Sharing
+from agentcli.frontends.terminal.sharing import Sharing
 from agentcli.providers.scripted.model import Script
 from tests.agent.open_session import Person, open_session
 

@@ -13,10 +13,10 @@ from typing import Any
 from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event
 from agentcli.frontends.commands.base import Queued
-from agentcli.frontends.sharing import Sharing
 from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.frontends.terminal.input.keys import KEYS, help_lines
 from agentcli.frontends.terminal.render.state import State, update
+from agentcli.frontends.terminal.sharing import Sharing
 from agentcli.frontends.terminal.style import PLAIN, Look
 from agentcli.program.commands import Choice
 from tests.frontends.terminal.preview import ScriptedSession, scripted_program

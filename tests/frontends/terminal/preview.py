@@ -44,7 +44,7 @@ from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Titl
 from agentcli.core.streams import closing
 from agentcli.core.tool import Boxed, Choice, Question
 from agentcli.frontends.cli.launch import load_terminal
-from agentcli.frontends.sharing import Sharing
+from agentcli.frontends.terminal.sharing import Sharing
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import Options
 from agentcli.tools.registry import TRAITS

@@ -14,8 +14,8 @@ from agentcli.features.hooks.files import bundled_hooks
 from agentcli.features.hooks.loaded import loaded
 from agentcli.features.mcp.run import servers_of
 from agentcli.frontends.cli import run
+from agentcli.frontends.cli.plugin_contents import contents
 from agentcli.frontends.opening import program_of, project_of
-from agentcli.frontends.plugin_contents import contents
 from agentcli.program.extensions.installed_plugins import Plugins
 from agentcli.program.extensions.plugins import read_plugin
 from agentcli.program.options import Options

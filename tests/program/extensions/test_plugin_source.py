@@ -10,8 +10,8 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.frontends.cli import run
+from agentcli.frontends.cli.plugin_contents import contents
 from agentcli.frontends.opening import project_of
-from agentcli.frontends.plugin_contents import contents
 from agentcli.program.extensions.installed_plugins import Plugins
 from agentcli.program.options import Options
 from tests.program.extensions.test_installed_plugins import claude, home, written

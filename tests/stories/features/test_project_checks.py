@@ -10,7 +10,7 @@ import pytest
 
 from agentcli.features.checks.configured import in_force
 from agentcli.features.checks.suggestions import suggestions
-from agentcli.frontends.doctor import examine
+from agentcli.frontends.commands.doctor import examine
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options

@@ -17,8 +17,8 @@ from acp import RequestError
 from acp.schema import AudioContentBlock, TextContentBlock
 
 from agentcli.frontends.acp.options import modes
-from agentcli.frontends.acp.progress import EVERY, TAIL_CHARACTERS, OutputTails
 from agentcli.frontends.acp.serve import take_descriptors
+from agentcli.frontends.acp.session import EVERY, TAIL_CHARACTERS, OutputTails
 from agentcli.frontends.acp.stdio import LINE_BYTES
 from agentcli.frontends.acp.tool_calls import kind_of
 from agentcli.tools.registry import TRAITS

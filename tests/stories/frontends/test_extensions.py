@@ -10,7 +10,7 @@ import pytest
 
 from agentcli.core.errors import InputError, UsageError
 from agentcli.frontends.cli import run
-from agentcli.frontends.doctor import diagnose
+from agentcli.frontends.commands.doctor import diagnose
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options

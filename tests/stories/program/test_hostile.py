@@ -11,9 +11,9 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.extras.importers.config.import_run import import_plan, lines
-from agentcli.frontends.doctor import examine
+from agentcli.frontends.cli.plugin_contents import contents
+from agentcli.frontends.commands.doctor import examine
 from agentcli.frontends.opening import program_of
-from agentcli.frontends.plugin_contents import contents
 from agentcli.program.extensions.installed_plugins import Plugins
 from agentcli.program.options import Options
 from agentcli.system.paths import app_dirs

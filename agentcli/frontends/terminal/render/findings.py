@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.words import plural
-from agentcli.frontends.findings import Finding, Severity
+from agentcli.frontends.run.findings import Finding, Severity
 from agentcli.frontends.terminal.render import links
 from agentcli.frontends.terminal.render.spans import Run, written
 from agentcli.frontends.terminal.style import Look, Role

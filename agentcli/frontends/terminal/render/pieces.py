@@ -9,7 +9,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.message import FINDINGS, ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe
-from agentcli.frontends.findings import Finding
+from agentcli.frontends.run.findings import Finding
 from agentcli.frontends.terminal.render.markdown_blocks import Block
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from agentcli.core.event import Event, Recorded, TurnEnded
 from agentcli.core.message import Message, Text, ToolCall
 from agentcli.core.record import Record
-from agentcli.frontends.findings import CHANGES, Finding
+from agentcli.frontends.run.findings import CHANGES, Finding
 from agentcli.frontends.terminal.render.findings import rows
 from agentcli.frontends.terminal.render.pieces import Findings
 from agentcli.frontends.terminal.render.state import State, update

@@ -9,7 +9,7 @@ import pytest
 
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Record
-from agentcli.frontends.doctor import diagnose
+from agentcli.frontends.commands.doctor import diagnose
 from agentcli.program.options import Options
 from agentcli.sessions.storage.records import Through
 from agentcli.sessions.store import Store

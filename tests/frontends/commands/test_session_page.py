@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agentcli.frontends.session_page import view
+from agentcli.frontends.commands.session_page import view
 from agentcli.providers.scripted.model import say
 from tests.agent.open_session import open_session, say_to
 

@@ -12,7 +12,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.message import Role, Status, Usage
 from agentcli.core.record import CompactionStatus, Trigger
-from agentcli.frontends.findings import Finding
+from agentcli.frontends.run.findings import Finding
 
 SCHEMA_VERSION = 1
 

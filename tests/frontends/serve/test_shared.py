@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.frontends.serve.live_text import LiveText
+from agentcli.frontends.serve.shared import LiveText
 from agentcli.sessions.exporting.redactor import Redactor
 
 KEY = "sk-ant-api03-" + "Zq7" * 30 + "AA"

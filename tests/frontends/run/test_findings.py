@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.frontends.findings import Finding, findings
+from agentcli.frontends.run.findings import Finding, findings
 from tests.tables import each_row
 
 

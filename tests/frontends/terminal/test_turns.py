@@ -1,16 +1,27 @@
-"""Mentions of files that do not exist: named once, below the prompt, and sent as text."""
-
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from agentcli.core.event import Recorded, Warned
 from agentcli.core.message import Message
 from agentcli.frontends.terminal.input.attachments import with_attachments
-from agentcli.frontends.terminal.input.missing_files import missing_files, with_warnings
+from agentcli.frontends.terminal.turns import farewell, missing_files, with_warnings
 from agentcli.providers.scripted.model import say
+from agentcli.sessions.in_memory import MemorySession
 from tests.agent.open_session import open_session
+
+
+def test_the_jobs_that_end_with_a_session_are_told() -> None:
+    jobs = [SimpleNamespace(id="job-1", command="make all\n\x1b[2J")]
+    session: Any = SimpleNamespace(
+        core=SimpleNamespace(jobs=SimpleNamespace(running=lambda: jobs)), journal=MemorySession()
+    )
+    program: Any = SimpleNamespace(sessions=SimpleNamespace(choosing=False))
+    assert [line.startswith("Ended job-1: make all") for line in farewell(program, session)] == [True]
+    assert "\x1b" not in "".join(farewell(program, session))
 
 
 def test_a_mention_that_names_no_file_is_told_from_people_and_decorators(tmp_path: Path) -> None:

@@ -33,8 +33,7 @@ from agentcli.core.event import (
 from agentcli.core.mcp_servers import TOOL, effective
 from agentcli.core.message import Message, Thinking, ToolResult, Usage
 from agentcli.core.record import Record
-from agentcli.frontends.findings import findings, is_review
-from agentcli.frontends.run_events import (
+from agentcli.frontends.run.events import (
     AnyEvent,
     CompactionEvent,
     Denial,
@@ -51,6 +50,7 @@ from agentcli.frontends.run_events import (
     WarningEvent,
     now,
 )
+from agentcli.frontends.run.findings import findings, is_review
 
 
 def run_events(event: Event) -> Iterator[AnyEvent]:
