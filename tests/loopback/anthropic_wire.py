@@ -11,7 +11,7 @@ from agentcli.core.message import Part, Text, Thinking, ToolCall
 from agentcli.providers.scripted.model import PIECE, Reply, tokens_of
 from tests.loopback import anthropic_compaction as compaction
 from tests.loopback import anthropic_rules
-from tests.loopback.plan import Asked, utf8
+from tests.loopback.plan import Asked, arguments_of, utf8
 from tests.loopback.refusal import Refused
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _block(part: Part, asked: Asked, number: int, prefix: list[Any], server: Loo
             }
             deltas = [
                 {"type": "input_json_delta", "partial_json": piece}
-                for piece in ["", *_cut(json.dumps(dict(arguments)))]
+                for piece in ["", *_cut(arguments_of(arguments))]
             ]
             return {"type": "tool_use", "id": call_id, "name": name, "input": dict(arguments)}, (start, deltas)
         case Text(text):

@@ -10,7 +10,7 @@ from agentcli.context.cache_model import CacheRules
 from agentcli.core.message import Text, Thinking, ToolCall
 from agentcli.providers.scripted.model import PIECE, Reply, tokens_of
 from tests.loopback import chat_rules, openai_rules
-from tests.loopback.plan import Asked, utf8
+from tests.loopback.plan import Asked, arguments_of, utf8
 
 if TYPE_CHECKING:
     from tests.loopback.server import Loopback
@@ -55,7 +55,7 @@ def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
 def _call(part: ToolCall, index: int, number: int, cut: bool) -> Iterator[Json]:
     begun = {"index": index, "id": part.call_id or f"call_{number:04}_{index:02}", "type": "function"}
     yield {"tool_calls": [{**begun, "function": {"name": part.name, "arguments": ""}}]}
-    pieces = [*_cut(json.dumps(dict(part.input)))]
+    pieces = [*_cut(arguments_of(part.input))]
     for piece in pieces[: len(pieces) // 2] if cut else pieces:
         yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 

@@ -10,7 +10,7 @@ from agentcli.core.message import Part, Text, Thinking, ToolCall
 from agentcli.providers.scripted.model import PIECE, Reply
 from tests.loopback import openai_rules
 from tests.loopback.chat_wire import reckoned
-from tests.loopback.plan import Asked, utf8
+from tests.loopback.plan import Asked, arguments_of, utf8
 
 if TYPE_CHECKING:
     from tests.loopback.server import Loopback
@@ -86,7 +86,7 @@ def _item(part: Part, key: str, custom: set[str], model: str, server: Loopback) 
             call = {"call_id": call_id or f"call_{key}", "name": name, "input": str(given["input"])}
             return {"type": "custom_tool_call", "id": f"ctc_{key}", "status": "completed", **call}
         case ToolCall(call_id, name, given):
-            call = {"call_id": call_id or f"call_{key}", "name": name, "arguments": json.dumps(dict(given))}
+            call = {"call_id": call_id or f"call_{key}", "name": name, "arguments": arguments_of(given)}
             return {"type": "function_call", "id": f"fc_{key}", "status": "completed", **call}
         case Text(text):
             content = [{"type": "output_text", "text": text, "annotations": []}]

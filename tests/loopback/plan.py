@@ -12,8 +12,15 @@ from typing import Any, Literal
 
 from agentcli.providers.scripted.model import Reply
 
+RAW = "\0raw"
+"""The argument of a call whose value is sent in place of the arguments' JSON, for a model that writes none."""
 Wire = Literal["anthropic", "google", "openai", "chat"]
 _TURNS: Mapping[Wire, str] = {"anthropic": "messages", "google": "contents", "openai": "input", "chat": "messages"}
+
+
+def arguments_of(given: Mapping[str, Any]) -> str:
+    """The text of a call's arguments."""
+    return str(given[RAW]) if RAW in given else json.dumps(dict(given))
 
 
 @dataclass(frozen=True)
