@@ -75,11 +75,15 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=20)
     parser.add_argument("--slips", type=int, default=3, help="slips in each task")
+    parser.add_argument("--seed", type=int, default=0, help="another choice of slips")
     parser.add_argument("--only", default="", help="one slip, in each task")
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     asked = parser.parse_args(arguments)
     sides = [side for side in SIDES if side.peer.program and (not asked.programs or side.program in asked.programs)]
-    found = {(side.program, side.wire): [*_outcomes(side, asked.tasks, asked.slips, asked.only)] for side in sides}
+    found = {
+        (side.program, side.wire): [*_outcomes(side, asked.tasks, asked.slips, asked.seed, asked.only)]
+        for side in sides
+    }
     rows = {key: {each.task: each for each in outcomes} for key, outcomes in found.items()}
     common = [task for task in next(iter(rows.values()), {}) if all(row[task].solved for row in rows.values())]
     print(f"{len(SLIPS)} kinds of slips, {asked.slips} in each of {asked.tasks} tasks\n")
@@ -100,10 +104,10 @@ def main(arguments: Sequence[str]) -> None:
                 )
 
 
-def _outcomes(side: Side, number: int, each: int, only: str) -> list[Outcome]:
+def _outcomes(side: Side, number: int, each: int, first: int, only: str) -> list[Outcome]:
     found = []
     for seed, task in enumerate(tasks()[:number]):
-        steps = with_slips(task, seed, each, raw=side.wire != "google")
+        steps = with_slips(task, seed + 101 * first, each, raw=side.wire != "google")
         if only:
             slip = next(one for one in SLIPS if one.name == only)
             at = next(
@@ -133,9 +137,7 @@ def run(side: Side, task: Task, steps: Sequence[tuple[object, Slip | None]]) -> 
                 path.write_text(text)
             env = {**side.peer.env(place), **side.env}
             if side.wire == "chat":
-                settings = (
-                    f'[providers.local]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "OPENAI_API_KEY"\n'
-                )
+                settings = f'[providers.local]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "OPENAI_API_KEY"\n'
                 place.write(".config/agentcli/config.toml", settings)
             ended = ""
             try:

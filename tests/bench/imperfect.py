@@ -11,7 +11,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -249,9 +249,8 @@ class Imperfect:
     _at: int = 0
     _tries: int = 0
     _slipped: int = 0
-    _last: str = ""
+    _seen: bool = False
     _searched: bool = False
-    _log: list[str] = field(default_factory=list)
 
     def __call__(self, asked: Asked) -> Reply:
         """The next reply."""
@@ -261,25 +260,26 @@ class Imperfect:
         self.requests += 1
         return self._next(answer(asked))
 
+    def _is_done(self, told: str) -> bool:
+        if self._at == len(self.steps) or not self._tries:
+            return False
+        # What it saw once it knows, also if a later answer does not show it again.
+        self._seen = self._seen or self.steps[self._at][0].is_done(self.folder, told)
+        return self._seen and not self._loops(told)
+
     def _next(self, told: str) -> Reply:
-        while (
-            self._at < len(self.steps)
-            and self._tries
-            and self.steps[self._at][0].is_done(self.folder, told)
-            and not self._loops(told)
-        ):
-            self._at, self._tries, self._slipped, self._searched = self._at + 1, 0, 0, False
+        while self._is_done(told):
+            self._at, self._tries, self._slipped, self._searched, self._seen = self._at + 1, 0, 0, False, False
         if self._at == len(self.steps):
             self.ended = "done"
             return say("The task is done; the check prints ok.")
         action, slip = self.steps[self._at]
         self._tries += 1
-        same, self._last = told == self._last, told
         if self._tries > (LONGEST_LOOP if slip and slip.loops else MOST_FAILURES):
             self.ended = "gave up"
             return say(f"I could not finish: {action.kind} of {action.file or action.command} fails.")
         scene = Scene(self.dialect, action, self.folder)
-        if slip is not None and self._slips(slip, told, same):
+        if slip is not None and self._slips(slip, told):
             self._slipped += 1
             return slip.wrong(scene)
         if slip is not None and slip.hint == _ERRORS_OF_FILES and action.file not in told and not self._searched:
@@ -289,7 +289,7 @@ class Imperfect:
             return say("", right(self.dialect, look, self.folder))
         return say("", scene.right)
 
-    def _slips(self, slip: Slip, told: str, same: bool) -> bool:
+    def _slips(self, slip: Slip, told: str) -> bool:
         if not self._slipped:
             return True
         if slip.loops:
@@ -353,7 +353,28 @@ class Task:
         )
 
 
-_THEMES = ["cart", "invoice", "ledger", "basket", "ticket", "parcel", "booking", "garden", "recipe", "library", "weather", "tariff", "voucher", "payroll", "stock", "route", "menu", "census", "clinic", "orchard"]
+_THEMES = [
+    "cart",
+    "invoice",
+    "ledger",
+    "basket",
+    "ticket",
+    "parcel",
+    "booking",
+    "garden",
+    "recipe",
+    "library",
+    "weather",
+    "tariff",
+    "voucher",
+    "payroll",
+    "stock",
+    "route",
+    "menu",
+    "census",
+    "clinic",
+    "orchard",
+]
 
 
 def tasks() -> Sequence[Task]:

@@ -100,8 +100,7 @@ def _block(part: Part, asked: Asked, number: int, prefix: list[Any], server: Loo
                 "caller": {"type": "direct"},
             }
             deltas = [
-                {"type": "input_json_delta", "partial_json": piece}
-                for piece in ["", *_cut(arguments_of(arguments))]
+                {"type": "input_json_delta", "partial_json": piece} for piece in ["", *_cut(arguments_of(arguments))]
             ]
             return {"type": "tool_use", "id": call_id, "name": name, "input": dict(arguments)}, (start, deltas)
         case Text(text):

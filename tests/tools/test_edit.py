@@ -71,6 +71,8 @@ LADDER = [
         "if x:\n    a\n\n    if b:\n        c\nc\n",
     ),
     ("indentation", "a\n  b\n", "    a\n      b", "    a\n      B", "a\n  B\n"),
+    ("indentation", "a\n  b\n", "    b", "  B", "a\n  B\n"),
+    ("indentation", "a\n  b\n", "    b", "  b", "a\nb\n"),
     ("indentation", "\tif a:\n\t\tb\n", "if a:\n\tb\n", "if a:\n\tB\n", "\tif a:\n\t\tB\n"),
     ("punctuation", "say(“hi”)\nx – y\n", 'say("hi")\nx - y', 'say("ho")\nx - y', "say(“ho”)\nx – y\n"),
     ("punctuation", "  it’s\n", "it's", "it is", "  it is\n"),

@@ -32,6 +32,7 @@ def replacement(text: str, match: Match, old: str, new: str) -> str:
     contents, endings = ours[0::2], ours[1::2]
     old_lines, new_lines = re.split(NEWLINE, old), re.split(NEWLINE, new)
     same, changed = _paired(old_lines, new_lines)
+    indent = ("", "") if _stands_right(old_lines, new_lines, contents) else match.indent
     result = []
     for n, line in enumerate(new_lines):
         twin = same.get(n)
@@ -39,12 +40,26 @@ def replacement(text: str, match: Match, old: str, new: str) -> str:
             result.append(contents[twin])
         elif n in changed:
             former = changed[n]
-            result.append(_with_signs(line, old_lines[former], contents[former], match.indent))
+            result.append(_with_signs(line, old_lines[former], contents[former], indent))
         else:
-            result.append(_indented(line, match.indent))
+            result.append(_indented(line, indent))
         if n < len(new_lines) - 1:
             result.append(endings[twin] if twin is not None and twin < len(endings) else ending)
     return "".join(result)
+
+
+def _stands_right(old: Sequence[str], new: Sequence[str], found: Sequence[str]) -> bool:
+    """Return True if only the old text has another indentation than the file: the new one begins where the file's lines do.
+
+    A text whose indentation alone changes is meant to move.
+    """
+    here, there, then = (next((line for line in lines if line.strip(" \t")), "") for lines in (old, found, new))
+    moved = [line.strip(" \t") for line in old] == [line.strip(" \t") for line in new]
+    return _margin(then) == _margin(there) != _margin(here) and not moved
+
+
+def _margin(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _exactly(new: str, old: str, found: str, ending: str) -> str:
