@@ -1,4 +1,4 @@
-"""Approval of tool calls: decided purely by rules and mode; a person is asked only if the decision is "ask"."""
+"""Approval of tool calls: rules and mode decide purely; a person is asked only if the decision is "ask"."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agentcli.permissions.decide import Decision
 
 Preview = Callable[[Tool, Mapping[str, Any], Sequence[Path]], Awaitable[str]]
-"""The preview of a call in its approval request: for an edit, the diff it would make at the paths that were decided about."""
+"""The preview of a call in its approval request: for an edit, its diff at the paths of the decision."""
 
 AskHooks = Callable[[ApprovalRequest], Awaitable[Outcome]]
 """Asks hooks in place of the person."""
@@ -39,7 +39,7 @@ AskHooks = Callable[[ApprovalRequest], Awaitable[Outcome]]
 
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
 QUESTIONS = 3
-"""Questions about commands in a session after which the person is told how to be asked less."""
+"""Questions about commands in a session after which the person learns how to be asked less often."""
 TIRED = "Too many questions? Shift-Tab: edits · /mode auto: also sandboxed commands"
 _REFUSED = f"{DECLINED} to this call."
 _NO_OTHER_WAY = "Do not try another way to the same end."
@@ -47,14 +47,14 @@ _NO_OTHER_WAY = "Do not try another way to the same end."
 
 
 _BY_PERSON = "user:"
-"""Beginning of the name of a decision that a person made."""
+"""Prefix of the name of a person's decision."""
 UNASKED = 1_000
 """Largest number of acts that a session remembers for /why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """An act that ran without a question: when it was decided (ISO 8601), its title, and the reason."""
+    """An action that ran without a question: its time (ISO 8601), its title, and the reason."""
 
     time: str
     title: str
@@ -63,8 +63,8 @@ class Unasked:
 
 @dataclass(slots=True)
 class ApprovalGate:
-    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores the rules of an "always" for
-    the project, `save_everywhere` for every project: all or none.
+    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores the rules of an "always"
+    for the project, `save_everywhere` for every project: all or none.
     """
 
     traits: Mapping[str, Traits]
@@ -82,13 +82,13 @@ class ApprovalGate:
     switched: Callable[[Mode], object] = lambda _: None
     """Records that an answer has changed the mode."""
     after_plan: Mode = "ask"
-    """The mode in which an approved plan is carried out: auto-edit if the person chose it for the session."""
+    """The mode for carrying out an approved plan: auto-edit if the person chose it for the session."""
     turn_rules: Rules = field(default_factory=Rules)
     """Additional rules that end with the turn."""
     notice: Callable[[str], object] = lambda _: None
     """Tells the person something."""
     attended: bool = True
-    """False if no person can answer: nothing is gathered then that only a question shows."""
+    """False if nobody can answer: then nothing is gathered that only a question shows."""
     _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Calls that were allowed together with an earlier one, each with its preview and the reason for the question."""
     unasked: deque[Unasked] = field(default_factory=partial(deque, maxlen=UNASKED))
@@ -99,7 +99,7 @@ class ApprovalGate:
     async def decide(
         self, call: Call, later: Sequence[tuple[ToolCall, Tool]] = (), ask_hooks: AskHooks | None = None
     ) -> Call:
-        """Decide about one call, see `_decided`; note an act that nobody was asked about."""
+        """Decide about one call, see `_decided`; record an action that nobody was asked about."""
         call = await self._decided(call, later, ask_hooks)
         made = call.decision
         if (
@@ -112,10 +112,10 @@ class ApprovalGate:
         return call
 
     async def _decided(self, call: Call, later: Sequence[tuple[ToolCall, Tool]], ask_hooks: AskHooks | None) -> Call:
-        """Decide about one call; ask if need be. Input that a person edited is decided about again, as it will run.
+        """Decide about one call; ask if necessary. Input that a person edited is judged again, as it will run.
 
-        The hooks' earlier messages about the call precede every question; `ask_hooks` asks them in place of the person. `later` are
-        the calls of the same reply that come after this one.
+        Earlier messages of hooks about the call precede every question; `ask_hooks` asks them instead of the person.
+        `later` are the later calls of the same reply.
         """
         try:
             _checked(call)
@@ -124,7 +124,7 @@ class ApprovalGate:
                 return call.decided(decision)
             ask = await self._question(call, decision)
         except ToolError as error:
-            # The person is not asked about a call that cannot work, such as an impossible edit; the model is told at once.
+            # Nobody is asked about a call that cannot work, such as an impossible edit; the model is told at once.
             return call.refused(str(error), "error")
         if self._allowed.pop(call.call.call_id, None) == (ask.preview, ask.why):
             return call.decided(replace(decision, decision="allow", rule="user:all"))
@@ -143,7 +143,9 @@ class ApprovalGate:
         return self._answered(call, decision, ask, answer)
 
     def _swayed(self, call: Call) -> Decision:
-        """Return the decision once the hooks have had their say: a timed rule that allows the call is used, one that has ended is told."""
+        """Return the decision after the hooks: a timed rule that allows the call is used up, an expired one is
+        reported.
+        """
         judged, needed = self._judged(call)
         decision = swayed(judged, call.hooked, self.mode)
         if decision.decision == "allow" and needed:
@@ -154,7 +156,9 @@ class ApprovalGate:
         return replace(decision, why=f"{ended}. {decision.why}".rstrip(". ")) if ended else decision
 
     def objection(self, call: ToolCall, permitted: ToolCall) -> str:
-        """Return the reason why a permitted call may not become another one by itself; empty if rules and mode see the same in both."""
+        """Return why a permitted call may not turn into another one by itself; empty if rules and mode treat both the
+        same.
+        """
         from agentcli.permissions.decide import decide
 
         before, after = (
@@ -166,7 +170,7 @@ class ApprovalGate:
         return "" if after.decision == "allow" or after.rule == before.rule else "it needs a permission of its own"
 
     def _by_hooks(self, call: Call, decision: Decision, answer: Outcome) -> Call | None:
-        """Apply the hooks' decision in place of the person's; return None if they leave the call to the person."""
+        """Apply the hooks' decision instead of the person's; return None if they leave the call to the person."""
         given = answer.verdict.input
         if answer.verdict.answer == "deny":
             return call.decided(swayed(decision, answer, self.mode))
@@ -185,7 +189,7 @@ class ApprovalGate:
         return call.decided(decided) if decided.decision == "allow" else None
 
     def _unattended(self, call: Call, decision: Decision) -> Call:
-        """Deny a call because no person is there to allow it; the first denial tells the model what to expect."""
+        """Deny a call because nobody can allow it; the first denial tells the model what to expect."""
         denied = replace(decision, decision="deny", why=f"{decision.why}. {NOBODY}" if decision.why else NOBODY)
         more = "" if self._denied_unattended else f". {FIRST_DENIAL}"
         more = f"{more or '.'} {OTHER_PARTS}" if _of_several(call) else more
@@ -193,7 +197,7 @@ class ApprovalGate:
         return call.decided(denied, denied.why + more)
 
     def _keep(self, decision: Decision, answer: ApprovalResponse) -> None:
-        """Add the rules of an answer to the session's, and save the permanent ones."""
+        """Add an answer's rules to the session's, and save the permanent ones."""
         from agentcli.agent.timed_rules import timed
 
         lasting = []
@@ -219,7 +223,7 @@ class ApprovalGate:
         self.rules = replace(self.rules, allow=kept)
 
     def allow_for(self, rule: str, term: Term) -> str:
-        """Allow a rule for a term; return it with our name of its tool. Raises UsageError."""
+        """Allow a rule for a term; return it with our tool name. Raises UsageError."""
         (known,) = in_own_names(parse_rules(allow=[rule], origin="flag"), self.traits).allow
         self.timed().add(replace(known, origin="session"), term)
         return str(known)
@@ -237,7 +241,7 @@ class ApprovalGate:
             self.switched(self.mode)
 
     def _save(self, rules: Sequence[Rule], everywhere: bool) -> None:
-        """Save rules permanently, and say where they count: in the session alone if they cannot be written."""
+        """Save rules permanently, and report where they apply: only in the session if they cannot be written."""
         try:
             self.save_everywhere([str(rule) for rule in rules]) if everywhere else self.save(rules)
         except AgentError as error:
@@ -247,7 +251,7 @@ class ApprovalGate:
             self.notice(f"Saved {place}: {', '.join(map(str, rules))}")
 
     def _hint(self) -> None:
-        """Say once, after the third question about a command, how to be asked less."""
+        """Explain once, after the third question about a command, how to be asked less often."""
         self._questions += 1
         if self._questions == QUESTIONS:
             self.notice(TIRED)
@@ -276,7 +280,7 @@ class ApprovalGate:
         return judge
 
     async def _question(self, call: Call, decision: Decision) -> ApprovalRequest:
-        """Return the request for approval; it says first if a hook has changed the call."""
+        """Return the approval request; it begins with the fact that a hook has changed the call, if so."""
         ask = await self._ask(call, decision)
         hook = call.hooked.changed_by
         return replace(ask, why=f"Changed by the hook {hook}. {ask.why}".rstrip()) if hook else ask
@@ -314,7 +318,8 @@ class ApprovalGate:
         except ToolError as error:
             if all(any(path.is_relative_to(root) for root in self.workspace.resolved_roots) for path in paths):
                 raise
-            # The model does not learn the trouble with a file outside the workspace before a person has allowed the call.
+            # The model does not learn about problems of a file outside the workspace before a person has allowed the
+            # call.
             return str(error)
 
     async def _others(self, later: Sequence[tuple[ToolCall, Tool]]) -> tuple[ApprovalRequest, ...]:
@@ -322,7 +327,7 @@ class ApprovalGate:
         return tuple(ask for ask in asking if ask is not None)
 
     async def _asking(self, call: Call) -> ApprovalRequest | None:
-        """Return the request for approval that a call needs now; None if it needs none, or cannot be shown yet."""
+        """Return the approval request that a call needs now; None if it needs none, or cannot be shown yet."""
         try:
             _checked(call)
             decision = self._decide(call)
@@ -350,19 +355,19 @@ class ApprovalGate:
         else:
             self._keep(decision, answer)
             if answer.choice == "prefix" and (kept := self._decide(call)).contained:
-                decision = kept  # the rule that was chosen lets it run in the sandbox, not outside
+                decision = kept  # the chosen rule lets it run in the sandbox, not outside
         return call.decided(replace(decision, decision="allow", rule=f"user:{answer.choice}"))
 
 
 def _lines(why: str, parts: Sequence[str]) -> str:
-    """Return the reason for a question with a line for each command of a line of several, after what these do not say."""
+    """Return the reason for a question with a line for each command of a longer line, after what these do not cover."""
     if len(parts) < 2:
         return why
     return "\n".join(parts if any(why in part for part in parts) else (why, *parts))
 
 
 def _rewrites(parts: Sequence[str]) -> bool:
-    """Return True if a command replaces what a remote has, which is approved each time."""
+    """Return True if a command rewrites parts of a remote; it is approved each time."""
     if not parts:
         return False
     from agentcli.permissions.shell.effects.consequences import REWRITES  # only commands have parts
@@ -388,7 +393,7 @@ def _checked(call: Call) -> Mapping[str, Any]:
 
 
 def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]:
-    """Return the rules that an answer adds to the rules of the session."""
+    """Return the rules that an answer adds to the session's."""
     match answer.choice:
         case "session":
             return [rule for rule in [decision.session or decision.always] if rule and not decision.edits]
@@ -401,7 +406,9 @@ def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]
 
 
 def swayed(decision: Decision, outcome: Outcome, mode: Mode) -> Decision:
-    """Return the decision with the answer of hooks about the call counted in: they may forbid and ask; they may allow only calls about which just the mode would ask."""
+    """Return the decision with the hooks' answer: they may deny and ask; they may allow only calls about which merely
+    the mode would ask.
+    """
     answer, by = outcome.verdict.answer, outcome.names
     why = outcome.verdict.reason or f"the hook {by} {_VERBS[answer]}"
     rule = f"hook:{by}"
@@ -417,7 +424,7 @@ def swayed(decision: Decision, outcome: Outcome, mode: Mode) -> Decision:
 
 
 def may_allow(decision: Decision, mode: Mode) -> bool:
-    """Return True if a hook may answer in place of the person: no rule, protected path or plan mode causes the question."""
+    """Return True if a hook may answer instead of the person: no rule, protected path or plan mode causes the question."""
     return decision.decision == "ask" and decision.rule.startswith("mode ") and mode != "plan"
 
 

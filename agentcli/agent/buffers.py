@@ -1,4 +1,4 @@
-"""Unsaved buffers: files that an editor has open with changes that are not on disk yet."""
+"""Unsaved buffers: files open in an editor with changes that are not on disk yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UTF8 = "utf-8"
 
 @dataclass(frozen=True, slots=True)
 class _Buffer:
-    """The text of a file as the editor has it, and the bytes that the file would have with it.
+    """The text of a file in the editor, and the bytes that the file would have with it.
 
     `conflicts` is true if calls have changed the file on disk as well.
     """
@@ -34,7 +34,9 @@ class _Buffer:
 
 
 class EditorFiles:
-    """The editor of a session and its subagents, and its files: the text of each when buffer and disk last agreed, and those changed since."""
+    """The editor of a session and its subagents, and its files: each text when buffer and disk last agreed, and the
+    files changed since.
+    """
 
     def __init__(self, editor: TextEditor) -> None:
         self.editor = editor
@@ -42,7 +44,7 @@ class EditorFiles:
         self._changed: set[Path] = set()
 
     def changed(self, paths: Iterable[Path]) -> None:
-        """Note that calls change these files on disk: the editor may still have their former text."""
+        """Record that calls change these files on disk: the editor may still have their old text."""
         self._changed.update(paths)
 
     def compared(self, path: Path, text: str, saved: bytes) -> _Buffer | None:
@@ -58,10 +60,10 @@ class EditorFiles:
 
 
 class UnsavedBuffers:
-    """The unsaved buffers of an editor, if a session has one: their content for tools, and their saving before an edit.
+    """Unsaved buffers of an editor, if a session has one: their content for tools, and their saving before an edit.
 
-    Only files in the workspace are asked about. A file that is not text in UTF-8, or larger than a tool reads, is taken from disk,
-    as is one that the editor has no answer for, or that has changed on disk as well.
+    Only files in the workspace are queried. A file is read from disk if it is not UTF-8 text, is larger than a tool
+    reads, has no answer from the editor, or has changed on disk as well.
     """
 
     def __init__(
@@ -69,10 +71,10 @@ class UnsavedBuffers:
     ) -> None:
         self._files, self._ctx, self._checkpointer = files, ctx, checkpointer
         self.edited: dict[Path, bytes] = {}
-        """The unsaved content of files in which an edit is asked for or made, until its end is shown."""
+        """Unsaved content of files with a requested or running edit, until its end is shown."""
 
     async def contents(self, paths: Sequence[Path]) -> Mapping[Path, bytes]:
-        """Return the content of the files that have unsaved changes, by resolved path."""
+        """Return the content of files with unsaved changes, by resolved path."""
         found = {path: await self._buffer(path) for path in paths}
         return {path: buffer.content for path, buffer in found.items() if buffer is not None and not buffer.conflicts}
 
@@ -104,7 +106,10 @@ class UnsavedBuffers:
         self._files.changed(paths)
 
     async def _save(self, editor: TextEditor, path: Path) -> bool:
-        """Save the present text of a buffer: the person may have typed on while this change waited for others. False if changes stay unsaved."""
+        """Save the current text of a buffer: the person may have continued typing while this change waited.
+
+        False if changes stay unsaved.
+        """
         buffer = await self._to_edit(path)
         if buffer is None:
             return True
@@ -112,7 +117,7 @@ class UnsavedBuffers:
         return await editor.save(path, buffer.text) and await self._buffer(path) is None
 
     async def _to_edit(self, path: Path | None) -> _Buffer | None:
-        """Return the buffer of a file to edit, and note its content."""
+        """Return the buffer of a file to edit, and record its content."""
         buffer = await self._buffer(path)
         if path is not None and buffer is not None:
             self.edited[path] = buffer.content
@@ -155,9 +160,9 @@ _CONFLICT = (
 
 
 def content_of(text: str, saved: bytes) -> bytes | None:
-    """Return the bytes of a file, saved before as `saved`, with the text of an editor; None if the text is the same.
+    """Return the bytes of a file, saved before as `saved`, with the editor's text; None if the text is the same.
 
-    Editors may leave out a byte order mark and the last line end, and have `\\n` for all of them: that alone is no change.
+    Editors may drop a byte order mark and the last line end, and use ` ` for all of them: that alone is no change.
     """
     before, encoding = _decoded(saved) or ("", Encoding())
     text = text.removeprefix("\ufeff")
@@ -171,7 +176,7 @@ def content_of(text: str, saved: bytes) -> bytes | None:
 
 
 def _on_disk(ctx: SessionToolContext, path: Path) -> bytes | None:
-    """Return the content of a text file, empty for a file that does not exist yet; None for anything else."""
+    """Return the content of a text file, empty for a missing file; None for anything else."""
     from agentcli.tools.lib.files import load_if_there
     from agentcli.tools.lib.paths import open_parent
 
@@ -184,7 +189,7 @@ def _on_disk(ctx: SessionToolContext, path: Path) -> bytes | None:
 
 
 def _decoded(data: bytes) -> tuple[str, Encoding] | None:
-    """Decode a file in undamaged UTF-8; return None for any other file, which an editor may read in another way."""
+    """Decode a file in undamaged UTF-8; return None for any other file, which an editor may read differently."""
     decoded = decode(data)
     return decoded if decoded and decoded[1].name == _UTF8 and _is_text(decoded[0]) else None
 

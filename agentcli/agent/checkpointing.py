@@ -1,4 +1,4 @@
-"""File checkpoints: the states of files are saved before a tool changes them, and restored by undo and rewind."""
+"""File checkpoints: states of files are saved before a tool changes them, and restored by undo and rewind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 MakeChanges = Callable[[Callable[[Body], object]], OnDemand["Changes"]]
 """Creates the changes of one session, given a function that takes their checkpoint records.
 
-They are there from the start if the session's last process died during a change.
+They exist from the start if the session's last process died during a change.
 """
 
 
@@ -35,7 +35,10 @@ _BACKGROUND = "File changes by background commands are not covered: /undo and /r
 
 
 class Checkpointer:
-    """File checkpoints around a session's tools. Records are appended by the event loop, never by the thread that looks at files."""
+    """File checkpoints around a session's tools.
+
+    The event loop appends the records, never the thread that reads files.
+    """
 
     def __init__(
         self,
@@ -63,7 +66,7 @@ class Checkpointer:
     async def run(
         self, work: Callable[[], Awaitable[Result]], tool: Tool, paths: Sequence[Path], given: ToolCall
     ) -> Result:
-        """Run a tool's call, which is to change the files at `paths` if any; its changes can be undone afterwards."""
+        """Run a tool's call that changes the files at `paths`, if any; its changes can be undone afterwards."""
         change = self._around(tool, paths, given)
         if change is None:
             return await work()
@@ -87,20 +90,20 @@ class Checkpointer:
                 self._warn_of(self._append())
 
     def undo(self) -> Sequence[Event]:
-        """Undo the newest edits of one reply, or the newest command. Raises InputError without one."""
+        """Undo the newest edits of one reply, or the newest command. Raises InputError if there are none."""
         return self._tell(self._changes().undo(), "Restored")
 
     @property
     def redoes(self) -> int:
-        """The number of the record that `redo` would take back, 0 for none."""
+        """The number of the record that `redo` would undo; 0 for none."""
         return self._changes().redoes()
 
     def redo(self) -> Sequence[Event]:
-        """Take back the newest undo or rewind. Raises InputError without one."""
+        """Undo the newest undo or rewind. Raises InputError if there is none."""
         return self._tell(self._changes().redo(), "Reapplied", "")
 
     def rewind(self, seq: int) -> Sequence[Event]:
-        """Restore the files as they were at record `seq`. Raises InputError when nothing was changed since."""
+        """Restore the files as they were at record `seq`. Raises InputError if nothing was changed since."""
         return self._tell(self._changes().rewind(seq), "Restored")
 
     def _around(self, tool: Tool, paths: Sequence[Path], call: ToolCall) -> AbstractContextManager[None] | None:
@@ -175,11 +178,11 @@ class UndoStack:
         self._checkpointer = checkpointer
 
     def undo(self) -> Sequence[Event]:
-        """Restore the files as they were before the newest change. Raises InputError without one."""
+        """Restore the files as they were before the newest change. Raises InputError if there is none."""
         return self._need_checkpointer().undo()
 
     def redo(self) -> Sequence[Event]:
-        """Take back the newest undo of files or rewind. Raises InputError without either."""
+        """Undo the newest undo of files or rewind. Raises InputError if there is none."""
         from agentcli.sessions.checkpoints.undo import rewind_to_redo
 
         rewind = rewind_to_redo(self._journal.records(newest_first=True))
@@ -191,14 +194,14 @@ class UndoStack:
         return self._need_checkpointer().redo()
 
     def rewind(self, seq: int) -> Sequence[Event]:
-        """Back to just before the prompt with this seq. The conversation only; files stay as they are."""
+        """Rewind to just before the prompt with this seq. Only the conversation; files stay as they are."""
         record = self._journal.record(seq)
         if record is None or not isinstance(record.body, Message) or not record.body.is_prompt:
             raise InputError(f"No prompt {seq} to rewind to.")
         return [self._record(Undo(seq - 1, "rewind"))]
 
     def rewind_files(self, seq: int) -> Sequence[Event]:
-        """Put files back as they were before the prompt with this seq. Raises InputError when none was changed since."""
+        """Restore files as they were before the prompt with this seq. Raises InputError if none was changed since."""
         return self._need_checkpointer().rewind(seq)
 
     def _need_checkpointer(self) -> Checkpointer:
@@ -208,5 +211,5 @@ class UndoStack:
 
 
 def _missing_folders(file: Path) -> Sequence[Path]:
-    """Return the missing folders above a file, which a tool would create with it."""
+    """Return the missing folders above a file that a tool would create with it."""
     return list(takewhile(lambda folder: not os.path.lexists(folder), file.parents))

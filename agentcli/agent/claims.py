@@ -1,7 +1,9 @@
-"""Claims of a final message that a run can show: that tests pass, that it builds, that a linter finds nothing, that it was verified or fixed.
+"""Claims of a final message that a run can prove: tests pass, it builds, a linter finds nothing, it was verified or
+fixed.
 
-A claim is a clause with a subject and a success, in the words of one language, and nothing that takes it back: a condition, a plan, a
-denial, a part that fails. Languages without an entry are covered only by figures, such as "14 passed" and "12/12".
+A claim is a clause with a subject and a success, in one language's words, without anything that retracts it: a
+condition, a plan, a denial, a failed part. Languages without an entry are covered only by figures, such as "14 passed"
+and "12/12".
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass
 
 Kind = Literal["tests", "build", "lint", "checks", "verified", "fixed"]
-"""What is claimed; `checks` are checks without a name."""
+"""Subject of a claim; `checks` are checks without a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words of one language: `hints`, of which a text has one if it claims something, and patterns for the subjects, a success of theirs, claims in one phrase, and what takes a claim back."""
+    """Words of one language: `hints`, one of which every claiming text contains, and patterns for the subjects, their
+    success, one-phrase claims, and retractions.
+    """
 
     hints: str
     tests: str
@@ -33,12 +37,12 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The verdict on a final message: None if it claims nothing that a run shows. `line` is for the person."""
+    """Verdict on a final message: None if it claims nothing that a run proves. `line` is for the person."""
 
     verified: bool | None = None
     line: str = ""
     claim: str = ""
-    """The claim that nothing shows, for the model; empty for one that needs no command, as that something is fixed."""
+    """The unproven claim, for the model; empty if it needs no command, such as that something is fixed."""
     edited: str = ""
     """The file that changed last."""
 
@@ -177,7 +181,7 @@ _LIST_MARKS = r"^[\s>*#\-•|\d.)(\[\]x✅✓✔☑]*"
 
 
 def claims(text: str) -> frozenset[Kind]:
-    """Return what a final message claims to hold now."""
+    """Return what a final message claims to be true now."""
     low = text.lower()
     spoken = [name for name, words in LANGUAGES.items() if any(hint in low for hint in words.hints.split())]
     if not spoken and not any(letter.isdigit() for letter in text):

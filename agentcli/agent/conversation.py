@@ -1,4 +1,4 @@
-"""The state that a turn advances: messages go into the session's records, requests are built from them."""
+"""State that a turn advances: messages go into the session's records, requests are built from them."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ MODE_WORDS: Mapping[Mode, str] = {
 
 
 _KIND = len("Today is ")
-"""Reminders that begin with the same so many characters are of one kind: the newest of a kind counts."""
+"""Reminders that share this many first characters are of one kind: the newest of a kind counts."""
 
 
 class Conversation:
-    """The session that a turn works on. Everything that lasts goes through `record`; everything sent through `builder`."""
+    """The session that a turn works on. Everything lasting goes through `record`; everything sent through `builder`."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class Conversation:
         source: Source | None,
         background: Callable[[], Awaitable[bool]] | None,
     ) -> None:
-        """`background` waits for background work before a turn ends, None if a later turn reports it; `source` is the way in which the
-        session began, if its records do not tell.
+        """`background` waits for background work before a turn ends, None if a later turn reports it; `source` is how
+        the session began, if its records do not show it.
         """
         setup = core.setup
         self.core = core
@@ -106,13 +106,13 @@ class Conversation:
         return bool(self._steering)
 
     async def waited_for_background(self, interrupt: asyncio.Event) -> bool:
-        """Wait for background work that no later turn would report; true if there is news for the model then."""
+        """Wait for background work that no later turn would report; return True if it has news for the model."""
         if self._background is None or interrupt.is_set():
             return False
         return bool(await until_interrupted(interrupt, self._background()))
 
     def record(self, body: Body) -> Recorded:
-        """Save a record. It is durable when this returns; if the disk fails, `news` will say so."""
+        """Save a record. It is durable on return; if the disk fails, `news` reports it."""
         return self.core.record(body)
 
     def begin(self, prompt: Prompt) -> Iterator[Event]:
@@ -131,7 +131,7 @@ class Conversation:
         yield from self.news()
 
     def steer(self, prompt: Prompt, told: Sequence[Event] = ()) -> None:
-        """Add a prompt before the next request of the running turn, which tells the person about it."""
+        """Add a prompt before the running turn's next request, which tells the person about it."""
         self._steering.append(prompt)
         self._told_steering += told
 
@@ -141,7 +141,7 @@ class Conversation:
         return prompts
 
     async def take_steering(self, interrupt: asyncio.Event, emit: Emit) -> None:
-        """Record the prompts added meanwhile that no hook blocks, and notices of outside events for the model."""
+        """Record the added prompts that no hook blocks, and notices of outside events for the model."""
         prompts, self._steering = self._steering, []
         kept, events = await self.hooked.steering(prompts, interrupt)
         self._steering = [*kept, *self._steering]
@@ -178,11 +178,11 @@ class Conversation:
         return True
 
     def allow_again(self) -> None:
-        """Raise LimitReached if tokens, cost or time forbid asking for this reply once more."""
+        """Raise LimitReached if tokens, cost or time forbid another request for this reply."""
         self.spending.limits.check(0, *self.spending.spent())
 
     async def make_room(self, interrupt: asyncio.Event, emit: Emit) -> None:
-        """Prune and compact as the policy wants before the next request, which the account in use pays for."""
+        """Prune and compact as the policy requires before the next request; the current account pays for it."""
         await emit_all(self.follow_account(), emit)
         self.builder.recount()
         for part in self._parts:
@@ -198,14 +198,16 @@ class Conversation:
                 part.answered()
 
     def unfinished(self, reply: ReplyBuilder) -> Unfinished:
-        """Return the objection of a feature to the end of the turn: if no step is left, only one that the limit shall stop."""
+        """Return a feature's objection to the end of the turn; if no step is left, only an objection that the limit
+        must stop.
+        """
         found = objection(self._parts, reply)
         if found.undone and any(part.decides() for part in with_state(self._parts, self.journal.history.features)):
             return Unfinished(verified=found.verified)
         return found if found.undone or self.may_step() else Unfinished(verified=found.verified)
 
     def finish(self) -> Iterator[Event]:
-        """Apply the pruning that the policy wants after a prompt is answered."""
+        """Apply the pruning that the policy requires after an answered prompt."""
         yield from self.compactor.after_turn()
         yield from self.news()
 
@@ -214,7 +216,10 @@ class Conversation:
         await self.compactor.compact(interrupt, emit, "overflow")
 
     async def hold_back(self, interrupt: asyncio.Event, emit: Emit) -> None:
-        """Ask the budgets for the next request, and wait if one runs low. Raises LimitReached if it may not be made."""
+        """Check the budgets for the next request, and wait if one runs low.
+
+        Raises LimitReached if it may not be made.
+        """
         session, task = self.spending.totals()
         running_low = self.guard.reminder(session, task)
         if running_low:
@@ -229,7 +234,9 @@ class Conversation:
             await until_interrupted(interrupt, asyncio.sleep(delay))
 
     async def objection(self, other: ModelSpec, tokens: int | None = None) -> str:
-        """Return the reason why the budgets forbid sending this session, or `tokens` tokens, to another model; empty if they allow it."""
+        """Return why the budgets forbid sending this session, or `tokens` tokens, to another model; empty if they allow
+        it.
+        """
         size = self.builder.window().tokens if tokens is None else tokens
         return await self.core.objection(other, size)
 
@@ -243,9 +250,10 @@ class Conversation:
         return self.another_account(error) or self.fallback.instead_of(self.model.spec, error) is not None
 
     def follow_account(self, why: str = "", *, tell: bool = True) -> Iterator[Event]:
-        """Connect with the account in use and record it, if it is another one than the session's: a subagent may have moved on.
+        """Connect with the current account and record it, if it differs from the session's: a subagent may have changed
+        it.
 
-        `why` is set if the change was not requested; without it a notice tells of it, unless told otherwise.
+        `why` is set if the change was not requested; without it a notice reports the change, unless suppressed.
         """
         accounts, recorded = self._models.accounts.now, self.journal.history.account
         if accounts is None or (accounts.current or USUAL_ACCOUNT) == (recorded or USUAL_ACCOUNT):
@@ -256,7 +264,10 @@ class Conversation:
             yield Noticed(f"This session continues with the account {accounts.current or USUAL_ACCOUNT}.")
 
     def fall_back(self, error: ModelError) -> Iterator[Event]:
-        """Continue with the next account, or with the fallback model, and say so. Thoughts of another model are not sent to it."""
+        """Continue with the next account, or with the fallback model, and report it.
+
+        Thoughts of another model are not sent to it.
+        """
         if self.another_account(error):
             account = self._models.accounts().move_on(self.model.spec.provider)
             why = f"{error} The session continues with the account {account}."
@@ -272,12 +283,12 @@ class Conversation:
         yield Noticed(why)
 
     def drop_thinking(self, why: str) -> Event:
-        """Leave out all thinking so far, since the provider no longer accepts it."""
+        """Omit all thinking so far, since the provider no longer accepts it."""
         history = self.journal.history
         return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
 
     def named(self, reply: ReplyBuilder) -> ReplyBuilder:
-        """Return a reply whose calls have the names of our tools; calls that it writes as text are calls."""
+        """Return a reply whose calls have our tool names; calls written as text become calls."""
         if reply.has_calls:
             return replace(reply, parts=self.stages.prepare.named(reply.parts))
         if not any(mark in reply.text for mark in BEGINS) or reply.stop not in (
@@ -295,7 +306,7 @@ class Conversation:
         return next((body.text for body in said if isinstance(body, Message) and body.role == "user" and body.text), "")
 
     def received(self, reply: ReplyBuilder, failure: AgentError | None) -> Iterator[Event]:
-        """Record a reply, or what arrived of it. An empty one is not stored, but its cost is."""
+        """Record a reply, or the part that arrived. An empty one is not stored, but its cost is."""
         turn, spec = self.journal.history.turn, self.model.spec
         reply = self.named(reply)
         for part in self._parts:
@@ -362,7 +373,10 @@ class Conversation:
 
 
 class Reminders:
-    """Reminders of facts that change. They travel with the next prompt, never in the system text: it must stay the same bytes."""
+    """Reminders of changing facts.
+
+    They are sent with the next prompt, never in the system text, which must stay the same bytes.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -375,9 +389,9 @@ class Reminders:
     ) -> Sequence[Part]:
         """Return the reminders to send with the next prompt.
 
-        The date and these `facts` (changed instruction files, new skills, interrupted subagents) are repeated if the view no longer
-        has them. `unattended` is the reminder of a run in which no person can allow calls; it is given once. So is the list of
-        `servers` while the view has it: their changes are told as they happen.
+        The date and these `facts` (changed instruction files, new skills, interrupted subagents) are repeated if the
+        view no longer has them. `unattended` is the reminder of a run without a person; it is given once. So is the
+        list of `servers` while the view has it: changes are reported as they happen.
         """
         due: list[Part] = []
         for fact in (f"Today is {today.isoformat()}.", *facts):
@@ -388,7 +402,7 @@ class Reminders:
             due.append(reminder(servers))
         self._servers = True
         if mode != self._announced:
-            # Without a person the line about calls that nobody can allow says it all, except what a plan is.
+            # Without a person the line about calls that nobody can allow covers everything, except what a plan is.
             due += [reminder(MODE_WORDS[mode])] if not unattended or mode == "plan" else []
             self._announced = mode
         if unattended and unattended != self._unattended:
@@ -397,7 +411,7 @@ class Reminders:
         return due
 
     def _newest(self, fact: str) -> str:
-        """Return the newest reminder in the view with the same beginning; empty if no reminder has it."""
+        """Return the newest reminder in the view with the same beginning; empty if there is none."""
         beginning = fact[:_KIND]
         for entry in reversed(self._journal.history.entries):
             for part in entry.body.parts if isinstance(entry.body, Message) and entry.body.role == "user" else ():

@@ -1,4 +1,4 @@
-"""The core of a session: its records, model, approval and hooks. It is whole before anything is built on it."""
+"""The core of a session: its records, model, approval and hooks. It is complete before anything is built on it."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionCore:
-    """The core of a session, available to every feature. `builder` has the model in use, `approval` mode and rules."""
+    """The core of a session, available to every feature. `builder` has the current model, `approval` mode and rules."""
 
     setup: SessionSetup
     journal: Journal
     opened_at: int
-    """The number of the newest record when the session was opened; 0 for a new one."""
+    """Number of the newest record when the session was opened; 0 for a new one."""
     builder: RequestBuilder
     traits: dict[str, Traits]
-    """The traits of all tools; traits of MCP tools are added as the tools are found."""
+    """Traits of all tools; traits of MCP tools are added as the tools are found."""
     printed: PrintedEvents
     ctx: SessionToolContext
     seen: SeenFiles
@@ -64,11 +64,11 @@ class SessionCore:
         return self.builder.model.spec
 
     async def objection(self, model: ModelSpec, tokens: int) -> str:
-        """Return the reason why the budgets forbid sending so many tokens to a model; empty if they allow it."""
+        """Return why the budgets forbid sending so many tokens to a model; empty if they allow it."""
         return await self.guard.objection(*self.spending.totals(), tokens, model.cost(Usage(input=tokens)) or 0.0)
 
     def record(self, body: Body) -> Recorded:
-        """Append to the session. It is durable when this returns, or the journal says that the disk fails."""
+        """Append to the session. It is durable on return, or the journal reports that the disk fails."""
         return Recorded(self.journal.append(body))
 
 
@@ -92,7 +92,7 @@ class SessionLog:
 
 
 class Previews:
-    """Previews of calls, on the unsaved content of the files that they edit."""
+    """Previews of calls, based on the unsaved content of the files that they edit."""
 
     def __init__(self, ctx: SessionToolContext, buffers: UnsavedBuffers) -> None:
         self._ctx, self._buffers = ctx, buffers
@@ -104,7 +104,7 @@ class Previews:
 
 
 def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> SessionCore:
-    """Build the core of a session that begins, or continues with the records of a journal."""
+    """Build the core of a session that begins, or continues with a journal's records."""
     opened_at, log, traits = journal.history.last_seq, SessionLog(journal), dict(setup.tools.traits)
     ctx = SessionToolContext(setup.workspace, journal, setup.settings.limits, log.printed)
     checkpointer = _checkpointer(log, setup)
@@ -136,7 +136,7 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
 
 
 def _checkpointer(log: SessionLog, setup: SessionSetup) -> Checkpointer | None:
-    """Return the checkpointer of a session; for a subagent its parent's, None for a session without checkpoints."""
+    """Return the checkpointer of a session: for a subagent its parent's, None for a session without checkpoints."""
     make_changes, editor = setup.changes(log.journal), setup.person.editor
     if make_changes is None:
         return setup.parent.checkpointer
@@ -185,7 +185,9 @@ def _timed_rules(log: SessionLog, run: RunRules | None) -> OnDemand[TimedRules]:
 
 
 def _builder(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> RequestBuilder:
-    """Build the builder of requests, with the beginning that the session has recorded, or will record before its first one."""
+    """Build the request builder, with the beginning that the session has recorded, or will record before its first
+    request.
+    """
     policy = setup.run.policy or journal.history.policy or setup.settings.context.policy
     for body in changed_beginning(setup, journal, model.spec, mode):
         journal.append(body)

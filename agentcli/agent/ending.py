@@ -1,4 +1,4 @@
-"""The judge of the end of a turn: a reminder for an end that leaves the task undone, and the failure of a run that ends so all the same."""
+"""Judge of the end of a turn: reminds the model of an undone task, and fails a run that still ends that way."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ NO_CHANGE = (
 )
 UNDONE = "The task is not done: {why}, also after a reminder. `agentcli resume` continues the session; another model may get further."
 MOST_REMINDERS = 3
-"""Reminders of one kind in a turn in which the model makes progress between them."""
+"""Maximum reminders of one kind in a turn in which the model makes progress between them."""
 
 _LONE_COMMAND = r"(?s)\s*```(?:bash|sh|shell|console)\n(?:(?!```).)*```\s*"
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason against the end of a turn. `undone` says in an error what the model left undone; a reason without it only reminds.
+    """A reason against the end of a turn. `undone` is what the model left undone, for an error; without it the reason
+    only reminds.
 
     `notice` is the line for a person, who can continue the turn.
     """
@@ -52,13 +53,13 @@ class Reason:
     undone: str = ""
     notice: str = ""
     key: str = ""
-    """The name under which it counts, if its words differ each time."""
+    """Name under which it is counted, if its text differs each time."""
 
 
 _ANNOUNCED = Reason(ANNOUNCED, "the model announced a step and did not take it", STOPPED_SHORT)
 _WRITTEN_CALL = Reason(WRITTEN_CALL, "the model wrote a call as text, which nothing runs", STOPPED_SHORT)
 _LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
-"""Of a reply that is a command and nothing else: it may be the answer."""
+"""A reply that is only a command: it may be the answer."""
 _NOTHING_DONE = Reason(
     NOTHING_DONE, "it asks for a change, nothing was changed, and no command showed that it holds", NO_CHANGE
 )
@@ -66,11 +67,11 @@ _NOTHING_DONE = Reason(
 
 @dataclass(slots=True)
 class Deeds:
-    """What the calls of a turn did so far."""
+    """Results of a turn's calls so far."""
 
     called: bool = False
     acted: bool = False
-    """True if a call succeeded that may have changed something, or shown that all is well: any but a mere reading."""
+    """True if a call succeeded that may have changed something, or proved success: any call except a mere reading."""
     progress: bool = False
     """True if a call succeeded since the last reminder."""
 
@@ -78,7 +79,7 @@ class Deeds:
 def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True) -> Iterator[Reason]:
     """Yield the reasons why a turn with these deeds leaves its task undone if it ends with this text.
 
-    `idle` if nothing but the model explains why nothing was changed.
+    `idle` if only the model's text explains why nothing was changed.
     """
     if text.rstrip().endswith(ENDS) and _writes_call(text, task):
         yield _WRITTEN_CALL
@@ -106,9 +107,10 @@ def _writes_call(text: str, task: str) -> bool:
 
 
 class Ending(SessionPart):
-    """Judges the end of a turn: an end that leaves the task undone is objected to, and fails in a run without a person.
+    """Judges the end of a turn: objects to an end that leaves the task undone, and fails it in an unattended run.
 
-    What the calls did decides. Each reason counts once until a call succeeds; a person is only told, since a person can continue the turn.
+    The calls' results decide. Each reason counts once until a call succeeds. A person only gets a notice, since a
+    person can continue the turn.
     """
 
     name = "end of a turn"
@@ -127,7 +129,7 @@ class Ending(SessionPart):
         self._pending.clear()
 
     def replied(self, reply: ReplyBuilder) -> tuple[Event, ...]:
-        """Note whether the turn has called tools. A prompt added to a turn leaves the deeds of the turn as they are."""
+        """Record whether the turn has called tools. A prompt added to a turn keeps the turn's deeds."""
         if self._turn != self._journal.history.turn:
             self._turn, self.deeds = self._journal.history.turn, Deeds()
         self.deeds.called = self.deeds.called or reply.has_calls
@@ -191,14 +193,14 @@ class Ending(SessionPart):
         return entries[first:]
 
     def _open_todos(self) -> str:
-        # A turn without calls only answers: a list that an earlier turn left open is not its task.
-        # An item in progress may be the one that this reply completes.
+        # A turn without calls only answers: a list left open by an earlier turn is not its task. This reply may
+        # complete an item in progress.
         left = [item for item in self._journal.history.todo if item.status == "pending"]
         return "\n".join(f"- {item.content}" for item in left) if self.deeds.called else ""
 
 
 class DeedStage(Stage):
-    """Notes what the calls that succeeded did."""
+    """Records what the successful calls did."""
 
     def __init__(self, ending: Ending) -> None:
         self._ending = ending

@@ -1,4 +1,4 @@
-"""The model that takes over if another one has failed permanently; connected when it is first needed."""
+"""The model that takes over after another one's permanent failure; connected on demand."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from agentcli.core.errors import AgentError, Cause, ModelError
 from agentcli.core.model import Model, ModelSpec
 
 PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "network"})
-"""Causes of failure, all retries made, that another model need not share."""
+"""Causes of failure, after all retries, that another model need not share."""
 
 
 class FallbackModel:
     """The model `name`, connected only when another one fails; no fallback without a name.
 
-    `trouble` says why it cannot be used, once known.
+    `trouble` is the reason why it cannot be used, once known.
     """
 
     def __init__(self, name: str = "", connect: Callable[[str], Model] | None = None) -> None:
@@ -24,7 +24,9 @@ class FallbackModel:
         self._model: Model | None = None
 
     def instead_of(self, spec: ModelSpec, error: ModelError) -> Model | None:
-        """Return the model to ask now that the one with this spec has failed; None if the fallback model would not do better."""
+        """Return the model to use after the model with this spec failed; None if the fallback model would not do
+        better.
+        """
         if error.cause not in PASSED_ON:
             return None
         model = self._connected()

@@ -1,4 +1,4 @@
-"""The part that a feature adds to a session. Imports almost nothing at run time: the package of each feature imports it."""
+"""The part that a feature adds to a session. Imports almost nothing at run time: each feature's package imports it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An objection to the end of a turn: a reminder for the model, which continues then, or a notice for the person.
+    """An objection to the end of a turn: a reminder for the model, which then continues, or a notice for the person.
 
-    `undone` says what is left undone if no reminder helped: the turn ends as incomplete. `verified` tells whether the session's calls
-    show what the message claims; None if it claims nothing.
+    `undone` is what is left undone if no reminder helped: the turn ends as incomplete. `verified` is true if the
+    session's calls prove the message's claims; None if it claims nothing.
     """
 
     reminder: str = ""
@@ -35,23 +35,26 @@ class Unfinished:
 
 
 class SessionPart:
-    """What a feature adds to one session. Every method may be left out; they come in the order in which a turn calls them."""
+    """What a feature adds to one session.
+
+    Every method may be omitted; they are in the order in which a turn calls them.
+    """
 
     name: str
-    """The name of the part, and of the state that it keeps on record."""
+    """Name of the part, and of its recorded state."""
     stages: Sequence[Stage] = ()
-    """Stages that calls pass after those of the agent: they were allowed, and `around` wraps the running tool directly."""
+    """Stages for calls after the agent's own: the calls were allowed, and `around` wraps the running tool directly."""
     found: FoundTools | None = None
     """Tools that it finds as the session goes."""
     services: Sequence[Offer] = ()
     """Services for its tools and for other features, by type."""
 
     def notes(self) -> Sequence[str]:
-        """Return notes for the person when a session is opened that has a state of this part on record."""
+        """Return notes for the person when a session with a recorded state of this part is opened."""
         return ()
 
     async def opened(self, interrupt: asyncio.Event) -> None:
-        """Wait, before a turn, for what its first request needs. An interrupt ends the wait."""
+        """Before a turn, wait for what its first request needs. An interrupt ends the wait."""
 
     def watch(self) -> AbstractContextManager[See] | None:
         """Enter a turn, and leave it at its end; in between the returned function sees each event before the front end does."""
@@ -62,7 +65,7 @@ class SessionPart:
         return ()
 
     async def fact(self) -> str:
-        """Return a reminder for the model, which is given again with a prompt once the view no longer has it."""
+        """Return a reminder for the model, repeated with a prompt once the view no longer has it."""
         return ""
 
     def listing(self) -> str:
@@ -81,10 +84,10 @@ class SessionPart:
         return ()
 
     def answered(self) -> None:
-        """Note that all calls of a reply have their results. Raises AgentError to end the turn."""
+        """Called when all calls of a reply have their results. Raises AgentError to end the turn."""
 
     def news(self) -> Sequence[str]:
-        """Return events outside of the conversation since the last call, for the model."""
+        """Return events outside the conversation since the last call, for the model."""
         return ()
 
     def before_end(self, reply: ReplyBuilder) -> Unfinished:
@@ -96,7 +99,10 @@ class SessionPart:
         return False
 
     def decides(self) -> bool:
-        """Return whether `after_turn` decides if the work is done, so that `before_end` need not. Asked as `after_turn` is called."""
+        """Return True if `after_turn` decides whether the work is done, so that `before_end` need not.
+
+        Called when `after_turn` is.
+        """
         return False
 
     def ended(self, ended: TurnEnded) -> Iterable[Event]:
@@ -104,15 +110,20 @@ class SessionPart:
         return ()
 
     async def after_turn(self, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded | None:
-        """Return a prompt for one more turn, or an end in place of the turn's own, if any. Called only if the session has a state of this part."""
+        """Return a prompt for one more turn, or an end that replaces the turn's own, if any.
+
+        Called only if the session has a state of this part.
+        """
         return None
 
     def is_due(self) -> bool:
-        """Return whether it begins a turn by itself now. Asked about every second while no turn runs."""
+        """Return True if it begins a turn by itself now. Called about every second while no turn runs."""
         return False
 
     async def due(self, interrupt: asyncio.Event, emit: Emit) -> str | Prompt | None:
-        """Return the prompt of that turn, and record before that it is begun: a text as a person types it, or a prompt for the model."""
+        """Return that turn's prompt, and record its beginning first: a text as a person types it, or a prompt for the
+        model.
+        """
         return None
 
     def closed(self) -> None:
@@ -131,5 +142,5 @@ def objection(parts: Sequence[SessionPart], reply: ReplyBuilder) -> Unfinished:
 
 
 def due(parts: Sequence[SessionPart]) -> SessionPart | None:
-    """Return the part that begins a turn now; None if none does."""
+    """Return the part that begins a turn now; None if there is none."""
     return next((part for part in parts if part.is_due()), None)

@@ -1,4 +1,4 @@
-"""Hooks as a session knows them: verdicts, the hooks of its events, what they add to results, and the ones around its turns."""
+"""Hooks in a session: verdicts, the hooks of its events, what they add to results, and hooks around its turns."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from agentcli.tools.jobs import Jobs
 
 Answer = Literal["", "allow", "ask", "deny"]
 Source = Literal["startup", "resume", "clear", "compact", "fork"]
-"""The ways in which a session begins, for hooks."""
+"""Ways in which a session begins, for hooks."""
 STOPS = 3
-"""Most times in a row that a hook may keep a turn going."""
+"""How many times in a row a hook may prolong a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The meaning of one hook's end, or of several together. Texts are empty if no hook gave one."""
+    """Meaning of one hook's end, or of several together. Texts are empty if no hook gave one."""
 
     answer: Answer = ""
     """`deny` blocks the announced action; `allow` and `ask` are about a tool's call."""
@@ -42,10 +42,10 @@ class Verdict:
     output: Any = None
     """The output that the model sees instead of the tool's."""
     ends: bool = False
-    """The turn is to end; `stop_reason` says why."""
+    """The turn must end; `stop_reason` is the reason."""
     stop_reason: str = ""
     failed: str = ""
-    """The reason why the hook's end says nothing: it failed without blocking."""
+    """Why the hook's end is meaningless: it failed without blocking."""
 
     @property
     def blocks(self) -> bool:
@@ -54,11 +54,11 @@ class Verdict:
 
 
 class KnownHook(Protocol):
-    """One hook, as a session tells of it."""
+    """One hook, as a session reports it."""
 
     @property
     def name(self) -> str:
-        """The file name of its script, or else of its program."""
+        """File name of its script, or else of its program."""
         ...
 
     @property
@@ -73,7 +73,7 @@ class KnownHook(Protocol):
 
     @property
     def project(self) -> bool:
-        """True if it comes from a project: it may deny and ask, but not allow."""
+        """True if a project defines it: it may deny and ask, but not allow."""
         ...
 
     @property
@@ -84,7 +84,7 @@ class KnownHook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One hook that ran: its verdict, and its failure as a warning for the person, empty if it did not fail."""
+    """A hook that ran: its verdict, and its failure as a warning for the person, empty if it did not fail."""
 
     hook: KnownHook
     verdict: Verdict
@@ -94,7 +94,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The combined verdict of the hooks of one event (`names`), and their messages to the person."""
+    """Combined verdict of one event's hooks (`names`), and their messages to the person."""
 
     verdict: Verdict = field(default_factory=Verdict)
     events: tuple[Event, ...] = ()
@@ -108,24 +108,24 @@ NOTHING = Outcome()
 
 @dataclass(frozen=True, slots=True)
 class Subagent:
-    """The identity of a subagent: its id and kind, and the session and transcript of its parent."""
+    """Identity of a subagent: its id and kind, and its parent's session and transcript."""
 
     id: str
     kind: str
     session: str = ""
     transcript: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Variables of its commands that hooks of the parent have set."""
+    """Variables for its commands that the parent's hooks have set."""
 
 
 class Hooks:
-    """The hooks of a session: here none, so every event passes and nothing is written."""
+    """Hooks of a session: here none, so every event passes and nothing is written."""
 
     hooks: Sequence[KnownHook] = ()
     last: Mapping[KnownHook, Ran] = {}
     """The newest run of each hook."""
     variables: Mapping[str, str] = {}
-    """Variables that hooks have set for the commands of the session (CLAUDE_ENV_FILE)."""
+    """Variables that hooks have set for the session's commands (CLAUDE_ENV_FILE)."""
 
     def has(self, *names: str) -> bool:
         """Return True if a hook is defined for any of these events."""
@@ -137,7 +137,7 @@ class Hooks:
         return False
 
     def identity(self, kind: str, child: Journal) -> Subagent | None:
-        """Return the identity of a subagent of this session; None if no hook would learn it."""
+        """Return a subagent's identity for hooks; None if no hook would use it."""
         return None
 
     async def session_start(self, source: Source, interrupt: asyncio.Event) -> Outcome:
@@ -145,7 +145,7 @@ class Hooks:
         return NOTHING
 
     def go_on_from(self, former: Hooks) -> None:
-        """Take over what hooks have set in the same session, as it was open before."""
+        """Take over what hooks have set when the same session was open before."""
 
     async def session_end(self, reason: str) -> Outcome:
         """SessionEnd; all its hooks together get a few seconds."""
@@ -160,7 +160,9 @@ class Hooks:
         return NOTHING
 
     async def permission(self, call: ToolCall, session: str, always: str) -> Outcome:
-        """PermissionRequest: an answer in place of the person's; `session` and `always` are the rules that would be saved."""
+        """PermissionRequest: an answer instead of the person's; `session` and `always` are the rules that would be
+        saved.
+        """
         return NOTHING
 
     async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:
@@ -191,7 +193,10 @@ class Hooks:
 
 
 def with_hook_output(result: ToolResult, outcome: Outcome) -> ToolResult:
-    """Return the result as the model sees it: replaced if a hook says so, with the hooks' additions at its end. The original stays in the metadata."""
+    """Return the result as the model sees it: replaced if a hook requests it, with the hooks' additions at its end.
+
+    The original stays in the metadata.
+    """
     verdict = outcome.verdict
     added = "\n\n".join(filter(None, [verdict.reason if verdict.blocks else "", verdict.context]))
     output = _replaced(verdict.output)
@@ -213,7 +218,7 @@ def _replaced(output: object) -> str | None:
 
 
 class TurnHooks:
-    """Fires the events of turns. `pending` gets what hooks have for the model, to go with the next prompt."""
+    """Fires the events of turns. `pending` gets the hooks' texts for the model, to send with the next prompt."""
 
     def __init__(
         self,
@@ -230,7 +235,7 @@ class TurnHooks:
         self._opening: asyncio.Task[Outcome] | None = None
         self._close_opening = asyncio.Event()
         self._opened: list[Outcome] = []
-        """The outcome of the session's beginning, until a prompt has taken it."""
+        """Outcome of the session's beginning, until a prompt has taken it."""
         self._reported = False
         self._stops = 0
         self._text = ""
@@ -247,7 +252,7 @@ class TurnHooks:
             watch_task(self._start(), ended=ended)
 
     def go_on_from(self, former: TurnHooks) -> None:
-        """Take over the beginning of the same session, as it was open before."""
+        """Take over the beginning of the same session from when it was open before."""
         self.source, self._opening, self._close_opening = former.source, former._opening, former._close_opening
         self._opened, self._reported = former._opened, former._reported
 
@@ -262,7 +267,10 @@ class TurnHooks:
         self._stops, self._text = 0, ""
 
     async def admit(self, text: str, interrupt: asyncio.Event) -> Sequence[Event]:
-        """Run the hooks of a prompt; before the first prompt also the SessionStart hooks. The last event is a TurnEnded if the prompt is blocked."""
+        """Run the hooks of a prompt, before the first prompt also the SessionStart hooks.
+
+        The last event is a TurnEnded if the prompt is blocked.
+        """
         beginning = await self._begun(interrupt)
         asked = await self._hooks.prompt(text, interrupt)
         outcomes = [*beginning, asked]
@@ -286,7 +294,9 @@ class TurnHooks:
         return self._opening
 
     async def _begun(self, interrupt: asyncio.Event) -> Sequence[Outcome]:
-        """Wait for the hooks of the session's beginning, which an interrupt ends; their outcome, for the first prompt only."""
+        """Wait for the hooks of the session's beginning, unless interrupted; return their outcome, for the first prompt
+        only.
+        """
         if self._opening is None and not self._hooks.has("SessionStart", "SubagentStart"):
             return ()
         opening = self._opening or self._start()
@@ -303,7 +313,7 @@ class TurnHooks:
         return [] if shown else [event for outcome in outcomes for event in outcome.events]
 
     async def steering(self, prompts: Sequence[Prompt], interrupt: asyncio.Event) -> tuple[list[Prompt], list[Event]]:
-        """Run the hooks of prompts that were added to a running turn; return the prompts that they do not block."""
+        """Run the hooks of prompts added to a running turn; return the prompts that they do not block."""
         kept: list[Prompt] = []
         events: list[Event] = []
         for prompt in prompts:
@@ -321,7 +331,7 @@ class TurnHooks:
             self._pending.append(_context(outcome.verdict.context))
 
     async def stop(self, text: str, interrupt: asyncio.Event) -> Outcome:
-        """Run the hooks of the end of a turn. A block, or text for the model, continues it, up to three times in a row."""
+        """Run the hooks of a turn's end. A block, or text for the model, continues it, up to three times in a row."""
         self._text = text
         jobs = [job.command for job in self._jobs.running()]
         held = await self._hooks.stop(text, self._stops > 0, jobs, interrupt)

@@ -1,4 +1,6 @@
-"""Instructions in a session: the files in force, and files further down that come with the result of the call which touches their folder."""
+"""Instructions in a session: the files in force, and files of subfolders, which come with the result of the first call
+that touches the subfolder.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,15 @@ from agentcli.system import probe
 FILES = 3
 """Instruction files that one result brings at most."""
 FILE_BYTES = 16_000
-"""Bytes of one of them that are used, and of its imports together."""
+"""Maximum bytes used of one of them, and of all its imports together."""
 SESSION_BYTES = 60_000
 """Bytes of all of them in one session."""
 METADATA = "instructions"
-"""The field of a result's metadata that lists the paths that it brought."""
+"""Metadata field of a result with the paths of the instructions that it contains."""
 
 
 class Standing(SessionPart):
-    """The instruction files of a session as they were read last: `now`."""
+    """A session's instruction files as last read: `now`."""
 
     name = "instructions"
 
@@ -103,7 +105,7 @@ class NestedInstructions:
         return replace(result, output=output, metadata={**result.metadata, METADATA: [*told, *paths]})
 
     def in_view(self) -> Sequence[str]:
-        """Return the paths of the instruction files that are in the view now."""
+        """Return the paths of instruction files that are in the view now."""
         results = [
             block.part
             for message in view(self._journal.history).messages
@@ -113,7 +115,9 @@ class NestedInstructions:
         return [str(path) for result in results for path in result.metadata[METADATA]]
 
     def _found(self, path: Path) -> Iterator[Instructions]:
-        """Yield the rules for this path from the folders that the session began with, then the instruction files between them and the path."""
+        """Yield the rules for this path from the session's first folders, then the instruction files between them and
+        the path.
+        """
         begun = [*folders(self._cwd)]
         for folder in begun:
             yield from _rules_for(path, folder, begun[0].resolve())
@@ -123,7 +127,7 @@ class NestedInstructions:
 
 
 def nested_of(core: SessionCore) -> NestedInstructions | None:
-    """Return what brings the instruction files of a session; None for a folder that the user does not trust."""
+    """Return what adds instruction files to a session; None for an untrusted folder."""
     setup, approval = core.setup, core.approval
 
     def unreadable(path: Path) -> bool:
@@ -138,21 +142,23 @@ def nested_of(core: SessionCore) -> NestedInstructions | None:
 
 
 def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) -> Iterator[Instructions]:
-    """Yield the rules of a folder that apply to this path; with `always`, also the rules for all paths."""
+    """Yield a folder's rules for this path; with `always`, also the rules for all paths."""
     top = folder.resolve()
     if not path.is_relative_to(top):
         return
     inner = path.relative_to(top)
-    parts = [str(part) for part in (inner, *inner.parents)]  # as in .gitignore, what fits a folder is about all in it
+    # as in .gitignore, a match of a folder covers everything in it
+    parts = [str(part) for part in (inner, *inner.parents)]
     for rule, patterns in rules_of(folder, within, FILE_BYTES, []):
         if (always and not patterns) or any(matching(pattern.strip("/"), parts) for pattern in patterns):
             yield rule
 
 
 def folders_to(path: Path, cwd: Path, roots: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
-    """Yield the folders from a root down to this path, outermost first, each with the root; without the folders from the repository's root to `cwd`.
+    """Yield the folders from a root down to this path, outermost first, each with the root; without the folders from
+    the repository's root to `cwd`.
 
-    Folders that git ignores are left out.
+    Folders that git ignores are omitted.
     """
     from agentcli.tools.lib.gitignore import is_ignored
 

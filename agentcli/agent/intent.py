@@ -1,6 +1,7 @@
-"""Intent of texts: whether a task asks for a change, and whether a reply only announces a step.
+"""Intent of texts: whether a task requests a change, and whether a reply only announces a step.
 
-The words of each language are one entry of `LANGUAGES`. They only say what a text is about: whether a turn is done is decided by what its calls did.
+The words of each language are one entry of `LANGUAGES`. They only classify a text: a turn's calls decide whether it is
+done.
 """
 
 from __future__ import annotations
@@ -96,9 +97,11 @@ _MARKER = r"[\s*_#>\"'(¿¡]*(?:[-+•]\s+)?(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_\"
 _LOOK_ONLY = r"(?i)\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
 _SENTENCE_END = r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\n+"
 _TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
-"""A sentence that speaks to a person (`Let me know if you …`, `I'll leave that to you`) offers or explains, it announces no step."""
+"""A sentence that addresses a person (`Let me know if you …`, `I'll leave that to you`) offers or explains; it
+announces no step.
+"""
 _READ = 2_000
-"""Characters of each end of a task that are read: a long one has logs and files in its middle."""
+"""Characters read at each end of a task: a long one has logs and files in its middle."""
 
 
 def orders_change(task: str) -> bool:
@@ -114,7 +117,9 @@ def orders_change(task: str) -> bool:
 
 
 def announces(text: str, *, anywhere: bool = False) -> bool:
-    """Return True if a reply ends with the announcement of a step; with `anywhere` one that any sentence of its last paragraph makes."""
+    """Return True if a reply ends with the announcement of a step; with `anywhere`, if any sentence of its last
+    paragraph announces one.
+    """
     plain = text.strip().rstrip("*_ ")
     if not plain:
         return False
@@ -130,6 +135,6 @@ def _announces(sentence: str) -> bool:
 
 @cache
 def _any(kind: str) -> re.Pattern[str]:
-    """Return the patterns of all languages as one, compiled when first used: it would add milliseconds to each start."""
+    """Return the patterns of all languages as one, compiled on first use: it would add milliseconds to each start."""
     patterns = "|".join(f"(?:{getattr(language, kind)})" for language in LANGUAGES.values())
     return re.compile(rf"{_MARKER}(?:{patterns})", re.IGNORECASE)

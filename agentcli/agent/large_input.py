@@ -1,4 +1,6 @@
-"""Input that takes more than a quarter of the free window: the person decides if it is sent whole or as a file; without a person it becomes a file."""
+"""Input that takes more than a quarter of the free window: the person chooses to send it whole or as a file; without a
+person it becomes a file.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ WHOLE, AS_FILE = "Send it whole", "Save it in a file"
 
 
 class LargeInput:
-    """Puts large parts of prompts into files of the session, each with a reference in its place."""
+    """Puts large parts of prompts into files of the session, each replaced by a reference."""
 
     def __init__(self, builder: RequestBuilder, person: Person) -> None:
         self._builder, self._person = builder, person
         self._files = 0
 
     async def fitted(self, prompt: Prompt, interrupt: asyncio.Event) -> tuple[Prompt, Sequence[Event]]:
-        """Return the prompt as it is sent, and what the person is told about it."""
+        """Return the prompt to send, and the message for the person about it."""
         prompt = replace(prompt, parts=prompt.parts or (Text(prompt.text),))
         large = self._large(prompt)
         if large and await self._is_wanted_whole(sum(size.tokens for size in large.values()), interrupt):
@@ -35,12 +37,12 @@ class LargeInput:
         return self._in_files(prompt, large)
 
     def in_files(self, prompt: Prompt) -> tuple[Prompt, Sequence[Event]]:
-        """Return a prompt with its large parts in files, asking nobody: the turn that it is added to is running."""
+        """Return a prompt with its large parts in files, without asking: its turn is running already."""
         prompt = replace(prompt, parts=prompt.parts or (Text(prompt.text),))
         return self._in_files(prompt, self._large(prompt))
 
     def _large(self, prompt: Prompt) -> Mapping[int, Size]:
-        """Return the sizes of the parts that are too large, by their places."""
+        """Return the sizes of parts that are too large, by their places."""
         texts = {place: part.text for place, part in enumerate(prompt.parts) if isinstance(part, Text | File)}
         large = oversize(texts, self._builder.window())
         return {place: size_of(texts[place], self._builder.counter) for place in large}

@@ -1,4 +1,4 @@
-"""Differences from the run in which a session was last used, or from the lock that it is held to: shown to the person when it is resumed."""
+"""Differences from the session's last run, or from its lock: shown to the person on resume."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from agentcli.sessions.session import Session
 RUN = "last run"
 """The name of the record of a run's facts."""
 _NAMED = 4
-"""Tools, skills or agents of one kind that are named."""
+"""Maximum tools, skills or agents of one kind to list."""
 _KEPT = ("tool", "system prompt")
-"""The beginnings of differences that do not reach a session which has begun."""
+"""Prefixes of differences that do not affect a session that has begun."""
 
 Json = Mapping[str, Any]
 Show = Callable[[Sequence[Event]], None]
 
 
 class RunComparison:
-    """Compares a session that is opened with its last run, and with the lock of this run or of an earlier one."""
+    """Compares an opened session with its last run, and with the lock of this or an earlier run."""
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
         self._told: set[str] = set()
         self._facts: Json | None = None
-        """The facts of this run, once they are known to differ from the recorded ones."""
+        """Facts of this run, once they are known to differ from the recorded ones."""
 
     async def opened(self, show: Show) -> None:
-        """Show what differs. Nothing is recorded before the session is used."""
+        """Show the differences. Nothing is recorded before the session is used."""
         lock, history = self._lock(), self._core.journal.history
         if lock is not None:
             begun = history if history.system else await asyncio.to_thread(self._beginning)
@@ -54,7 +54,7 @@ class RunComparison:
                 show([Warned(f"Changed since this session last ran: {'; '.join(found)}.{more}")])
 
     def prompted(self) -> Iterator[Event]:
-        """Yield what differs from a lock now that the tools of servers are known, and record what the session runs with."""
+        """Yield the differences from a lock now that the servers' tools are known, and record the facts of this run."""
         asked, history = self._core.setup.run.lock, self._core.journal.history
         kept = history.features.get(RUN_LOCK)
         if asked is not None and (kept is None or kept.data != asked):
@@ -85,7 +85,7 @@ class RunComparison:
 
 
 def recorded(journal: Journal) -> Json:
-    """Return the facts of the run in which a session was last used: recorded ones, or those with which it began."""
+    """Return the facts of the session's last run: recorded ones, or those with which it began."""
     history = journal.history
     kept = history.features.get(RUN)
     if kept is not None and not any(kept.data.keys() ^ _facts("", "", (), ()).keys()):
@@ -101,7 +101,7 @@ def facts_now(setup: SessionSetup, model: ModelSpec, mode: Mode) -> Json:
 
 
 def _facts(version: str, model: str, system: Sequence[str], tools: Sequence[Json]) -> Json:
-    """Return the facts that are compared, texts as their hashes. Tools of servers are left out: which there are is known only later."""
+    """Return the facts to compare, texts as hashes. Servers' tools are omitted: they are known only later."""
     own = dict(sections([block for block in system if not block.startswith((INSTRUCTIONS, WHERE))]))
     listed = {name: text for name, text in own.items() if name.startswith(_LISTED)}
     instructions = "\n".join(block.partition("\n\n")[2] for block in system if block.startswith(INSTRUCTIONS))
@@ -127,7 +127,7 @@ def _changes(before: Json, now: Json) -> Iterator[str]:
         yield "instruction files"
     yield from _named((name.replace("s: ", " "), what) for name, what in changes(before["listed"], now["listed"]))
     yield from _named((f"tool {name}", what) for name, what in changes(before["tools"], now["tools"]))
-    # A section that only one of them has comes of flags, of the sandbox, or of a run without a person.
+    # A section that only one of them has depends on flags, on the sandbox, or on a person being present.
     if any(text != before["prompt"].get(name, text) for name, text in now["prompt"].items()):
         yield "system prompt"
 

@@ -46,9 +46,10 @@ class Turn:
 
 
 async def answer(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
-    """Answer a prompt, and return how the turn ended. After it the history is valid and saved.
+    """Answer a prompt, and return the turn's end. Afterwards the history is valid and saved.
 
-    A turn that is cancelled, or that raises because of a bug, has ended: nothing of it runs any more, and each call has its answer.
+    A turn that is cancelled, or raises because of a bug, has ended: none of it still runs, and each call has its
+    answer.
     """
     turn = Turn(conversation, interrupt, emit)
     try:
@@ -89,7 +90,7 @@ async def _request(turn: Turn) -> ReplyBuilder:
 
 
 async def _calls(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
-    """Run the calls of the reply; return the end of the turn if it was interrupted."""
+    """Run the reply's calls; return the turn's end if it was interrupted."""
     conversation, interrupt = turn.conversation, turn.interrupt
     printed = conversation.core.printed
     if reply.calls:
@@ -105,7 +106,7 @@ async def _calls(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
 
 
 async def _go_on(turn: Turn, reply: ReplyBuilder, asked_again: Counter[Kind]) -> TurnEnded | None:
-    """Return the end of the turn if this reply ends it. Request a flawed reply again, as often as its kind allows."""
+    """Return the turn's end if this reply ends it. Request a flawed reply again, as often as its kind allows."""
     conversation = turn.conversation
     flaw = defect(reply, conversation.settings.max_pauses)
     if flaw is None or conversation.steered:
@@ -126,7 +127,7 @@ async def _go_on(turn: Turn, reply: ReplyBuilder, asked_again: Counter[Kind]) ->
 
 
 async def _finish(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
-    """Return the end of the turn, unless background work has news, or a feature or a hook objects."""
+    """Return the turn's end, unless background work has news, or a feature or hook objects."""
     conversation, interrupt = turn.conversation, turn.interrupt
     if await conversation.waited_for_background(interrupt):
         return None
@@ -152,7 +153,7 @@ async def _finish(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
 
 
 async def _ask(turn: Turn) -> ReplyBuilder:
-    """Make one request, and return its reply, recorded. A request that is refused is mended once in each way that may help."""
+    """Make one request, and return its recorded reply. A refused request is changed once in each way that may help."""
     conversation = turn.conversation
     tried: set[str] = set()
     while True:
@@ -167,7 +168,7 @@ async def _ask(turn: Turn) -> ReplyBuilder:
 
 
 async def _mend(turn: Turn, error: ModelError) -> None:
-    """Change the next request by what the error says. Raises the error, or a ContextError, if nothing helps."""
+    """Change the next request according to the error. Raises the error, or a ContextError, if nothing helps."""
     conversation = turn.conversation
     match error.cause:
         case "too_long" | "too_large":
@@ -193,7 +194,10 @@ async def _smaller(turn: Turn) -> bool:
 
 
 async def _stream(turn: Turn) -> ReplyBuilder:
-    """Send the current request, and return the reply. What arrives is recorded, also when the stream breaks off or is interrupted."""
+    """Send the current request, and return the reply.
+
+    What arrives is recorded, even if the stream breaks off or is interrupted.
+    """
     conversation, emit = turn.conversation, turn.emit
     reply = ReplyBuilder()
     failure: ModelError | LimitReached | None = None

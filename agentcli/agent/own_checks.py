@@ -1,4 +1,4 @@
-"""Commands of a person that decide by their exit code whether work continues."""
+"""A person's commands that decide by their exit code whether work continues."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from agentcli.system.process import Command
 from agentcli.system.programs import environment, find_program
 
 SHOWN = 4_000
-"""Bytes of an output that are kept, half from each end."""
+"""Bytes kept of an output, half from each end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The end of a check. `printed` are the bytes of its whole output, `limit` the seconds that it had."""
+    """End of a check. `printed` is the size of its whole output in bytes, `limit` its time limit in seconds."""
 
     passed: bool
     output: str = ""
@@ -33,7 +33,10 @@ class Checked:
 
 
 async def run_check(core: SessionCore, command: str, seconds: float, interrupt: asyncio.Event) -> Checked:
-    """Run a command in the session's folder, at most so many seconds, in the sandbox of the mode, without secrets. Raises AgentError if it cannot run."""
+    """Run a command in the session's folder, at most so many seconds, in the mode's sandbox, without secrets.
+
+    Raises AgentError if it cannot run.
+    """
     limit = max(1.0, min(SECONDS, seconds))
     prepared = await asyncio.to_thread(check_command, core, command, core.approval.mode)
     ended = await run_bounded(prepared, interrupt, seconds=limit, kept=SHOWN)
@@ -45,7 +48,10 @@ async def run_check(core: SessionCore, command: str, seconds: float, interrupt: 
 
 
 def check_command(core: SessionCore, line: str, mode: Mode) -> Command:
-    """Return a command line as it runs in the session's folder, in the sandbox of a mode, without secrets. Raises AgentError if it may not run."""
+    """Return a command line as it runs in the session's folder, in a mode's sandbox, without secrets.
+
+    Raises AgentError if it may not run.
+    """
     wrap = shared_sandbox(line, core.approval.rules, mode, core.setup).wrap
     shell = find_program("bash", core.ctx.roots, core.ctx.env.get("PATH")) or "/bin/bash"
     argv = [shell, "--noprofile", "--norc", "-c", line]

@@ -1,4 +1,4 @@
-"""The parts of a session: its own, then those of its features; and what several of them say together."""
+"""Parts of a session: its own, then those of its features; and their combined results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agentcli.agent.delegation.subagents import OpenChild, Subagents
 
 MakePart = Callable[[SessionCore], SessionPart | None]
-"""Makes a part of a session whose core is finished; None if the feature brings nothing to this one."""
+"""Makes a session part once the core is complete; None if the feature adds nothing to this session."""
 
 
 class SessionParts:
@@ -70,7 +70,7 @@ class SessionParts:
 
     @property
     def nested_files(self) -> Sequence[str]:
-        """The paths of the instruction files that results in the view have brought."""
+        """Paths of the instruction files in results in the view."""
         return self.nested.in_view() if self.nested is not None else ()
 
 
@@ -119,7 +119,9 @@ class SubagentsPart(SessionPart):
 
 
 def _context_editing(core: SessionCore) -> Iterator[SessionPart]:
-    """Yield the part for context editing, if the policy wants it, or may have wanted it when the session was open before."""
+    """Yield the part for context editing, if the policy requires it, or may have required it when the session was open
+    before.
+    """
     if core.builder.settings.policy in (NATIVE, PROVIDER) or core.opened_at:
         from agentcli.agent.compaction.context_editing import ContextEditing
 
@@ -128,7 +130,7 @@ def _context_editing(core: SessionCore) -> Iterator[SessionPart]:
 
 @contextmanager
 def watching(parts: Sequence[SessionPart], emit: Emit) -> Iterator[Emit]:
-    """Enter a turn, and return what emits its events once the parts that watch it have seen them."""
+    """Enter a turn, and return a function that emits its events after the watching parts have seen them."""
     with ExitStack() as stack:
         watches = [watch for part in parts if (watch := part.watch()) is not None]
         seeing = [stack.enter_context(watch) for watch in watches]

@@ -1,4 +1,4 @@
-"""The values that pass between the agent and a front end: prompts, approvals, questions, facts for the status line."""
+"""Values between the agent and a front end: prompts, approvals, questions, facts for the status line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agentcli.permissions.rules import Rules
 from agentcli.tools.mcp import KeepFile
 
 Interruptible = Callable[[asyncio.Event, Emit], Awaitable[object]]
-"""Long work that has not begun: called with the event that interrupts it, and the reader of its events."""
+"""Long work that has not begun: call it with the event that interrupts it, and the reader of its events."""
 
 RunTurn = Callable[[asyncio.Event, Emit], Awaitable[TurnEnded]]
 """A turn that has not begun. Its end is its last event, and the only TurnEnded."""
@@ -27,10 +27,11 @@ RunTurn = Callable[[asyncio.Event, Emit], Awaitable[TurnEnded]]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """The question about a call that only a person may allow. `preview` is the whole command, a unified diff, or the whole input.
-    `why` has a line for each command of a line of several.
+    """A question about a call that only a person may allow. `preview` is the whole command, a unified diff, or the
+    whole input. `why` has a line for each command of a longer line.
 
-    `always` is the exact rule that the choice "always" would save, or empty if no rule may be saved; `unsaved` then says why.
+    `always` is the exact rule that the choice "always" would save, or empty if no rule may be saved; `unsaved` is then
+    the reason.
     """
 
     call: ToolCall
@@ -41,44 +42,47 @@ class ApprovalRequest:
     always: str = ""
     unsaved: str = ""
     prefixes: tuple[str, ...] = ()
-    """The wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
+    """Wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
     session: str = ""
-    """The exact rule that the choice "session" would add, or empty if the question is asked each time."""
+    """The exact rule that the choice "session" would add; empty if the question is asked each time."""
     edits: bool = False
     """True if the choice "session" allows all edits in the workspace by switching to mode auto-edit."""
     others: tuple[ApprovalRequest, ...] = ()
-    """The later calls of the same reply that will be asked about as well, in their order."""
+    """Later calls of the same reply that will be asked about as well, in order."""
     revise: Callable[[Mapping[str, Any]], Awaitable[ApprovalRequest]] | None = None
     """Builds the request for the call with another input, if it may be changed. Raises ToolError if the input is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResponse:
-    """The decision of the person: allow once, for this session, always in this project, always with other arguments (`prefix`), or no.
-    `reason` goes to the model with a no.
+    """A person's decision: allow once, for this session, always in this project, always with other arguments
+    (`prefix`), or no. With a no, `reason` goes to the model.
 
-    `all` allows this call once and, as they were shown, all `others` of the question. `input` replaces the call's input when
-    the person edited the proposal.
+    `all` allows this call once and all `others` of the question as shown. `input` replaces the call's input if the
+    person edited the proposal.
     """
 
     choice: Literal["once", "session", "always", "prefix", "all", "no"]
     reason: str = ""
     input: Mapping[str, Any] | None = None
     rules: tuple[str, ...] = ()
-    """With `prefix`, the rules to save in place of those offered, which the person may have edited."""
+    """With `prefix`, the rules to save instead of the offered ones; the person may have edited them."""
     everywhere: bool = False
-    """True to save the rules for every project, not for this one alone."""
+    """True to save the rules for every project, not only for this one."""
 
 
 Approve = Callable[[ApprovalRequest], Awaitable[ApprovalResponse | None]]
-"""Ask a person about one call. None if no person can answer: the call is denied and listed."""
+"""Ask a person about one call. None if nobody can answer: the call is denied and listed."""
 
 AskUser = Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]
-"""Put the model's questions to the user. Return the answers in order, an empty sequence if the user declines, None if no user can answer."""
+"""Ask the user the model's questions.
+
+Return the answers in order, an empty sequence if the user declines, None if no user can answer.
+"""
 
 
 class TextEditor(Protocol):
-    """The editor of a person, whose buffers may be newer than the files on disk. Paths are resolved."""
+    """A person's editor, whose buffers may be newer than the files on disk. Paths are resolved."""
 
     @property
     def saves(self) -> bool:
@@ -86,7 +90,7 @@ class TextEditor(Protocol):
         ...
 
     async def text(self, path: Path) -> str | None:
-        """Return the text of a file with its unsaved changes; None if the editor does not say."""
+        """Return the text of a file with its unsaved changes; None if the editor does not provide it."""
         ...
 
     async def save(self, path: Path, text: str) -> bool:
@@ -96,7 +100,7 @@ class TextEditor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TurnGrants:
-    """Changes that a skill or a slash command makes for one turn: permission rules, the model, its effort."""
+    """Changes by a skill or slash command for one turn: permission rules, the model, its effort."""
 
     rules: Rules = Rules()
     model: str = ""
@@ -109,11 +113,12 @@ class TurnGrants:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A message of the user: text and attachments in the order to be sent. `text` is the typed text, for titles and history.
+    """A message of the user: text and attachments in the order to send. `text` is the typed text, for titles and
+    history.
 
-    `typed` is false for one that no person wrote: then nothing in it is a slash command. `own` is the part of a longer text that the person
-    for all of it. If it is `again`, the former turn failed: the request is sent once more, and the prompt only recorded if
-    the history ends with a reply.
+    `typed` is false if no person wrote it: then nothing in it is a slash command. `own` is the person's part of a
+    longer text, None for all of it. `again` means that the previous turn failed: the request is sent once more, and the
+    prompt is recorded only if the history ends with a reply.
     """
 
     text: str
@@ -129,7 +134,7 @@ AGAIN = Prompt("Continue.", typed=False, again=True)
 
 
 class PromptSource(Protocol):
-    """Port to the prompts and resources of servers, which a prompt of the person may name."""
+    """Port to prompts and resources of servers, which a person's prompt may mention."""
 
     def named(self, text: str) -> bool:
         """Return True if a prompt begins with `/name` of a server's prompt."""
@@ -138,17 +143,20 @@ class PromptSource(Protocol):
     async def attached(self, prompt: Prompt, keep: KeepFile, check: Callable[[str], None]) -> Prompt:
         """Return the prompt, preceded by every resource that it mentions as `@server:uri`.
 
-        Raises InputError for a resource that cannot be read, and what `check` raises for an address.
+        Raises InputError for an unreadable resource, and the errors of `check` for an address.
         """
         ...
 
     async def expanded(self, prompt: Prompt, keep: KeepFile) -> Prompt:
-        """Return the prompt with the texts that a server makes of it if it names one; else unchanged. Raises InputError."""
+        """Return the prompt with a server's texts if it begins with a server's prompt; else unchanged.
+
+        Raises InputError.
+        """
         ...
 
 
 class PromptExtensions(Protocol):
-    """Port to the skills, slash commands and kinds of agents that files define for a session."""
+    """Port to skills, slash commands and kinds of agents that files define for a session."""
 
     @property
     def found(self) -> Extensions:
@@ -160,17 +168,17 @@ class PromptExtensions(Protocol):
         ...
 
     def mentioned(self, text: str) -> Sequence[Skill | Template]:
-        """Return the skills, and the commands of files, that a text names as `$skill` or `/name` anywhere, in order."""
+        """Return the skills, and the commands of files, that a text mentions as `$skill` or `/name` anywhere, in order."""
         ...
 
     def is_entry(self, text: str) -> bool:
-        """Return True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
+        """Return True if a prompt begins with `/name` of a skill, a command, or a server's prompt."""
         ...
 
     async def expanded(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the texts of all commands, skills and servers' prompts that it names.
+        """Return the prompt with the texts of all commands, skills and servers' prompts in it.
 
-        Raises InputError if a text cannot be read, or wants to run a command that may not run.
+        Raises InputError if a text is unreadable, or contains a command that may not run.
         """
         ...
 
@@ -180,7 +188,7 @@ class PromptExtensions(Protocol):
 
 
 class NoExtensions:
-    """The extensions of a session that has no feature for them."""
+    """Extensions of a session without a feature for them."""
 
     found = Extensions()
 
@@ -208,10 +216,10 @@ _NOT_CONFIGURED = "No MCP servers are configured here, so there is no tool {}."
 
 
 class FoundTools(Protocol):
-    """Port to the tools of servers, which a session finds as it goes."""
+    """Port to servers' tools, which a session finds over time."""
 
     traits: dict[str, Traits]
-    """The traits of all tools, which gain those of each tool that is found."""
+    """Traits of all tools, extended by each tool that is found."""
     found: dict[str, Tool]
 
     @property
@@ -220,11 +228,11 @@ class FoundTools(Protocol):
         ...
 
     async def find(self, name: str) -> Tool | str:
-        """Return the tool of that name, waiting while its server connects; or the reason why there is none."""
+        """Return the tool of that name, waiting while its server connects; or why there is none."""
         ...
 
     async def no_server_tool(self, given: Mapping[str, Any]) -> str:
-        """Return the reason why a call of the gate means no tool."""
+        """Return why a call of the gate means no tool."""
         ...
 
     def upfront(self) -> Sequence[ToolSchema]:
@@ -246,7 +254,7 @@ class NothingFound:
         return not_connected(server_of(name), "it is not configured here")
 
     async def no_server_tool(self, given: Mapping[str, Any]) -> str:
-        """Return the reason why a call of the gate means no tool."""
+        """Return why a call of the gate means no tool."""
         return _NOT_CONFIGURED.format(CALL)
 
     def upfront(self) -> Sequence[ToolSchema]:
@@ -277,7 +285,7 @@ class StatusFacts:
 
 @dataclass(frozen=True, slots=True)
 class WindowUsage:
-    """Usage of the context window in tokens: the size of the next request, and the size that it may have."""
+    """Usage of the context window in tokens: the size of the next request, and its maximum size."""
 
     used: int
     usable: int
@@ -293,7 +301,7 @@ class Accounts(Protocol):
 
     @property
     def order(self) -> Sequence[str]:
-        """The accounts that were asked for: each takes over from the one before at a rate limit."""
+        """The requested accounts: each takes over from the previous one at a rate limit."""
         ...
 
     def use(self, text: str) -> None:

@@ -1,4 +1,6 @@
-"""Proof of claims: which checks ran after the last edit, and whether they ended well, by their true exits or by what they printed."""
+"""Proof of claims: which checks ran after the last edit, and whether they succeeded, by their true exit codes or their
+output.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from agentcli.core.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call that has ended: a command with its result, an edit of a file, or the words of somebody who ran something.
+    """One finished call: a command with its result, an edit of a file, or the words of somebody who ran something.
 
     `exit` is None if unknown; `parts` are the exits of the parts of its last pipe, if known.
     """
@@ -32,7 +34,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The newest run of one kind of check: its verdict (None if nothing tells it), a figure such as `14 passed`, and the command."""
+    """The newest run of one kind of check: its verdict (None if unknown), a figure such as `14 passed`, and the
+    command.
+    """
 
     passed: bool | None
     figure: str = ""
@@ -41,7 +45,9 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The runs after the last edit, by kind, and the file of that edit; `ran` is true if anything was run or looked at since."""
+    """The runs after the last edit, by kind, and the file of that edit; `ran` is true if anything was run or examined
+    since.
+    """
 
     proofs: dict[Kind, Proof]
     edited: str
@@ -49,7 +55,7 @@ class Ledger:
 
 
 def ledger(steps: Iterable[Step]) -> Ledger:
-    """Return what the steps of a session show at its end."""
+    """Return what a session's steps prove at its end."""
     proofs: dict[Kind, Proof] = {}
     edited, ran = "", False
     for step in steps:
@@ -67,7 +73,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
                 edited, proofs = part.edits, {}
             for kind in part.kinds:
                 proof = Proof(part.passed, _figure(step.output) if kind == "tests" else "", part.text)
-                # A run whose end nothing tells does not take back what an earlier one shows.
+                # A run without a known result does not retract what an earlier one proves.
                 if proof.passed is not None or kind not in proofs:
                     proofs[kind] = proof
     return Ledger(proofs, edited, ran)
@@ -112,7 +118,7 @@ def _parts(step: Step) -> Iterator[_Part]:
         exit = step.exit if whole and _is_true(found, at, strict) else None
         if len(step.parts) > 1 and at >= last_pipe:
             exit = step.parts[at - last_pipe] if step.parts[at - last_pipe] != _PIPE_CLOSED else exit
-        # All of a chain of && ran well if its end did; a failure may be another part's.
+        # If a chain of && succeeded, all its parts did; a failure may be another part's.
         if exit and any(joint == "&&" for _, joint in found[at:]) and summary is not None:
             exit = None
         yield _Part(shlex.join(words), kinds, _verdict(exit, summary, step.output), edits)
@@ -127,7 +133,7 @@ _PIPE_CLOSED = 141
 
 
 def _by_hook(words: Sequence[str], output: str) -> bool:
-    """Return True for a commit or push whose hook ran checks: a failure of it stops the command."""
+    """Return True for a commit or push whose hook ran checks: if they fail, the command stops."""
     acts = PurePath(words[0]).name == "git" and {"commit", "push"} & set(words) and "--no-verify" not in words
     return bool(acts) and (_TEST_SUMMARY.search(output) is not None or _HOOK.search(output) is not None)
 
@@ -136,7 +142,7 @@ _HOOK = re.compile(r"(?i)husky|lefthook|pre-?commit|lint-staged|\btsc\b|eslint|b
 
 
 def _is_true(found: Sequence[tuple[list[str], str]], at: int, strict: bool) -> bool:
-    """Return True if the exit of the line is zero only if this command's is."""
+    """Return True if the line's exit code is zero only if this command's is."""
     joints = [joint for _, joint in found[at:-1]]
     last = found[at][1] if at < len(found) - 1 else ""
     if last in ("|", "|&", "||", "&"):
@@ -155,7 +161,7 @@ def _verdict(exit: int | None, summary: bool | None, output: str) -> bool | None
         return exit == 0
     if summary is not None:
         return summary
-    # Words of trouble in an output whose true exit is hidden may be of something else.
+    # Words of failure in an output without a true exit code may be about something else.
     return False if _COULD_NOT.search(output) else None if _TROUBLE.search(output) else True
 
 
@@ -207,7 +213,7 @@ _BEFORE = frozenset(
 
 
 def _started(words: Sequence[str]) -> list[str]:
-    """Return the words from the program on: no keywords, assignments and programs that only start another."""
+    """Return the words from the program on, without keywords, assignments and programs that only start another."""
     left = list(words)
     while left:
         if left[0] in _BEFORE or re.match(r"\w+=", left[0]):
@@ -405,7 +411,7 @@ def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
     inner = {kind for word in operands for kind in _named(_script(word))}
     found = frozenset(inner | own)
     if found & {"lint", "build"} and "tests" in found:
-        # eslint tests/ lints: the first word that names a check is the check.
+        # eslint tests/ lints: the first word that is a check's name decides.
         first = next((kinds for word in operands if (kinds := _named(_script(word)))), frozenset[Kind]())
         separate = any(re.search(r"(?i)(?:^|[:_-])tests?(?:$|[:_-])", word) and "/" not in word for word in operands)
         found = found if separate else first
@@ -428,7 +434,7 @@ def _widened(kinds: frozenset[Kind], program: str, words: Sequence[str]) -> froz
 
 
 def _script(word: str) -> str:
-    """Return the name by which a word may name a check: a script without its folder and ending."""
+    """Return the name by which a word may refer to a check: a script without its folder and extension."""
     path = PurePath(word)
     return path.stem if path.suffix in (".sh", ".py", ".js", ".ts", ".mjs", ".rb", ".bat") else word
 
@@ -452,7 +458,7 @@ _WRITES = re.compile(r"^(?:>|>>|>\|)$")
 
 
 def _edits(words: Sequence[str], after: str) -> str:
-    """Return the file of the workspace that a command changes, as far as its words tell."""
+    """Return the workspace file that a command changes, as far as its words reveal."""
     program = PurePath(words[0]).name
     target = ""
     for at, word in enumerate(words[:-1]):
@@ -488,7 +494,7 @@ _FAILED = re.compile(
     r"Failures: [1-9]|Errors: [1-9]|BUILD FAILED|BUILD FAILURE|Test Suites: \d+ failed"
 )
 _MAYBE_FAILED = re.compile(r"\b[1-9]\d* errors?\b(?! (?:suppressed|ignored))|✗|✘|✖ [1-9]")
-"""Signs of a failure that tests print too, of what they test."""
+"""Signs of a failure that tests also print about what they test."""
 _CLEAN = re.compile(
     r"(?im)All checks passed|no issues found|\b0 errors?\b|Success: no issues|✔ No|no (?:lint )?(?:errors|problems|warnings)|Finished `?\w+`? |Compiled successfully|built in [\d.]+|Build completed|exit(?:ed)?(?: ?code| status)?[ :=]+0\b|EXIT[:=_ ]*0\b|rc=0\b"
 )
@@ -503,7 +509,7 @@ _NOTHING_RAN = re.compile(r"(?im)no tests? ran|collected 0 items|No tests? (?:fo
 
 
 def _summary(output: str) -> bool | None:
-    """Return what an output says of the checks: passed, failed, or nothing."""
+    """Return the checks' result in an output: passed, failed, or nothing."""
     if _FAILED.search(output):
         return False
     if _TEST_SUMMARY.search(output) and not re.search(r"(?m)\b0 passed\b|Tests run: 0\b", output):
@@ -514,7 +520,7 @@ def _summary(output: str) -> bool | None:
 
 
 def _figure(output: str) -> str:
-    """Return the number of tests that passed, from their summary: `14 passed`; empty if it has none."""
+    """Return the number of passed tests from their summary: `14 passed`; empty if it has none."""
     found = re.findall(r"(?i)\b(\d[\d,]*) (?:tests? )?pass(?:ed|ing)?\b", output)
     if found:
         return f"{found[-1]} passed"

@@ -1,4 +1,4 @@
-"""Receipts of a turn's last message: each of its claims held against the ledger of the session, without a model."""
+"""Receipts of a turn's last message: each claim compared with the session's ledger, without a model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def receipt_of(text: str, core: SessionCore) -> Receipt:
     history = core.journal.history
     found = receipt(text, list(steps(history.entries, core.traits, core.ctx.cwd)))
     whole = bool(history.entries) and history.entries[0].seq <= _FIRST
-    # After a compaction the runs of the session's beginning are not known: only an edit that is known tells that none followed it.
+    # After a compaction the session's first runs are unknown: only a known edit proves that none followed it.
     return found if found.verified is not False or whole or found.edited else NO_RECEIPT
 
 
@@ -77,7 +77,7 @@ def _steps(call: ToolCall, result: ToolResult, traits: Traits, cwd: Path, jobs: 
 
 
 def _shown_path(path: str, cwd: Path) -> str:
-    """Return a path as a person knows it: from the working folder, if it lies there."""
+    """Return a path for people: relative to the working folder, if it is inside."""
     absolute = os.path.normpath(cwd / path)
     return os.path.relpath(absolute, cwd) if Path(absolute).is_relative_to(cwd) else absolute
 
@@ -104,7 +104,7 @@ def receipt(text: str, steps: Sequence[Step]) -> Receipt:
 
 
 def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
-    """Judge a message that only says that it is fixed, or was verified: anything that ran since the last edit shows it."""
+    """Judge a message that only claims a fix or a verification: anything that ran since the last edit proves it."""
     if not found.edited:
         return NO_RECEIPT
     if found.ran:

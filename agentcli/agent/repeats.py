@@ -1,4 +1,4 @@
-"""Loops of a model: a call that it repeats with the same result is not run again, and a turn that brings nothing new ends as failed."""
+"""Loops of a model: a call repeated with the same result is not run again, and a turn without news ends as failed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from agentcli.core.message import ToolCall, ToolResult
 PERIODS = (1, 2, 3)
 """Lengths of the cycles of calls that are refused."""
 REFUSALS = 3
-"""Replies in a row whose calls were all refused as repeated, after which a turn ends in which a person can continue."""
+"""Consecutive replies whose calls were all refused as repeated, after which a turn ends that a person can continue."""
 STALE = 10
-"""Replies in a row without a new result after which any turn ends."""
+"""Consecutive replies without a new result, after which any turn ends."""
 _NEAR = 6
-"""A result is new unless one of the last so many is the same answer to the same call."""
+"""A result is new unless it equals one of the last so many results of the same call."""
 _POLLS = 3
-"""Number of replies that only ask for a state and together count as one without a new result."""
+"""How many replies that only poll count as one without a new result."""
 _WAITED = 1.0
-"""Seconds after which a call that asks for a state counts as a wait, which is no loop."""
+"""Seconds after which a polling call counts as a wait, which is not a loop."""
 
 LOOPED = "Stopped: {count} replies in a row did nothing new. Rephrase, or try another model."
 SAME_RESULT = (
@@ -49,11 +49,13 @@ class _Seen:
 
 
 Worth = Literal["new", "stale", "poll", "refused"]
-"""The worth of a result: new, known, the known state of something that changes by itself, or the refusal of a repeated call."""
+"""Value of a result: new, known, the known state of something that changes by itself, or the refusal of a repeated
+call.
+"""
 
 
 class RepeatGuard(SessionPart):
-    """Watches the calls of a turn: `limit` equal rounds in a row are enough, 0 never are.
+    """Watches the calls of a turn: `limit` equal rounds in a row are enough; with 0 none are.
 
     `alone` if nobody can continue the turn: then only `STALE` replies without a new result end it.
     """
@@ -69,7 +71,7 @@ class RepeatGuard(SessionPart):
         self._stale = self._refusals = 0
 
     def prompted(self) -> None:
-        """Forget everything: a person has said something, which may change what a call is good for."""
+        """Forget everything: a person's message may change what a call is good for."""
         self._last.clear()
         self._states.clear()
         self._refused.clear()
@@ -77,9 +79,10 @@ class RepeatGuard(SessionPart):
         self._stale = self._refusals = 0
 
     def reached(self, call: ToolCall, in_view: Callable[[str], bool] = lambda _: True) -> str:
-        """Return the refusal of a call that has just given the same result `limit` times, alone or in a cycle; else an empty text.
+        """Return the refusal of a call that has just given the same result `limit` times, alone or in a cycle; else an
+        empty text.
 
-        A result that the model no longer sees, as `in_view` tells by the id of its call, may be fetched again.
+        A result that the model no longer sees (`in_view`, by call id) may be fetched again.
         """
         seen = next((seen for seen in self._cycle() if seen.key == _key(call)), None)
         if seen is None or not in_view(seen.call_id):
@@ -89,7 +92,7 @@ class RepeatGuard(SessionPart):
         return (SAME_ERROR if seen.failed else SAME_RESULT).format(times=times)
 
     def note(self, call: ToolCall, result: ToolResult, *, polls: bool = False) -> None:
-        """Remember the result of a call. One that `polls` asks for a state: equal results are expected, so it is never refused."""
+        """Remember a call's result. With `polls`, equal results are expected, so the call is never refused."""
         if call.call_id in self._refused:
             self._worths.add("refused")
             return
@@ -105,7 +108,7 @@ class RepeatGuard(SessionPart):
         self._last.append(seen)
 
     def answered(self) -> None:
-        """Count the reply whose calls have all been answered. Raises AgentError if the turn leads nowhere."""
+        """Count a reply whose calls have all been answered. Raises AgentError if the turn leads nowhere."""
         worths, self._worths = self._worths, set()
         if not worths or self.limit <= 0:
             return
@@ -119,7 +122,7 @@ class RepeatGuard(SessionPart):
             raise AgentError(LOOPED.format(count=count))
 
     def _cycle(self) -> Collection[_Seen]:
-        """Return the calls of the cycle in which the last results went round `limit` times; none if there is no cycle."""
+        """Return the calls of the cycle that the last results repeated `limit` times; none if there is no cycle."""
         last = list(self._last)
         for period in PERIODS:
             length = period * self.limit
@@ -153,7 +156,9 @@ def _key(call: ToolCall) -> str:
 
 
 def _kind(call: ToolCall, result: ToolResult) -> tuple[str, str]:
-    """Return what makes results equal: of a tool's error its text alone, since a model that varies its call may still learn nothing."""
+    """Return what makes results equal: for a tool's error only its text, since a model that varies its call may still
+    learn nothing.
+    """
     return (call.name if _is_error(result) else _key(call), result.output)
 
 

@@ -1,4 +1,5 @@
-"""A reply while it arrives: stream events in, a message out, however the stream ends; and what is done about an incomplete one.
+"""A reply while it arrives: stream events in, a message out, however the stream ends; and the handling of incomplete
+ones.
 
 The model is reminded and asked again, until an error ends the turn.
 """
@@ -14,11 +15,11 @@ from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall,
 from agentcli.core.model import EditsApplied, ModelSpec, PartDone, Searched, Stopped, StreamEvent, TextDelta, UsageSeen
 
 Tail = tuple["Tail | None", str]
-"""Text as it arrives, each piece pointing to the one before it: adding a piece copies nothing."""
+"""Text as it arrives, each piece pointing to the previous one: adding a piece copies nothing."""
 BEGINS = ("<", "‹", "[", "{", "*** Begin Patch", "```tool_code", "Action:", "to=")
-"""Texts of which a reply that writes a call has one: most replies are looked at no further."""
+"""Texts of which every reply with a written call contains one: most replies are examined no further."""
 ENDS = (">", "]", "}", "`", "|")
-"""Characters with which a reply ends that ends with a call."""
+"""Last characters of a reply that ends with a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class ReplyBuilder:
     malformed: str = ""
     """The tool whose call is malformed, if known."""
     sent: str = ""
-    """The malformed call as the provider tells it, if it is no part of the reply."""
+    """The malformed call as the provider reports it, if it is not part of the reply."""
 
     def add(self, step: StreamEvent) -> ReplyBuilder:
         """Return the reply after one more event of the stream."""
@@ -58,7 +59,7 @@ class ReplyBuilder:
                 return self
 
     def so_far(self) -> tuple[Part, ...]:
-        """Return the parts if the stream ended now, the unfinished text included."""
+        """Return the parts if the stream ended now, including unfinished text."""
         unfinished = _joined(self.tail)
         return (*self.parts, Text(unfinished)) if unfinished else self.parts
 
@@ -74,7 +75,7 @@ class ReplyBuilder:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls that may run: none of a reply that was cut, and not the last one of a reply that ran out of tokens."""
+        """The calls that may run: none of a truncated reply, and not the last one of a reply that ran out of tokens."""
         calls = tuple(part for part in self.parts if isinstance(part, ToolCall))
         match self.stop:
             case "tool_use" | "end_turn" | "stop_sequence":
@@ -92,7 +93,7 @@ class ReplyBuilder:
         )
 
     def message(self, turn: int, model: ModelSpec, *, error: str = "") -> Message:
-        """Return the reply as it goes into the session: finished, interrupted or failed."""
+        """Return the reply as it is recorded: finished, interrupted or failed."""
         return Message(
             role="assistant",
             parts=tuple(part for part in self.so_far() if _has_content(part)),
@@ -138,7 +139,7 @@ MALFORMED = (
     "Your last {call} was malformed and did not run. Send it again with valid arguments. "
     "If they were large, write the file in parts: write the beginning, then add the rest with edit."
 )
-"""`call` names the tool if it is known."""
+"""`call` is the tool's name if known."""
 UNKNOWN = "Your last reply ended for an unknown reason, so its tool calls did not run. Send them again if they are still wanted."
 BROKEN_OFF = "Your last reply ended for an unknown reason. Say again, whole, what you meant to say."
 RECITED = "Your last reply was stopped because it repeated a source word for word. Go on in words of your own."
@@ -151,7 +152,7 @@ Kind = Literal["no answer", "cut", "full", "pause", "unknown", "recited", "refus
 class Defect:
     """A defect of a reply. The model is asked again up to `again` times in a row, with `reminder`.
 
-    Defects of one `kind` are counted together. If the turn ends on it, as `ending`, the person is told `happened` and `cure`.
+    Defects of one `kind` are counted together. If it ends the turn, as `ending`, the person sees `happened` and `cure`.
     """
 
     kind: Kind
@@ -165,7 +166,7 @@ class Defect:
 _SENT = 200
 """Characters of a malformed call that a reminder repeats."""
 NO_ANSWERS = 3
-"""Empty or malformed replies in a row that are answered with a reminder; the next one ends the turn."""
+"""Consecutive empty or malformed replies that get a reminder; the next one ends the turn."""
 _EMPTY = Defect(
     "no answer", EMPTY, NO_ANSWERS, "sent an empty reply", "Tell it what to do next, or try another model.", "failed"
 )
@@ -232,7 +233,7 @@ def at_last(defect: Defect, reply: ReplyBuilder) -> AgentError:
 
 
 def not_run(reply: ReplyBuilder) -> str:
-    """Return the result of a call whose reply did not end as it should have."""
+    """Return the result of a call whose reply did not end properly."""
     return f"Not run: the reply that asked for it did not end as it should have{_named(reply)}."
 
 
@@ -240,6 +241,6 @@ _GOOD: frozenset[Stop | None] = frozenset({"end_turn", "tool_use", "stop_sequenc
 
 
 def _named(reply: ReplyBuilder) -> str:
-    """Return the reason why the reply ended, in brackets: the provider's own word if it has one."""
+    """Return why the reply ended, in brackets, in the provider's own words if available."""
     reason = reply.detail or ("" if reply.stop in _GOOD else reply.stop)
     return f" ({reason})" if reason else ""

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from agentcli.core.costs import CostSum
 
 RETIRES_SOON = 30
-"""Days before the end of a model from which on it is announced."""
+"""Days before a model's end from which it is announced."""
 LOSSES_TOLD = 5
-"""Lost records that are named when a session is opened."""
+"""Maximum lost records to list when a session is opened."""
 
 
 class SessionReport:
@@ -69,13 +69,13 @@ class SessionReport:
         return show(window, planned, tools=tools, marks=marks)
 
     def counting(self) -> Sequence[str]:
-        """Lines about how tokens are counted, and how much of them came from the provider's cache."""
+        """Return lines about how tokens are counted, and how much of them came from the provider's cache."""
         cache = self._conversation.builder.cache.health
         health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.warning()}".rstrip()
         return [self._conversation.builder.window().counter.description(), health]
 
     def outlook(self) -> Sequence[str]:
-        """Lines that say what a compaction now would drop and keep."""
+        """Return lines about what a compaction now would drop and keep."""
         from agentcli.context.room import outlook
 
         return outlook(self._conversation.builder.window())
@@ -106,7 +106,9 @@ class SessionReport:
         return job_lines(self._jobs.all(), time.monotonic())
 
     def automatic_actions(self) -> Sequence[str]:
-        """Retries, compactions and the like of earlier processes, and the acts of this one that nobody was asked about, oldest first."""
+        """Return retries, compactions and the like of earlier processes, and this process's actions that nobody was
+        asked about, oldest first.
+        """
         before = automatic_actions(record for record in self._journal.records() if record.seq <= self._opened_at)
         return [
             *before,
@@ -137,7 +139,7 @@ class SessionReport:
 
 
 def lost(journal: Journal) -> Sequence[str]:
-    """Return a line about the records of a session that could not be read; none if all could."""
+    """Return a line about the session's unreadable records; none if all are readable."""
     named, more = journal.notes[:LOSSES_TOLD], len(journal.notes) - LOSSES_TOLD
     if not named:
         return ()
@@ -148,7 +150,7 @@ def lost(journal: Journal) -> Sequence[str]:
 
 
 def assumed(model: ModelSpec) -> str:
-    """Return the assumptions about a model that is in no table."""
+    """Return the assumptions about an unknown model."""
     window = f"a window of {model.window:,} tokens"
     stated = f"its server states {window}" if model.window_stated else f"{window} is assumed"
     return (
@@ -158,7 +160,7 @@ def assumed(model: ModelSpec) -> str:
 
 
 def unlimited(model: ModelSpec) -> str:
-    """Return a warning that limits of cost do not hold for a model of unknown price."""
+    """Return a warning that cost limits have no effect for a model of unknown price."""
     return (
         f"The price of {model.name} is not known, so limits in USD have no effect: set --max-tokens or --max-turns, or its price in "
         f'config: [models."{model.name}"] prices.'
@@ -177,13 +179,13 @@ def lifetime(model: ModelSpec, today: str) -> str:
 
 
 def _title(model: ModelSpec) -> str:
-    """Return the name of a model as its vendor writes it: `Sonnet 4.5` for `claude-sonnet-4-5`."""
+    """Return a model's name as its vendor writes it: `Sonnet 4.5` for `claude-sonnet-4-5`."""
     words = re.sub(r"(?<=\d)-(?=\d)", ".", short_name(model.name).rpartition("/")[2]).split("-")
     return " ".join(word[:1].upper() + word[1:] for word in words)
 
 
 def cost_lines(records: Iterable[Record]) -> Sequence[str]:
-    """Tokens and USD of a session per model and per day, and how much of the input came from the cache."""
+    """Return a session's tokens and USD per model and day, and how much of the input came from the cache."""
     from agentcli.core.costs import CostSum, cost_chart, money
 
     models: dict[str, CostSum] = {}
@@ -207,7 +209,7 @@ def cost_lines(records: Iterable[Record]) -> Sequence[str]:
 
 
 def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
-    """Lines about the provider's cache: hit rate, tokens and USD by kind, and the causes of rewrites."""
+    """Return lines about the provider's cache: hit rate, tokens and USD by kind, and the causes of rewrites."""
     from agentcli.core.costs import money
 
     if not health.requests:
@@ -228,14 +230,16 @@ def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
 
 
 def job_lines(jobs: Sequence[Job], now: float) -> Sequence[str]:
-    """Describe the background jobs of a session, oldest first; `now` is in monotonic seconds."""
+    """Describe a session's background jobs, oldest first; `now` is in monotonic seconds."""
     if not jobs:
         return ["No background jobs. Ctrl-B sends a running command to the background."]
     return [_job(job, now) for job in jobs]
 
 
 def automatic_actions(records: Iterable[Record]) -> Iterator[str]:
-    """Lines about a session's automatic actions: retries, waits, compactions, prunes and fallbacks, oldest first."""
+    """Return lines about a session's automatic actions: retries, waits, compactions, prunes and fallbacks, oldest
+    first.
+    """
     for record in records:
         match record.body:
             case Compaction(trigger=trigger, status="compressed") as body if trigger != "manual":
@@ -257,7 +261,7 @@ def automatic_actions(records: Iterable[Record]) -> Iterator[str]:
 
 
 def changes(records: Iterable[Record]) -> str:
-    """Every edit of a session as one unified diff, in the order in which they were made."""
+    """Return every edit of a session as one unified diff, in order."""
     diffs = [
         str(record.body.metadata["diff"]).rstrip("\n")
         for record in records

@@ -1,6 +1,6 @@
 """Builder of a session's requests from its journal: it counts and checks them, and watches the provider's prompt cache.
 
-A skill or a slash command may want another model or effort for one turn.
+A skill or slash command may request another model or effort for one turn.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _log = logging.getLogger(__name__)
 
 
 class RequestBuilder:
-    """Builds the requests of a session. `model` may be exchanged; `system` and `tools` begin each request.
+    """Builds a session's requests. `model` may be replaced; `system` and `tools` begin each request.
 
-    `settings` are the context settings, `traits` the traits of all tools. A request that breaks an invariant raises in tests
-    (`strict`); otherwise it is repaired and logged.
+    `settings` are the context settings, `traits` the traits of all tools. A request that breaks an invariant raises in
+    tests (`strict`); otherwise it is repaired and logged.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class RequestBuilder:
         self.recount()
 
     def begin(self, history: History) -> None:
-        """Begin each request with the system prompt and tools that the session has recorded."""
+        """Begin each request with the session's recorded system prompt and tools."""
         self.system, self.tools = history.system, tuple(map(ToolSchema.recorded, history.tools))
         self.recount()
 
@@ -93,20 +93,20 @@ class RequestBuilder:
         seen, spec = self._seen[1], self.spec
         state = spec, self.settings, self.counter.calibration, self.counter.head
         if self._window is None or self._window[0] is not seen or self._window[1] != state:
-            # Remembered, since the provider's count is valid only for this exact view.
+            # Cached, since the provider's count is valid only for this exact view.
             known = self._supersession, self._blocks
             window = window_of(seen, spec, self.counter, self.settings, self.traits, *known)
             self._window = seen, state, window
         return self._window[2]
 
     def request(self) -> Request:
-        """Return the next request, and note it as sent. The same records give the same bytes."""
+        """Return the next request, and record it as sent. The same records give the same bytes."""
         request = self._checked(self._assembled(self.window(), self._assembler))
         self.cache.note_request(request)
         return request
 
     def aside(self, parts: tuple[Part, ...]) -> Request:
-        """Return the request that a prompt of these parts would make now. Nothing is recorded, and nothing noted as sent."""
+        """Return the request that a prompt of these parts would make now. Nothing is recorded."""
         self.window()
         history = self.journal.history
         asked = Record(history.last_seq + 1, "", "", "", Message("user", parts, history.turn + 1))
@@ -115,7 +115,10 @@ class RequestBuilder:
         return self._assembled(window, Assembler())
 
     async def count_exactly(self, interrupt: asyncio.Event) -> bool:
-        """Ask the provider how large the next prompt is. Return False, and keep the estimate, if it does not answer in time."""
+        """Ask the provider for the size of the next prompt.
+
+        Return False, and keep the estimate, if it does not answer in time.
+        """
         counting = self.model.count(self._assembled(self.window(), self._assembler))
         tokens = await until_interrupted(interrupt, counting, self.settings.exact_count_seconds)
         if tokens is not None:
@@ -123,7 +126,7 @@ class RequestBuilder:
         return tokens is not None
 
     def recount(self) -> None:
-        """Set the counter to the model in use, and calibrate it by the session's replies."""
+        """Set the counter to the current model, and calibrate it by the session's replies."""
         self.counter.use_model(self.model.spec.id, self.system, self.tools)
         self.counter.learn(self.journal.history)
 
@@ -140,7 +143,7 @@ class RequestBuilder:
 
     @property
     def spec(self) -> ModelSpec:
-        """The spec of the model in use, without what its provider failed to do in this session."""
+        """Spec of the current model, without capabilities in which its provider failed in this session."""
         spec = self.model.spec
         if self.clears_nothing and spec.context_editing:
             spec = replace(spec, context_editing=False)
@@ -173,7 +176,7 @@ class RequestBuilder:
 
 
 class CacheMonitor:
-    """`health` sums up the cache use of the session's requests so far; `sent` is the newest request of this process.
+    """`health` sums up the cache use of the session's requests; `sent` is this process's newest request.
 
     `thrash` misses in a row count as thrashing.
     """
@@ -190,7 +193,7 @@ class CacheMonitor:
         self.sent, self._sent_at = request, time.time()
 
     def note_usage(self, usage: Usage) -> None:
-        """Update `health` by the usage of the request that was sent."""
+        """Update `health` with the usage of the sent request."""
         if self.sent is None:
             return
         edits = self._edits_now()
@@ -199,7 +202,10 @@ class CacheMonitor:
         self._edits, self._answered_at = edits, self._sent_at
 
     def expected(self, size: int, lifetime: float, *, edited: bool = False) -> Usage:
-        """Return the expected usage of a prompt of `size` tokens; entries of the cache live `lifetime` seconds. `edited`: by the provider, for this request."""
+        """Return the expected usage of a prompt of `size` tokens; cache entries live `lifetime` seconds.
+
+        `edited`: by the provider, for this request.
+        """
         cold = edited or not self._answered_at or time.time() - self._answered_at > lifetime
         read = 0 if cold or self._edits != self._edits_now() else min(size, self.health.expected)
         return Usage(input=size - read, cache_read=read)
@@ -211,18 +217,18 @@ class CacheMonitor:
 
 
 def _records_in_view(history: History) -> Sequence[Record]:
-    """Return the records that the view is made of, edits included, in their order."""
+    """Return the view's records, including edits, in order."""
     newest = [history.compaction] if history.compaction else []
     return sorted((*history.entries, *history.prunes, *newest), key=lambda record: record.seq)
 
 
 _SAME = ("", "inherit")
 _CLAUDE = ("opus", "sonnet", "haiku")
-"""Names in files of Claude Code; a session with another provider keeps its own model."""
+"""Model names in Claude Code's files; a session with another provider keeps its own model."""
 
 
 def keeps_model(wanted: str, spec: ModelSpec) -> bool:
-    """Return True if a file that wants this model accepts the one in use."""
+    """Return True if a file that requests this model accepts the current one."""
     return wanted in _SAME or (wanted in _CLAUDE and spec.kind != "anthropic")
 
 

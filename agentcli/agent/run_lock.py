@@ -1,4 +1,4 @@
-"""Lock files: what the requests of a run begin with, so that another run can be held to the same."""
+"""Lock files: the beginning of a run's requests, so that another run can be required to match."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT = 1
 _SECTION = re.compile(r"^(?=#{1,2} )", re.MULTILINE)
 _ENTRY = re.compile(r"- ([\w.-]+(?::[\w.-]+)*)")
 _LISTS = ("# Skills", "# Agents")
-"""Sections with one entry a line, which are named each."""
+"""Sections with one entry a line; each entry is compared."""
 _NAME = 60
 """Characters of the name of a section."""
 
@@ -27,7 +27,7 @@ Json = Mapping[str, Any]
 
 
 def lock_of(history: History, model: str, mode: str, version: str = __version__) -> Json:
-    """Return the lock of a session. Its folder and circumstances are left out: they differ from machine to machine."""
+    """Return the lock of a session, without its folder and circumstances, which differ from machine to machine."""
     return {
         "lock": FORMAT,
         "agentcli": version,
@@ -40,7 +40,7 @@ def lock_of(history: History, model: str, mode: str, version: str = __version__)
 
 
 def read_lock(file: str) -> Json:
-    """Return the lock in a file. Raises InputError for a file that is none."""
+    """Return the lock in a file. Raises InputError for any other file."""
     try:
         found = json.loads(Path(file).read_bytes())
     except OSError as error:
@@ -56,7 +56,7 @@ def read_lock(file: str) -> Json:
 
 
 def require_same(lock: Json, now: Json) -> None:
-    """Raise InputError, naming each difference, if a run does not begin as its lock says."""
+    """Raise InputError, listing the differences, if a run does not match its lock."""
     found = [*differences(lock, now)]
     if found:
         raise InputError("\n".join(["This run differs from its lock file:", *(f"- {line}" for line in found)]))
@@ -77,14 +77,14 @@ _WORDS: Mapping[Change, str] = {"new": "is new", "gone": "is missing", "changed"
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Change]]:
-    """Yield the names in order whose values differ, each with what happened to it."""
+    """Yield the names with different values in order, each with what changed."""
     for name in sorted({*before, *after}):
         if before.get(name) != after.get(name):
             yield name, "new" if name not in before else "gone" if name not in after else "changed"
 
 
 def sections(system: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the sections of a system prompt with their names; files below the session's folder by their place in it."""
+    """Yield the sections of a system prompt with their names; files below the session's folder by relative path."""
     folder = next((found[1] for block in system if (found := re.search(r"^Folder: (.+)$", block, re.MULTILINE))), "")
     seen: dict[str, int] = {}
     for block in system:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from agentcli.core.text.passage import Mark, Needles, Passage
 
 SHOWN = 200_000
-"""Characters of a page, at most, that the model is shown: its beginning and its end."""
+"""Maximum characters of a page that the model sees: its beginning and its end."""
 CHARACTERS = 3
-"""Characters a token has at least: limits how much of a page is sent to a model with a small window."""
+"""Minimum characters of a token: limits how much of a page is sent to a model with a small window."""
 REPLY = 2_000
 """Tokens that it may answer with."""
 
 
 class SessionTodo:
-    """The list of a session: a fold of its records. `printed` shows each change."""
+    """Todo list of a session: a fold of its records. `printed` shows each change."""
 
     def __init__(self, journal: Journal, record: Callable[[Body], Recorded], printed: PrintedEvents) -> None:
         self._journal, self._record, self._printed = journal, record, printed
@@ -46,7 +46,7 @@ class SessionTodo:
 
 
 class SessionPassages:
-    """The text of a session and of its predecessor, which was handed off to it."""
+    """Texts of a session and of its predecessor, which was handed off to it."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -58,11 +58,13 @@ class SessionPassages:
         return _passages(self._journal, needles, call_id, newest, until)
 
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
-        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may hold."""
+        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may
+        contain.
+        """
         return _marks(self._journal, terms, newest, until)
 
     def passages_of(self, mark: Mark) -> Sequence[Passage]:
-        """Return the passages of a marked record; none if it cannot be read."""
+        """Return the passages of a marked record; none if it is unreadable."""
         return _passages_of(self._journal, mark.seq, mark.turn)
 
     def index(self) -> Iterator[float]:
@@ -97,7 +99,10 @@ class PageReader:
         self._seconds = core.setup.settings.limits.fetch_answer_seconds
 
     async def answer(self, question: str, page: str) -> PageAnswer:
-        """Return the model's answer, or why it failed: raises no AgentError, since the page itself can still be read."""
+        """Return the model's answer, or why it failed.
+
+        Raises no AgentError, since the page itself can still be read.
+        """
         from agentcli.agent.compaction.summariser import Summariser
         from agentcli.core.subagent_result import spending
         from agentcli.core.text.truncate import truncate_middle
@@ -130,7 +135,7 @@ class PageReader:
 
 
 def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None, until: float) -> Iterator[Passage]:
-    """Yield the passages of a session, then the predecessor's passages, numbered below 1; the predecessor was handed off to it."""
+    """Yield the passages of a session, then its predecessor's, numbered below 1; the predecessor was handed off to it."""
     from agentcli.core.text.passage import OutOfTime, passages
 
     if newest is None or newest > 0:
@@ -148,7 +153,7 @@ def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | No
 
 
 def _marks(journal: Journal, terms: Sequence[str], newest: int | None, until: float) -> Iterator[Mark]:
-    """Yield the marks of a session, then its predecessor's marks, numbered below 1."""
+    """Yield the marks of a session, then its predecessor's, numbered below 1."""
     from agentcli.core.text.passage import OutOfTime
 
     if newest is None or newest > 0:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class AgentSession:
-    """A session that is open for work. A turn and a compaction can be interrupted.
+    """An open session. A turn and a compaction can be interrupted.
 
     `for_people` are the tools whose results the person wants to read again.
     """
@@ -54,7 +54,7 @@ class AgentSession:
         source: Source | None = None,
         features: Sequence[MakePart] = (),
     ) -> None:
-        """`features` are given to the session in addition to its own, and to its subagents."""
+        """`features` are added to the session's own, also for its subagents."""
         self.journal = journal
         self.cwd = setup.workspace.cwd
         self.for_people = frozenset(name for name, traits in setup.tools.traits.items() if traits.behaviour.for_people)
@@ -67,7 +67,7 @@ class AgentSession:
             *filter(None, [_unattended(setup, for_person, mode)]),
             *(note for part in with_state(own.all, journal.history.features) for note in part.notes()),
         ]
-        """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
+        """Notes for the person before the first prompt: lost records, ignored settings."""
         self.extensions = own.extensions
         background = partial(wait_for_background, own.all) if setup.alone else None
         self.conversation: Conversation = Conversation(core, own.all, own.way, source, background)
@@ -78,7 +78,7 @@ class AgentSession:
         self._titles: TitleWriter | None = None
         self._model_warnings: set[str] = set()
         self._comparison: RunComparison | None = None
-        """The comparison with the last run, or with a lock; None if there is nothing to compare with."""
+        """Comparison with the last run, or with a lock; None if there is nothing to compare with."""
         self._comparing: asyncio.Task[Any] | None = None
 
     @property
@@ -88,7 +88,7 @@ class AgentSession:
 
     @property
     def receipt(self) -> str:
-        """The line on what the last message claims; empty if it claims nothing, or another message came since."""
+        """The line about the last message's claims; empty if it claims nothing, or a newer message exists."""
         last = self.history.entries[-1].body if self.history.entries else None
         if not isinstance(last, Message) or last.role != "assistant" or last.calls:
             return ""
@@ -99,10 +99,10 @@ class AgentSession:
         return emitted(partial(self.run, prompt, interrupt, continues=continues))
 
     async def run(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit, *, continues: bool = False) -> TurnEnded:
-        """Answer a prompt, then the prompts with which features continue the work; return the end of the last turn.
+        """Answer a prompt, then the prompts with which features continue the work; return the last turn's end.
 
-        That end is the last event, and the only TurnEnded. If it `continues` the former turn, that one's limits count for both. Raises
-        AgentError if it cannot begin.
+        That end is the last event, and the only TurnEnded. If it `continues` the previous turn, that turn's limits
+        count for both. Raises AgentError if it cannot begin.
         """
         with watching(self.parts.all, emit) as emit:
             ended = await self._turn(prompt, interrupt, emit, continues)
@@ -170,10 +170,10 @@ class AgentSession:
             require_readable(prompt, self.core.approval.rules, self._setup)
 
     async def prepare(self, interrupt: asyncio.Event) -> None:
-        """Wait for servers that are being connected, and settle what each request begins with, once for the whole session.
+        """Wait for connecting servers, and settle the beginning of every request, once for the whole session.
 
-        With a person there it waits a moment only: servers that come later are reached through the gate. A model's server is asked for the
-        window before, which decides how much a request begins with.
+        With a person present it waits only briefly: later servers are reached through the gate. First it asks a model's
+        server for the window, which decides how much a request begins with.
         """
         ask_window = getattr(self.conversation.model, "prepare", None)
         if ask_window is not None:
@@ -191,11 +191,13 @@ class AgentSession:
         return self._setup.servers.states() if self._setup.servers is not None else ()
 
     def is_due(self) -> bool:
-        """Return whether a prompt is due that begins a turn by itself."""
+        """Return True if a prompt is due that begins a turn by itself."""
         return due(self.parts.all) is not None
 
     async def due(self, interrupt: asyncio.Event, show: Callable[[Sequence[Event]], None]) -> str | Prompt | None:
-        """Return the prompt that is due: a text as a person types it, or a prompt for the model; `show` gets the events before it."""
+        """Return the due prompt: a text as a person types it, or a prompt for the model; `show` gets the events before
+        it.
+        """
 
         async def emit(event: Event) -> None:
             show([event])
@@ -212,7 +214,7 @@ class AgentSession:
         self.conversation.steer(prompt, told)
 
     def readable_changes(self, diff: str) -> str:
-        """Return a diff of the repository without the files that deny rules keep from being read."""
+        """Return a diff of the repository without files that deny rules keep from being read."""
         from agentcli.agent.unreadable import readable_changes
 
         return readable_changes(diff, self.core.approval.rules, self._setup)
@@ -224,7 +226,7 @@ class AgentSession:
         return shared_command(command, argv, self.core.approval.rules, self.core.approval.mode, self._setup)
 
     def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
-        """Pin the message with this seq, by default the newest prompt. Raises InputError for one that does not exist."""
+        """Pin the message with this seq, by default the newest prompt. Raises InputError for an unknown one."""
         if seq is None:
             prompts = [
                 entry.seq for entry in self.history.entries if isinstance(entry.body, Message) and entry.body.is_prompt
@@ -236,7 +238,7 @@ class AgentSession:
         return [self.core.record(Unpin(seq) if unpin else Pin(seq))]
 
     def switch(self, *, model: str = "", mode: str = "", account: str = "") -> Sequence[Event]:
-        """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
+        """Change settings from now on. Raises AgentError for an unknown name, with similar ones."""
         if account:
             accounts = self._setup.models.accounts()
             former = ",".join(accounts.order) or USUAL_ACCOUNT
@@ -257,13 +259,13 @@ class AgentSession:
         return [self.core.record(Settings(model, mode)), *([Warned(ends)] if ends else [])]
 
     def rename(self, name: str) -> Sequence[Event]:
-        """Give the session a name that `resume` takes. Raises InputError for one that cannot be shown as it is."""
+        """Give the session a name that `resume` accepts. Raises InputError for one that is not safe to show."""
         return [self.core.record(Title(name=name_of(name)))]
 
     async def improve_title(self) -> Sequence[Event]:
         """Have the cheap model write a title once the session has content; call it while idle.
 
-        Nothing if titles are switched off, there is one already, or a budget is used up.
+        Does nothing if titles are off, there is one already, or a budget is used up.
         """
         if any(budget.used(spent) >= 1 for budget, spent in self.report.budgets()):
             return []
@@ -278,13 +280,15 @@ class AgentSession:
         return [self.core.record(title), *spent] if title.title or spent else []
 
     def begin(self, show: Callable[[Sequence[Event]], None]) -> None:
-        """Run the hooks of the session's start now, not with the first prompt, and compare with the last run; `show` gets the messages of both."""
+        """Run the hooks of the session's start now, before the first prompt, and compare with the last run; `show` gets
+        the messages of both.
+        """
         self.conversation.hooked.open(show)
         if (comparison := self._compared(begins=True)) is not None and self._comparing is None:
             self._comparing = run_beside(comparison.opened(show))
 
     def _compared(self, begins: bool = False) -> RunComparison | None:
-        """Return the comparison, if there is a lock, or if a session is opened that has made a request."""
+        """Return the comparison, if there is a lock, or if the opened session has made a request."""
         wanted = (
             self._setup.run.lock is not None or RUN_LOCK in self.history.features or (begins and self.history.system)
         )
@@ -316,7 +320,7 @@ class AgentSession:
         self.journal.close()
 
     def _notices(self) -> Iterator[Event]:
-        """Yield notices for the person before a turn; a subagent repeats no warning of the sessions above."""
+        """Yield notices for the person before a turn; a subagent repeats no warning of its parents."""
         parent = self._setup.parent
         for notice in self._own_notices():
             if isinstance(notice, Warned):
@@ -326,7 +330,7 @@ class AgentSession:
             yield notice
 
     def _own_notices(self) -> Iterator[Event]:
-        """Yield the notices of features, and of an unknown model once."""
+        """Yield the notices of features, and once that of an unknown model."""
         for part in self.parts.all:
             yield from part.notices()
         warnings = [] if self.core.model.known else [assumed(self.core.model)]
@@ -351,7 +355,7 @@ class AgentSession:
 
 
 def _unattended(setup: SessionSetup, text: Callable[..., str], mode: Mode) -> str:
-    """Return the text about the calls that this run denies because no person is there to allow them; empty if one is."""
+    """Return the text about the calls that this run denies because nobody can allow them; empty with a person."""
     if setup.person.attended:
         return ""
     timed = setup.permissions.run

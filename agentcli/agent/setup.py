@@ -1,4 +1,4 @@
-"""The setup of a session by the composition root, and the settings that it records."""
+"""Setup of a session by the composition root, and the settings that it records."""
 
 from __future__ import annotations
 
@@ -37,19 +37,20 @@ if TYPE_CHECKING:
     from agentcli.system.worktrees import Worktree
 
 INSTRUCTIONS = "# Instructions of the user and the project"
-"""The first line of the system prompt's block of instruction files."""
+"""First line of the system prompt's block of instruction files."""
 WHERE = "# Where you work"
-"""The first line of the block of a system prompt that names the folder it is for, as `Folder: …`."""
+"""First line of a system prompt's block with its folder, as `Folder: …`."""
 RUN_LOCK = "run lock"
-"""The name of the record of the lock that a session is held to."""
+"""Feature name of the record with the session's lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sandboxes:
-    """The sandboxes of commands in one mode: `reader` for one that is allowed because it only reads, `decided` for any other.
+    """Sandboxes of commands in one mode: `reader` for a command that is allowed because it only reads, `decided` for
+    any other.
 
-    `recorder` is for one with which git records something, unasked; `permitted`, if it is another one, for a command
-    that a rule or a person allowed.
+    `recorder` is for a command with which git records something, unasked; `permitted`, if different, for a command that
+    a rule or a person allowed.
     """
 
     decided: CommandSandbox = NO_SANDBOX
@@ -57,12 +58,14 @@ class Sandboxes:
     recorder: CommandSandbox = NO_SANDBOX
     permitted: CommandSandbox | None = None
     own: Callable[[Sequence[str], bool], Boxed] | None = None
-    """The sandbox of programs that the user's settings name and that load code of the folder, such as linters; true if it may write there."""
+    """Sandbox of programs in the user's settings that load code of the folder, such as linters; true if it may write
+    there.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class StandingInstructions:
-    """The instruction files in force: each with its size in tokens, their text as a system prompt has it, and notes."""
+    """Instruction files in force: each with its size in tokens, their text as in the system prompt, and notes."""
 
     files: Sequence[tuple[Path, int]] = ()
     text: str = ""
@@ -85,23 +88,23 @@ class ModelAccess:
     estimator: Callable[[str], Estimator]
     """The token estimator for the policy of that name."""
     defers: Callable[[ModelSpec], bool] = lambda _: False
-    """True for a model that loads the tools of servers that a search finds as its own."""
+    """True for a model that loads servers' tools found by a search as its own."""
     spec: Callable[[str], ModelSpec | None] = lambda _: None
-    """The spec of a model by its name, without connecting it; None for a name that is not known."""
+    """Spec of a model by name, without connecting; None for an unknown name."""
     accounts: OnDemand[Accounts] = field(default_factory=lambda: OnDemand(_no_accounts))
     """The accounts of the run, shared with its subagents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """The tools of a session: `offered` to the model, and run by `run`."""
+    """Tools of a session: `offered` to the model, and run by `run`."""
 
     offered: Sequence[Tool]
     traits: Mapping[str, Traits]
-    """The traits of all tools that there are, of those as well that the sessions do not have."""
+    """Traits of all existing tools, including those that sessions do not have."""
     run: RunTool
     brought: Sequence[Tool] = ()
-    """The tools of an embedding program: a resumed session gets them as they are now."""
+    """Tools of an embedding program: a resumed session gets their current version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +112,15 @@ class Prompts:
     """The system prompts and instructions of a session."""
 
     system: Callable[[ModelSpec, Mode], tuple[str, ...]]
-    """The system prompt of a session that begins now, with this model and in this mode."""
+    """System prompt of a session that begins now, with this model and in this mode."""
     lasting: Callable[[ModelSpec, Mode], tuple[str, ...]] = lambda *_: ()
-    """The same without the facts of the folder and the moment."""
+    """The same without facts about the folder and the moment."""
     system_of: Callable[[str, ModelSpec, Mode], tuple[str, ...]] = lambda text, *_: (text,)
-    """The system prompt of a session whose definition has a text in place of the program's own."""
+    """System prompt of a session whose definition has its own text."""
     reread: Callable[[], StandingInstructions] = lambda: StandingInstructions()
     """Reads the instruction files as they are now."""
     restated: bool = False
-    """True if this run asks for its own system prompt, whatever the session has recorded."""
+    """True if this run requests its own system prompt, whatever the session has recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ class SessionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The permissions that a session begins with, and the files to save further ones in."""
+    """Initial permissions of a session, and the files for saving further ones."""
 
     rules: Rules
     save_rules: Callable[[Sequence[Rule]], None]
@@ -140,15 +143,17 @@ class Permissions:
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     """Saves allow rules for every project."""
     timed: OnDemand[TimedRules] | None = None
-    """The timed rules of the parent session; None for a session that has its own."""
+    """Timed rules of the parent session; None for a session with its own."""
     run: RunRules | None = None
     """The timed rules of this run's flags."""
     trusted: bool = False
-    """True if the user trusts the folder: its instruction files further down are brought by the calls that touch them."""
+    """True if the user trusts the folder: calls that touch subfolders bring their instruction files."""
     sandboxes: Callable[[Mode, Hidden, bool], Sandboxes] = lambda *_: Sandboxes()
-    """The sandboxes of commands in a mode, with the paths hidden from them; the last is true for one that must not run outside."""
+    """Sandboxes of commands in a mode, with the paths hidden from them; the last is true for a command that must not
+    run outside.
+    """
     sandbox: str = ""
-    """The state of the sandbox, in a word for the status line."""
+    """State of the sandbox, one word for the status line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +165,13 @@ class Person:
     attended: bool = True
     """False if no person can allow a call."""
     editor: EditorFiles | None = None
-    """The editor that runs the session, if it lets its buffers be read."""
+    """The editor that runs the session, if its buffers are readable."""
 
 
 def in_memory(
     past: Journal | None = None, *, predecessor: Predecessor | None = None, session_id: str = ""
 ) -> MemorySession:
-    """Make a session without a disk: see MemorySession. Most runs have none."""
+    """Make a session without a disk: see MemorySession. Most runs need none."""
     from agentcli.sessions.in_memory import MemorySession
 
     return MemorySession(past, predecessor=predecessor, session_id=session_id)
@@ -180,7 +185,9 @@ def no_worktree(_: str) -> Worktree:
 
 
 Children = Callable[[Journal, int], Sequence[tuple[str, str]]]
-"""The ids of the subagents that a session has sent since its record with this number, oldest first, with the first prompt of each."""
+"""Ids of the subagents that a session has started since its record with this number, oldest first, with each first
+prompt.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +197,13 @@ class SubagentSetup:
     child: Callable[[Journal], Journal] = lambda _: in_memory()
     """Creates the session of a subagent."""
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
-    """Opens the session of a former subagent, by its id, to continue it; None if the id is unknown."""
+    """Opens a former subagent's session by its id, to continue it; None if the id is unknown."""
     children: Children = lambda _, since: ()
     """The subagents that a session has started since one of its records."""
     worktree: Callable[[str], Worktree] = no_worktree
-    """Makes a worktree for a subagent, by the id of its call. Raises NoWorktree."""
+    """Makes a worktree for a subagent, by its call's id. Raises NoWorktree."""
     former_worktree: Callable[[Path], Worktree | None] = lambda _: None
-    """Finds the worktree of a former subagent, by its folder; None if it was removed."""
+    """Finds a former subagent's worktree by its folder; None if it was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +211,7 @@ class Parent:
     """Parts that a subagent inherits from its parent session; empty for any other session."""
 
     depth: int = 0
-    """The level of this session: 0, or for a subagent the number of those above it."""
+    """Level of this session: 0, or for a subagent the number of sessions above it."""
     identity: Subagent | None = None
     """The identity that hooks get, for a subagent."""
     above: Callable[[], tuple[Spent, Spent]] | None = None
@@ -214,9 +221,9 @@ class Parent:
     agent: str = ""
     """The name of the subagent's definition."""
     checkpointer: Checkpointer | None = None
-    """The parent's checkpointer: the changes of a subagent are undone in the parent's session."""
+    """The parent's checkpointer: a subagent's changes are undone in the parent's session."""
     told: set[str] = field(default_factory=set, compare=False)
-    """Warnings that the person has got from the sessions above; each session adds its own."""
+    """Warnings that the person got from the sessions above; each session adds its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +231,7 @@ class RunSetup:
     """Options of this run of the program for a session."""
 
     policy: str = ""
-    """The policy that it asks for, whatever the session has recorded."""
+    """The requested policy, whatever the session has recorded."""
     limits: Callable[[], RunLimits] = RunLimits
     one_turn: bool = False
     """True if the first turn is the last: it waits for its background subagents, since no later turn could collect their reports."""
@@ -250,34 +257,35 @@ class SessionSetup:
     parent: Parent = field(default_factory=Parent)
     run: RunSetup = field(default_factory=RunSetup)
     hooks: MakeHooks | None = None
-    """Makes the hooks of a session, of settings and files; None if there are none."""
+    """Makes a session's hooks from settings and files; None if there are none."""
     extensions: Callable[[], Extensions] = Extensions
-    """The skills, slash commands and kinds of agents that there are now."""
+    """Current skills, slash commands and kinds of agents."""
     servers: Servers | None = None
-    """The MCP servers of the run, None if none is configured."""
+    """MCP servers of the run; None if none is configured."""
     jobs: Callable[[], Jobs] = Jobs
     changes: Callable[[Journal], MakeChanges | None] = lambda _: None
     today: Callable[[], date] = date.today
 
     @property
     def alone(self) -> bool:
-        """True if nobody can continue a turn that has ended: in a subagent, in a run of one turn, and without a person."""
+        """True if nobody can continue a finished turn: in a subagent, in a run of one turn, and without a person."""
         return bool(self.parent.depth) or self.run.one_turn or not self.person.attended
 
 
 MakeHooks = Callable[[Journal, SessionSetup, Callable[[], Mode], Callable[[], str]], Hooks]
-"""Makes the hooks of a session with this journal and setup; the functions return its mode and the id of its model."""
+"""Makes the hooks of a session with this journal and setup; the functions return its mode and its model's id."""
 
 
 def beginning(
     setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = (), lasting: bool = False
 ) -> Settings:
-    """Return the settings recorded just before a session's first request: from then on its system prompt and tools stay the same.
+    """Return the settings recorded just before a session's first request; its system prompt and tools then stay the
+    same.
 
-    `more` are tools of servers that the model sees from the start. A small window gets fewer tools and a shorter prompt; a run
-    without a person gets no tool that waits for one. A window that shrinks later, by another model or because the server tells
-    only with its first reply how it has loaded the model, leaves both as they are. If only what is `lasting` counts, the prompt has no
-    facts of the folder, which cost time.
+    `more` are servers' tools that the model sees from the start. A small window gets fewer tools and a shorter prompt;
+    an unattended run gets no tool that waits for a person. If the window shrinks later, because of another model or
+    because the server reports the loaded model's window only with its first reply, both stay. If only `lasting` facts
+    count, the prompt has no facts about the folder, which take time.
     """
     offered = (
         tool.schema
@@ -312,7 +320,7 @@ def fitting(tools: Sequence[Tool], model: ModelSpec, settings: AgentSettings) ->
 
 
 def changed_beginning(setup: SessionSetup, journal: Journal, model: ModelSpec, mode: Mode) -> list[Settings]:
-    """Return the settings to record when a session that has a beginning is resumed."""
+    """Return the settings to record when a session with a beginning is resumed."""
     history = journal.history
     if not history.system:
         return []
@@ -333,13 +341,13 @@ def _for_person(
 
 
 def _with_brought(brought: Sequence[Tool], recorded: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    """Return the recorded tools, with the tools brought now in place of former ones of the same name."""
+    """Return the recorded tools, with an embedding program's current tools replacing former ones of the same names."""
     names = {tool.name for tool in brought}
     return (*(raw for raw in recorded if raw["name"] not in names), *(tool.schema.raw for tool in brought))
 
 
 def _restated(setup: SessionSetup, recorded: tuple[str, ...], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
-    """Return the system prompt in place of the recorded one, if this run asks for it or works in another folder."""
+    """Return the system prompt that replaces the recorded one, if this run requests it or works in another folder."""
     here = any(block.startswith(WHERE) and f"\nFolder: {setup.workspace.cwd}\n" in block for block in recorded)
     if here and not setup.prompts.restated:
         return ()

@@ -39,14 +39,14 @@ class Spent:
         return Spent(self.tokens + other.tokens, money)
 
     def since(self, earlier: Spent) -> Spent:
-        """Return the difference to an earlier sum: the share of one task in a session's total."""
+        """Return the difference to an earlier sum: one task's share of a session's total."""
         money = None if self.cost is None else self.cost - (earlier.cost or 0.0)
         return Spent(self.tokens - earlier.tokens, money)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limit of one scope; 0 is no limit. At the end `hard` refuses, `soft` warns and continues, `approval` asks."""
+    """Limit of one scope; 0 means no limit. At the end `hard` refuses, `soft` warns and continues, `approval` asks."""
 
     scope: Scope
     tokens: int = 0
@@ -60,7 +60,7 @@ class Budget:
         return self.tokens > 0 or self.cost > 0
 
     def used(self, spent: Spent) -> float:
-        """Return the share used, of tokens or of money, whichever is larger."""
+        """Return the used share, of tokens or of money, whichever is larger."""
         tokens = spent.tokens / self.tokens if self.tokens > 0 else 0.0
         money = (spent.cost or 0.0) / self.cost if self.cost > 0 else 0.0
         return max(tokens, money)
@@ -101,9 +101,10 @@ RUNNING_LOW = "a budget runs low"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Decision on the next request. `reason` names the deciding budget, of scope `scope`; `warning` is for the user.
+    """Decision on the next request. `reason` mentions the deciding budget, of scope `scope`; `warning` is for the user.
 
-    `delay` is in seconds. `warned` are the budgets that have warned so far: pass them to the next check, so that each warns once.
+    `delay` is in seconds. `warned` are the budgets that have warned so far: pass them to the next check, so that each
+    warns once.
     """
 
     action: Literal["go", "ask", "refuse"] = "go"
@@ -124,7 +125,8 @@ def check_budgets(
 ) -> Verdict:
     """Decide on a request estimated at `next_tokens` tokens and `next_cost` USD; the strictest budget decides.
 
-    Past its end an `approval` budget asks until its scope is among `approved`; if there is no one to ask, the caller refuses.
+    Past its end an `approval` budget asks until its scope is among `approved`; if nobody can be asked, the caller
+    refuses.
     """
     in_force = [(budget, spent) for budget, spent in budgets if budget.is_set]
     action: Literal["go", "ask", "refuse"] = "go"
@@ -169,7 +171,7 @@ def _would_exceed(budget: Budget, spent: Spent, tokens: int, cost: float) -> str
 
 
 class TurnSpending:
-    """Spending of the session, and of the present turn with its `limits`. `steps` counts the turn's requests."""
+    """Spending of the session, and of the current turn with its `limits`. `steps` counts the turn's requests."""
 
     def __init__(self, journal: Journal, limits: RunLimits) -> None:
         self.limits = limits
@@ -196,7 +198,10 @@ class TurnSpending:
 
 
 class BudgetGuard:
-    """The budgets of one session. A subagent shares its parent's: `above` returns the spending of session and task there."""
+    """Budgets of one session.
+
+    A subagent shares its parent's: `above` returns the spending of session and task there.
+    """
 
     def __init__(
         self, settings: BudgetSettings, approve: Approve, above: Callable[[], tuple[Spent, Spent]] | None = None
@@ -209,7 +214,7 @@ class BudgetGuard:
         self._reminded: set[str] = set()
 
     def new_task(self) -> None:
-        """Start a new task: approvals and warnings for the former task no longer count."""
+        """Start a new task: approvals and warnings for the previous task no longer count."""
         self._approved -= {"task"}
         self._warned -= {"task", "task over"}
         self._reminded -= {"task"}
@@ -233,7 +238,9 @@ class BudgetGuard:
         return verdict.delay
 
     async def objection(self, session: Spent, task: Spent, tokens: int, cost: float) -> str:
-        """Return the reason against a request other than the turn's own, such as one for a summary; empty if it may be made."""
+        """Return the reason against a request other than the turn's own, such as for a summary; empty if it may be
+        made.
+        """
         warned = self._warned
         _, refused = await self._verdict(session, task, tokens, cost)
         self._warned = warned  # a warning that was not shown counts as not given
@@ -250,7 +257,9 @@ class BudgetGuard:
         return budget_notice(low)
 
     async def _verdict(self, session: Spent, task: Spent, tokens: int, cost: float) -> tuple[Verdict, str]:
-        """Return the verdict of the budgets, with the reason of a refusal; ask the person about each budget that demands it."""
+        """Return the verdict of the budgets, with the reason of a refusal; ask the person about each budget that
+        requires it.
+        """
         state, first = self.state(session, task), None
         while True:
             verdict = check_budgets(
@@ -273,7 +282,10 @@ class BudgetGuard:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Limits of one run on requests, cost, tokens and time; None is no limit. Cost in USD, time in seconds from the creation of this value."""
+    """Limits of one run on requests, cost, tokens and time; None means no limit.
+
+    Cost in USD, time in seconds from the creation of this value.
+    """
 
     turns: int | None = None
     cost: float | None = None
@@ -283,7 +295,7 @@ class RunLimits:
     started: float = field(default_factory=time.monotonic)
 
     def check(self, turns: int, usage: Usage, cost: float | None) -> None:
-        """Raise LimitReached, naming the limit, if another request would go beyond one."""
+        """Raise LimitReached, mentioning the limit, if another request would exceed one."""
         if self.turns is not None and turns >= self.turns:
             raise LimitReached(f"The limit of {self.turns} turns (--max-turns) is reached.")
         if self.cost is not None and (cost or 0.0) >= self.cost:
@@ -294,7 +306,7 @@ class RunLimits:
             raise LimitReached(f"The limit of {self.seconds:g} s (--max-time) is reached.")
 
     def check_wait(self, seconds: float, reason: str) -> None:
-        """Raise LimitReached if a wait of so many seconds, for this reason, would go beyond the limit of time."""
+        """Raise LimitReached if a wait of so many seconds, for this reason, would exceed the time limit."""
         left = self.left()
         if left is not None and seconds >= left:
             raise LimitReached(
@@ -316,7 +328,7 @@ class RunLimits:
 
 
 def tier_unpriced(model: ModelSpec, tier: str) -> str:
-    """Return a warning that costs are only estimated, since the price of the tier that served a request is not known; empty if it is."""
+    """Return a warning that costs are estimated because the price of a request's tier is unknown; empty if it is known."""
     if not tier or tier in model.tiers or model.prices is None:
         return ""
     return (

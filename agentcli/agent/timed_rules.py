@@ -1,4 +1,4 @@
-"""Allow rules that end by themselves: after a time, or after a number of calls."""
+"""Allow rules that expire: after a time, or after a number of calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ USAGE = "Write RULE for 30m, or RULE for 10 calls: at most 24h."
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """For how long a rule is allowed: for a number of calls, or else for so many seconds."""
+    """Term of a rule: a number of calls, or else so many seconds."""
 
     calls: int = 0
     seconds: float = 0.0
@@ -44,8 +44,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class TimedRule:
-    """A rule with its term. `left` are its calls; it ends at `until`, in seconds since the epoch, or once the machine has run for `uptime` seconds,
-    whichever comes first: so no change of the clock prolongs it.
+    """A rule with its term. `left` are its calls.
+
+    It ends at `until`, in seconds since the epoch, or once the machine has run for `uptime` seconds, whichever comes
+    first: so changing the clock does not extend it.
     """
 
     rule: Rule
@@ -57,7 +59,7 @@ class TimedRule:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time of the day, the time since the machine was started, and the name of this start; empty if there is none."""
+    """The time of day, the time since the machine was started, and an id of this start; empty if there is none."""
 
     now: Callable[[], float]
     uptime: Callable[[], float]
@@ -65,7 +67,7 @@ class Clock:
 
 
 def _uptime() -> float:
-    """Return the seconds since the start of the machine, with its sleep if the system counts it."""
+    """Return the seconds since the machine's start, including sleep if the system counts it."""
     boottime = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boottime is None else time.clock_gettime(boottime)
 
@@ -82,7 +84,7 @@ CLOCK = Clock(time.time, _uptime, _start)
 
 @dataclass(slots=True)
 class RunRules:
-    """The timed rules that the flags of a run give: its sessions share them, and record them nowhere."""
+    """Timed rules from the flags of a run: its sessions share them, and do not record them."""
 
     rules: tuple[TimedRule, ...] = ()
 
@@ -92,9 +94,10 @@ Judge = Callable[[Sequence[Rule]], Decision]
 
 
 class TimedRules:
-    """The timed rules of a session, shared with its subagents. Each change is recorded, so a resumed session continues with the rest.
+    """Timed rules of a session, shared with its subagents. Each change is recorded, so a resumed session continues with
+    the rest.
 
-    Only records of this very session count: neither a copy of it nor a file from outside grants anything.
+    Only records of this very session count: neither a copy nor an external file grants anything.
     """
 
     def __init__(
@@ -114,7 +117,7 @@ class TimedRules:
         return (*self._own, *self._run.rules)
 
     def add(self, rule: Rule, term: Term) -> None:
-        """Allow a rule for a term, which replaces a former one. Raises UsageError if there are too many."""
+        """Allow a rule for a term, replacing an earlier one. Raises UsageError if there are too many."""
         others = [each for each in self._rules if each.rule != rule]
         live = [each for each in others if self._lives(each)]
         if len(live) >= MOST:
@@ -136,7 +139,7 @@ class TimedRules:
         return [f"allow  {each.rule}  ({self._left(each)} left)" for each in self._rules if self._lives(each)]
 
     def judged(self, judge: Judge) -> tuple[Decision, Sequence[TimedRule]]:
-        """Decide about a call; if it is allowed only by timed rules, return these, too. Nothing is used up."""
+        """Decide about a call; if only timed rules allow it, return these, too. Nothing is used up."""
         decision = judge(())
         needed = [each for each in self._rules if self._lives(each)] if decision.decision == "ask" else []
         if not needed or judge([each.rule for each in needed]).decision != "allow":
@@ -156,7 +159,7 @@ class TimedRules:
             self._keep(tuple(replace(each, left=each.left - 1) if each in counted else each for each in self._rules))
 
     def ended(self, judge: Judge) -> str:
-        """Return the reason why a call is asked about again: the rule that allowed it has ended. It is said once."""
+        """Return why a call is asked about again: its rule has expired. Reported once."""
         over = [each for each in self._rules if not self._lives(each) and judge([each.rule]).decision == "allow"]
         if not over:
             return ""
@@ -194,7 +197,10 @@ class TimedRules:
         )
 
     def _read(self, data: Mapping[str, Any]) -> tuple[TimedRule, ...]:
-        """Return the recorded rules. Times of another start of the machine have ended: nobody knows how much time has passed."""
+        """Read the recorded rules.
+
+        Times of another start of the machine have ended: nobody knows how much time has passed.
+        """
         try:
             if text(data, "session") != self._journal.id:
                 return ()
@@ -211,7 +217,10 @@ def begun(rule: Rule, term: Term, clock: Clock = CLOCK) -> TimedRule:
 
 
 def timed(given: str) -> tuple[str, Term | None]:
-    """Split `RULE for 30m` or `RULE for 10 calls`; the term is None for a rule alone. Raises UsageError for a term that is none."""
+    """Split `RULE for 30m` or `RULE for 10 calls`; the term is None for a rule alone.
+
+    Raises UsageError for an invalid term.
+    """
     found = _TERM.fullmatch(given.strip())
     if found is None:
         return given.strip(), None

@@ -17,15 +17,15 @@ from agentcli.resources import prompt
 from agentcli.sessions.info import first_title
 
 SHOWN = 2_000
-"""Characters of the prompt, and of the answer, that the model is shown."""
+"""Characters of the prompt, and of the answer, that the model sees."""
 REPLY = 400
-"""Tokens that it may answer with: a title is short, but some models think first."""
+"""Tokens for its answer: a title is short, but some models think first."""
 
 _log = logging.getLogger(__name__)
 
 
 class TitleWriter:
-    """Writes a session's title, once, if titles are wanted and there is a cheap model."""
+    """Writes a session's title, once, if titles are on and there is a cheap model."""
 
     def __init__(self, summariser: Callable[[ModelSpec], Model], enabled: bool) -> None:
         self._summariser, self._enabled = summariser, enabled
@@ -33,14 +33,17 @@ class TitleWriter:
     async def write(
         self, history: History, main: ModelSpec, context: int
     ) -> tuple[Title, Sequence[UsageReported]] | None:
-        """Ask for the title and return it with its cost; None if none is wanted or there is no cheap model. `context`: tokens in the window."""
+        """Request the title and return it with its cost; None if none is wanted or there is no cheap model.
+
+        `context`: tokens in the window.
+        """
         if not self._enabled or not wanted(history):
             return None
         self._enabled = False
         try:
             model = self._summariser(main)
         except AgentError:
-            return None  # no key for it, say: the first words of the prompt are a title, too
+            return None  # for example without a key for it: the first words of the prompt are a title, too
         return await improved(history, model, context) if is_cheap(model.spec, main) else None
 
 
@@ -52,14 +55,15 @@ def wanted(history: History) -> bool:
 
 
 def is_cheap(model: ModelSpec, main: ModelSpec) -> bool:
-    """Return True if titles may be asked of a model: another than the session's, or the cheap one of its family."""
+    """Return True if a model may write titles: another than the session's, or the cheap one of its family."""
     return model.name == main.summary_model or model.name != main.name
 
 
 async def improved(history: History, model: Model, context: int) -> tuple[Title, Sequence[UsageReported]]:
-    """Return the title to record, empty if the model had none, with its cost. `context` is the number of tokens in the window.
+    """Return the title to record, empty if the model gave none, with its cost. `context` is the number of tokens in the
+    window.
 
-    If the model fails with an AgentError, there is no title: it is not worth a message to the person.
+    If the model fails with an AgentError, there is no title: that is not worth a message.
     """
     summariser, text = Summariser(model, calls=1, context=context, longest=REPLY), ""
     request = replace(summariser.request([prompt("title.md")], _beginning(history)), options={"thinking": False})
@@ -73,7 +77,7 @@ async def improved(history: History, model: Model, context: int) -> tuple[Title,
 
 
 def cleaned(text: str) -> str:
-    """Return the model's answer as a title: one line, without the marks that models put around one."""
+    """Return the model's answer as a title: one line, without the quotes that models put around it."""
     line = next((line for line in text.splitlines() if line.strip("#*`\"'“”„«» \t")), "")
     line = line.strip("#*`\"'“”„«» \t").removeprefix("Title:").strip("*`\"'“”„«» \t").rstrip(".")
     return first_title(Message("assistant", (Text(line),)))

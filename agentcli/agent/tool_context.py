@@ -1,4 +1,4 @@
-"""The tool context of a session: its services behind a narrow port, so that tools stay stateless."""
+"""Tool context of a session: its services behind a narrow port, so that tools stay stateless."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ Offer = tuple[type, object]
 
 
 def offer(kind: type[Service], service: Service) -> Offer:
-    """Return a service by the type that its tools ask for; type-checked."""
+    """Return a service by its type, checked."""
     return kind, service
 
 
 class SessionToolContext:
-    """The tool context of one open session. `printed` gets the output of running tools. Its services are added before the first call."""
+    """Tool context of one open session.
+
+    `printed` gets the output of running tools. Its services are added before the first call.
+    """
 
     def __init__(self, workspace: Workspace, journal: Journal, limits: ToolLimits, printed: PrintedEvents) -> None:
         self.cwd = workspace.cwd
@@ -44,7 +47,7 @@ class SessionToolContext:
         return cast("Service | None", self._services.get(kind))
 
     def for_call(self, scope: CallScope, line_numbers: LineNumbers | None = None) -> SessionToolContext:
-        """Return a copy for one call; without `line_numbers` files are numbered as the settings say."""
+        """Return a copy for one call; without `line_numbers` files are numbered according to the settings."""
         ctx = copy(self)
         ctx.scope = scope
         ctx.cwd = scope.folder or self.cwd
@@ -53,7 +56,7 @@ class SessionToolContext:
         return ctx
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
-        """Save a whole output, or a file, and return the path that the model is told."""
+        """Save a whole output, or a file, and return its path for the model."""
         return self._journal.keep_output(call_id, output, ending)
 
     def progress(self, call_id: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Deny rules for files that a person brings in: attachments, resources of MCP servers, slash commands from files."""
+"""Deny rules for files that a person adds: attachments, resources of MCP servers, slash commands from files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINES = re.compile(r":\d+(?:-\d+)?$")
 
 
 def require_readable(prompt: Prompt, rules: Rules, setup: SessionSetup) -> None:
-    """Require that deny rules allow reading every file, folder and picture of a prompt. Raises InputError if not."""
+    """Require that deny rules allow reading every file, folder and image of a prompt. Raises InputError if not."""
     given = [part.path for part in prompt.parts if isinstance(part, File | Image) and part.path]
     denials = reading_denials(rules.deny, setup.tools.traits) if given else ()
     if not denials:
@@ -40,7 +40,7 @@ def require_readable(prompt: Prompt, rules: Rules, setup: SessionSetup) -> None:
 
 
 def require_readable_uri(uri: str, rules: Rules, setup: SessionSetup) -> None:
-    """Require that deny rules allow reading the file of an address. Raises InputError if not."""
+    """Require that deny rules allow reading an address's file. Raises InputError if not."""
     denials = reading_denials(rules.deny, setup.tools.traits)
     paths = paths_named(uri) if denials else ()
     if rule := next(filter(None, (denial_of(path, denials, setup.workspace) for path in paths)), None):
@@ -48,7 +48,9 @@ def require_readable_uri(uri: str, rules: Rules, setup: SessionSetup) -> None:
 
 
 def readable_changes(diff: str, rules: Rules, setup: SessionSetup) -> str:
-    """Return a diff, as git prints it from the top of the repository, without the files that deny rules keep from being read."""
+    """Return a diff, as git prints it from the top of the repository, without files that deny rules keep from being
+    read.
+    """
     denials = reading_denials(rules.deny, setup.tools.traits)
     if not denials or not diff:
         return diff
@@ -64,7 +66,7 @@ def readable_changes(diff: str, rules: Rules, setup: SessionSetup) -> str:
 
 
 def _names(section: str) -> Iterator[str]:
-    """Yield the files that a section of a diff may be about."""
+    """Yield the files that a diff's section may be about."""
     head = section.partition("\n@@")[0]
     for line in head.split("\n"):
         if not (found := _FILE.match(line)):
@@ -80,7 +82,7 @@ def _names(section: str) -> Iterator[str]:
 
 
 def shared_command(command: str, argv: Sequence[str], rules: Rules, mode: Mode, setup: SessionSetup) -> Boxed:
-    """Prepare a person's own command whose output the model sees: the files that deny rules name are hidden from it.
+    """Prepare a person's own command whose output the model sees: files of deny rules are hidden from it.
 
     Raises InputError if it would show such a file.
     """
@@ -91,7 +93,10 @@ def shared_command(command: str, argv: Sequence[str], rules: Rules, mode: Mode, 
 
 
 def shared_sandbox(command: str, rules: Rules, mode: Mode, setup: SessionSetup) -> CommandSandbox:
-    """Return the sandbox of the mode for a person's own command whose output the model sees. Raises InputError as `shared_command`."""
+    """Return the mode's sandbox for a person's own command whose output the model sees.
+
+    Raises InputError like `shared_command`.
+    """
     return shared_sandboxes(command, rules, mode, setup).decided
 
 

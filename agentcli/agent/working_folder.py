@@ -1,4 +1,6 @@
-"""The folder in which commands start: a `cd` lasts inside the workspace, from reply to reply, as part of the session's state."""
+"""The folder in which commands start: a `cd` stays in effect inside the workspace, from reply to reply, as part of the
+session's state.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,16 @@ _FIRST = re.compile(r"\s*(?:cd|pushd)\s+(?:--\s+)?(['\"]?)([\w.@+,-][\w./@+,-]*)
 
 
 class WorkingFolder:
-    """The folder of the commands of one session: a fold of its records, and only ever a folder of the workspace."""
+    """Folder of one session's commands: a fold of its records, and always a folder of the workspace."""
 
     def __init__(self, journal: Journal, workspace: Workspace, record: Callable[[Body], Recorded]) -> None:
         self._journal, self._workspace, self._record = journal, workspace, record
 
     @property
     def now(self) -> Path:
-        """The folder in which commands start: the session's own unless a command has moved to another that still exists."""
+        """The folder in which commands start: the session's own unless a command has changed to another that still
+        exists.
+        """
         folder = self._journal.history.folder
         return Path(folder) if folder and self._holds(Path(folder)) else self._workspace.cwd
 
@@ -39,10 +43,10 @@ class WorkingFolder:
         return "" if self.now == self._workspace.cwd else self._name(self.now)
 
     def start_of(self, call: ToolCall, tool: Tool) -> Path | None:
-        """Return the folder in which a command starts; None for the session's own, and for a call of no command.
+        """Return the folder in which a command starts; None for the session's own, and for a call without a command.
 
-        A command that begins with a move starts in the session's own folder if the move works only there: models that
-        expect a fresh shell move from there each time.
+        A command that begins with a `cd` starts in the session's own folder if the `cd` works only there: models that
+        expect a new shell change from there each time.
         """
         now, own = self.now, self._workspace.cwd
         if not tool.traits.runs_commands or now == own:
@@ -51,7 +55,7 @@ class WorkingFolder:
         return None if target and not probe.is_dir(now / target) and probe.is_dir(own / target) else now
 
     def moved(self, call: Call, result: ToolResult) -> str:
-        """Move with a command that has run; return the note about it for the model, empty if there is none."""
+        """Follow a finished command's `cd`; return the note about it for the model, empty if there is none."""
         start = call.folder or self._workspace.cwd
         command = call.its_tool.traits.subject.text(call.call.input)
         succeeded = result.metadata.get("exit_code") == 0
@@ -76,7 +80,7 @@ class WorkingFolder:
 
 
 class FolderStage(Stage):
-    """Gives each command the folder in which it starts, where it is judged and run, and lets its moves last.
+    """Gives each command its start folder, where it is judged and run, and keeps its `cd` in effect.
 
     All commands of a reply start in the same folder, since they are judged before the first one runs.
     """
@@ -102,22 +106,22 @@ class FolderStage(Stage):
 
 
 def replace_cwd(workspace: Workspace, folder: Path | None) -> Workspace:
-    """Return the same workspace as a command sees it that starts in a folder."""
+    """Return the same workspace as seen by a command that starts in a folder."""
     if folder is None or folder == workspace.cwd:
         return workspace
     return replace(workspace, cwd=folder, roots=workspace.roots or (workspace.cwd,))
 
 
 def first_move(text: str) -> str:
-    """Return the relative folder to which a line moves before anything else; empty if it begins otherwise."""
+    """Return the relative folder to which a line changes first; empty if it begins differently."""
     found = _FIRST.match(text)
     return found.group(2) if found else ""
 
 
 def folder_after(text: str, workspace: Workspace, *, succeeded: bool) -> Path | None:
-    """Return the folder in which a line that has run ended; None if that is not certain.
+    """Return the folder in which a finished line ended; None if that is not certain.
 
-    Of a line that failed only a move at its beginning is certain.
+    If the line failed, only a `cd` at its beginning is certain.
     """
     if not _MOVES.search(text):
         return workspace.cwd

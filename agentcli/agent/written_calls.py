@@ -1,7 +1,7 @@
-"""Calls that a reply writes as text, in the forms of many families of models, read as the calls that they are.
+"""Calls that a reply writes as text, in the forms of many model families, read as real calls.
 
-Servers of local models and gateways often pass on the form in which a model was trained to call tools. A call counts if it ends the reply: one that is
-quoted, in a code fence, or explained is text.
+Servers of local models and gateways often pass on the form in which a model was trained to call tools. A call counts if
+it ends the reply; a quoted one, one in a code fence, or an explained one is text.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ Written = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of written calls. All fields but `source` are regular expressions.
+    """One form of written calls. All fields except `source` are regular expressions.
 
-    `head` opens a call and may have its `name`; then come its `arguments`: JSON, JSON with the name too, or pairs of `key` and `value`, which
-    `close` ends. `between` are the marks around calls, `opening` is how the first of them, or the first call, begins.
+    `head` opens a call and may contain its `name`. Then come its `arguments`: JSON, JSON with the name, or pairs of
+    `key` and `value`, ended by `close`. `between` are the marks around calls; `opening` is how the first of them, or
+    the first call, begins.
     """
 
     source: str
@@ -149,7 +150,7 @@ FORMS = (
     Form("Llama 3: custom tools", r"<\|python_tag\|>\s*\{", r"<\|python_tag\|>", "whole", r";"),
     Form("ReAct", r"Action: [\w.:/-]+[ \t]*\n\s*Action Input: ", rf"Action: {_NAME}[ \t]*\n\s*Action Input: "),
 )
-"""Forms with marks of their own, the more special ones first."""
+"""Forms with their own marks, more specific ones first."""
 
 _TAGS = Form(
     "Cline, Roo Code: a tag for the tool and one for each parameter",
@@ -163,12 +164,12 @@ _PATCH = r"\*\*\* Begin Patch\n.*\n\*\*\* End Patch"
 _CODE = (
     r"(?:```tool_code\s*\n|<tool_code>|<\|tool_call_start\|>)(?P<code>.*?)(?:```|</tool_code>|<\|tool_call_end\|>|$)"
 )
-"""Gemini, Gemma, LFM 2: calls in Python, maybe within `print()` or a list."""
+"""Gemini, Gemma, LFM 2: calls in Python, possibly within `print()` or a list."""
 _END_MARKS = (
     r"\s+|<\|(?:im_end|eot_id|eom_id|end|call|return|endoftext|observation|user|eom|eot)\|>|</s>|<｜end▁of▁sentence｜>"
 )
 _RESULT = r"\s*(?:<(?:\w+:)?(?:tool_response|function_results|tool_result|result)>|\[TOOL_RESULTS\]|<\|start\|>functions|Observation:)"
-"""A result that a model makes up after its call: nothing from there on is its own."""
+"""A result that a model invents after its call: nothing from there on is its own."""
 _FENCE = r"(?ms)^ {0,3}(?P<ticks>`{3,}|~{3,}).*?(?:^ {0,3}(?P=ticks)|\Z)|`[^`\n]+`"
 _LONE_FENCE = r"(?s)\s*```(?:json|tool_call|xml|patch|diff)?\s*\n(?P<inside>(?:(?!```).)*?)\n?```\s*"
 _ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input", "params")
@@ -194,13 +195,15 @@ def written_calls(text: str, is_tool: Callable[[str], bool], task: str = "") -> 
 
 
 def opens_call(text: str, task: str = "") -> bool:
-    """Return True if a reply that ends with one of `ENDS` writes a call that may be none: of no tool, without arguments, or cut."""
+    """Return True if a reply that ends with one of `ENDS` writes a call that may be invalid: of an unknown tool,
+    without arguments, or truncated.
+    """
     found = (re.search(rf"(?m)^\s*(?:{form.opening})", text) for form in FORMS)
     return any(not _quoted(text, opening.end() - len(opening.group().lstrip()), task) for opening in found if opening)
 
 
 def _quoted(text: str, at: int, task: str) -> bool:
-    """Return True if the mark at a place is in a fence, or the reply or the task mentions it elsewhere."""
+    """Return True if the mark at a position is in a fence, or the reply or the task mentions it elsewhere."""
     mark = re.match(r"\s*(\W*\w+[=:]?)", text[at:])
     mentioned = mark is not None and (mark[1] in task or mark[1] in text[:at])
     return mentioned or any(match.start() < at < match.end() for match in re.finditer(_FENCE, text))
@@ -216,7 +219,7 @@ def _openings(text: str, is_tool: Callable[[str], bool]) -> Iterator[tuple[Form,
 
 
 def _read(form: Form, text: str) -> Sequence[Written]:
-    """Return the calls of which a text consists; none if anything else is in it."""
+    """Return the calls in a text that consists of nothing else; otherwise none."""
     calls: list[Written] = []
     between = re.compile("|".join(filter(None, (form.between, _END_MARKS))))
     at = 0
@@ -236,7 +239,7 @@ def _read(form: Form, text: str) -> Sequence[Written]:
 
 
 def _call(form: Form, head: re.Match[str], text: str) -> tuple[int, Sequence[Written]] | None:
-    """Return the end of the call, or of the calls, after a head, and them."""
+    """Return the end of the call or calls after a head, and the calls."""
     at = head.end()
     if form.arguments in ("json", "whole"):
         try:
@@ -250,7 +253,7 @@ def _call(form: Form, head: re.Match[str], text: str) -> tuple[int, Sequence[Wri
     while pair := pattern.match(text, at):
         typed, value = pair.groupdict(), pair["value"]
         if re.search(form.head, value):
-            return None  # a pair that is not closed: its value would be the next call
+            return None  # an unclosed pair: its value would be the next call
         value = value[1:-1] if value.startswith("\n") and value.endswith("\n") and len(value) > 1 else value
         is_json = typed.get("text") == "false" or typed.get("type") not in (None, "string")
         given[pair["key"].strip()] = plain_value(value) if is_json else value
@@ -260,7 +263,7 @@ def _call(form: Form, head: re.Match[str], text: str) -> tuple[int, Sequence[Wri
 
 
 def plain_value(text: str) -> Any:
-    """Return the JSON that a text is, also with the constants of Python, else the text."""
+    """Return a text's JSON value, also with Python's constants, else the text."""
     with suppress(ValueError, RecursionError):
         return json.loads({"True": "true", "False": "false", "None": "null"}.get(text.strip(), text))
     return text
@@ -286,7 +289,7 @@ def _named_in(value: Any) -> Sequence[Written]:
 
 
 def _unmarked(text: str) -> Iterator[tuple[str, Sequence[Written]]]:
-    """Yield the calls of forms without marks of their own: JSON or a patch that is the whole reply, a call in Python that ends it."""
+    """Yield calls in forms without marks: JSON or a patch as the whole reply, or a Python call that ends it."""
     lone = re.fullmatch(_LONE_FENCE, text)
     whole = (lone["inside"] if lone else text).strip()
     if whole.startswith(("{", "[")):
@@ -299,7 +302,7 @@ def _unmarked(text: str) -> Iterator[tuple[str, Sequence[Written]]]:
 
 
 def _in_python(code: str) -> Iterator[Written]:
-    """Yield calls written in Python whose arguments are literals and have names."""
+    """Yield calls written in Python with named literal arguments."""
     try:
         statements = ast.parse(code.strip()).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -148,7 +148,7 @@ class SessionText(Protocol):
         """
 
     def passages_of(self, mark: Mark) -> Sequence[Passage]:
-        """Return the passages of a marked record; none if it cannot be read."""
+        """Return the passages of a marked record; none if it is unreadable."""
 
     def index(self) -> Iterator[float]:
         """Make the missing parts of the session's index one at a time; yields the share that is done."""

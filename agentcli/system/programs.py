@@ -171,7 +171,9 @@ _GIT_KEPT = (
 
 
 def environment(base: Mapping[str, str], allowed: Collection[str] = ()) -> dict[str, str]:
-    """Return the environment of a command: no secrets but the `allowed` ones, and settings against prompts and pagers."""
+    """Return the environment of a command: no secrets except the `allowed` ones, and settings against prompts and
+    pagers.
+    """
     known = {name: value for name, value in base.items() if name in allowed or not holds_secret(name, value)}
     return known | QUIET | git_settings(GIT_CONFIG)
 

@@ -1,4 +1,4 @@
-"""The apply_patch tool: one patch that adds, changes, moves and deletes files, all of it or nothing."""
+"""The apply_patch tool: one patch that adds, changes, moves and deletes files, all or nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentcli.core.tool import Subject, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 _NAMED = 3
-"""Files that a title names."""
+"""Maximum files that a title lists."""
 
 
 async def apply_patch(ctx: ToolContext, call_id: str, input: str) -> ToolOutput:
@@ -33,7 +33,7 @@ def title(given: Mapping[str, Any]) -> str:
 
 
 def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
-    """Return the unified diff of all files of a patch, for its approval. Raises ToolError if the patch is impossible."""
+    """Return the unified diff of all files of a patch, for approval. Raises ToolError if the patch is impossible."""
     from agentcli.tools.lib.patching import diff_of
 
     return diff_of(ctx, given["input"])

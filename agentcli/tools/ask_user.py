@@ -16,7 +16,7 @@ class Answers(Protocol):
 
     @property
     def ask(self) -> Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]:
-        """Asks questions: the answers in order, none of them if the user declines, None if no user is present."""
+        """Asks questions: the answers in order, an empty sequence if the user declines, None if no user is present."""
         ...
 
 

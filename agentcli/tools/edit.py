@@ -1,4 +1,4 @@
-"""The edit and multi_edit tools: replace text in a file, exactly at the place that the model names."""
+"""The edit and multi_edit tools: replace text in a file, exactly at the place that the model gives."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def multi_title(given: Mapping[str, Any]) -> str:
 
 
 def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
-    """Return the unified diff of an edit, for its approval. Raises ToolError if the edit is impossible."""
+    """Return the unified diff of an edit, for approval. Raises ToolError if the edit is impossible."""
     from agentcli.tools.lib.edits import Change, edit_preview
 
     change = Change(given["old_string"], given["new_string"], bool(given.get("replace_all")))
@@ -67,7 +67,7 @@ def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
 
 
 def multi_preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
-    """Return the unified diff of all changes of a `multi_edit` together, for their approval."""
+    """Return the unified diff of all changes of a `multi_edit` together, for approval."""
     from agentcli.tools.lib.edits import Change, edit_preview
 
     return edit_preview(ctx, given["file_path"], [Change(**item) for item in given["edits"]])

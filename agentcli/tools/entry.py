@@ -1,4 +1,4 @@
-"""The entry of a tool: all that is known of it, in the last lines of its own file."""
+"""Entry of a tool: everything known about it, in the last lines of its own file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Entry:
     traits: Traits
     preview: Preview = as_json
     description: str = ""
-    """Its description for models, if that is not the page of its name in prompts/tools."""
+    """Its description for models, if it is not the page of its name in prompts/tools."""
     grammar: str = ""
-    """The Lark grammar of its one text, for models that write it without JSON."""
+    """The Lark grammar of its one text, for models that can write it without JSON."""
 
 
 @cache
 def tool_of(entry: Entry) -> Tool:
-    """Return the tool of an entry, the same for all sessions of the process."""
+    """Return the tool of an entry, shared by all sessions of the process."""
     run = entry.run
     description = entry.description or prompt(f"tools/{entry.name}.md")
     schema = ToolSchema(entry.name, description, parameters(run), entry.grammar)

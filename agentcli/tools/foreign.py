@@ -1,6 +1,6 @@
-"""Calls in other programs' terms, as calls of our tools: if every parameter has a meaning here, and never by guessing.
+"""Calls in other programs' terms, run as our tools if every parameter has a meaning here; never by guessing.
 
-The names come from the tables in `core/aliases`; this module knows only the values that need another form.
+The names come from the tables in `core/aliases`; this module knows only values that need another form.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SHELLS = ("bash", "sh", "zsh")
 class ForeignCalls:
     """The calls of one reply in terms of the session's tools.
 
-    `tools` are the session's own, `known` the names of all that it can call; `todo` is its list before the reply.
+    `tools` are the session's own, `known` the names of everything it can call; `todo` is its list before the reply.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ForeignCalls:
         self._todo = [{"content": item.content, "status": item.status, "activeForm": item.active_form} for item in todo]
 
     def own(self, call: ToolCall) -> ToolCall:
-        """Return the call as a call of our tools, with a remark if it is another one; unchanged if it has no such meaning."""
+        """Return the call as a call of our tools, with a remark if it differs; unchanged if it has no such meaning."""
         if call.unreadable:
             return replace(call, name=own_name(call.name, self._known))
         name, given = call.name, call.input
@@ -58,7 +58,7 @@ class ForeignCalls:
         return call
 
     def _patch(self, call: ToolCall) -> ToolCall:
-        """Return a command that only applies a patch as a call of the tool that does."""
+        """Return a command that only applies a patch as a call of the patch tool."""
         command = call.input.get("command")
         if PATCH not in self._tools or call.name != "bash" or not isinstance(command, str):
             return call
@@ -101,7 +101,7 @@ class ForeignCalls:
         return converted
 
     def _tasks(self, name: str, given: Mapping[str, Any]) -> list[Input] | None:
-        """Return the list after a call that adds or changes one of its items, which are numbered from 1; None for any other call."""
+        """Return the list after a call that adds or changes one of its items, numbered from 1; None for any other call."""
         if "todo" not in self._tools:
             return None
         if name == "TaskCreate" and isinstance(given.get("subject"), str):
@@ -118,7 +118,9 @@ class ForeignCalls:
 
 
 def patch_of(command: str) -> str | None:
-    """Return the patch that a command applies, its paths from the folder that the command enters; None if it does anything else."""
+    """Return the patch that a command applies, with paths relative to the folder that the command enters; None for any
+    other command.
+    """
     found = _HEREDOC.fullmatch(command) or _QUOTED.fullmatch(command)
     if found is None or "*** Begin Patch" not in found["patch"]:
         return None
@@ -127,7 +129,7 @@ def patch_of(command: str) -> str | None:
 
 
 def _command(given: Input, cwd: Path) -> Input | None:
-    """Return a command as one line of the shell, which enters its folder itself."""
+    """Return a command as one shell line, which enters its folder itself."""
     command = given.get("command")
     if isinstance(command, list | tuple):
         words = [str(word) for word in command]
@@ -148,7 +150,7 @@ def _command(given: Input, cwd: Path) -> Input | None:
 
 
 def _read(given: Input, _: Path) -> Input | None:
-    """Return the lines to read by the first one and their number, given by the first and the last."""
+    """Return the lines to read, as first line and number, from the first and the last."""
     match given.pop("view_range", None):
         case None:
             return given
@@ -159,7 +161,7 @@ def _read(given: Input, _: Path) -> Input | None:
 
 
 def _output(given: Input, _: Path) -> Input | None:
-    """Return a look at the output of a running command; None for one that types something."""
+    """Return a query of a running command's output; None for a call that types something."""
     typed = given.pop("chars", "") or ""
     job = str(given.get("id", ""))
     return {**given, "id": f"job-{job}" if job.isdecimal() else job} if not typed else None
@@ -170,7 +172,7 @@ _CONVERTED: Mapping[str, Callable[[Input, Path], Input | None]] = {
     "read": _read,
     "bash_output": _output,
 }
-"""Form of a tool's values, which differs beyond names."""
+"""Form of a tool's values that differ beyond names."""
 _STATUSES: Mapping[Any, str] = {
     "pending": "pending",
     "in_progress": "in_progress",

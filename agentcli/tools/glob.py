@@ -1,4 +1,4 @@
-"""The glob tool: files by patterns of their names, newest first."""
+"""The glob tool: files by name patterns, newest first."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Listener(Protocol):
         ...
 
     def news(self) -> Sequence[str]:
-        """Return texts for the model since the last call."""
+        """Return texts for the model that are new since the last call."""
         ...
 
 
@@ -41,7 +41,7 @@ class Wakes(Protocol):
     """The service of `wake_on`."""
 
     def __call__(self, job: Job, pattern: str, seconds: float) -> None:
-        """Wake the model with the lines of a job that match from now on. Raises ToolError for an invalid pattern."""
+        """Wake the model with the job's matching lines from now on. Raises ToolError for an invalid pattern."""
         ...
 
 
@@ -64,9 +64,9 @@ class Job:
     """True once a result has shown the job's end."""
     listener: Listener | None = None
     awaited: bool = False
-    """True if a run that nobody continues waits for its end."""
+    """True if an unattended run waits for its end."""
     at_end: Callable[[], str] = str
-    """Returns a note for the model on what the command left, once it has ended."""
+    """Returns a note for the model about what the command left behind, once it has ended."""
 
     @property
     def state(self) -> str:
@@ -79,7 +79,9 @@ class Job:
 
 
 class Jobs:
-    """The background jobs of one session; the agent passes them to its calls as `ToolContext.jobs` and closes them at the end."""
+    """Background jobs of one session; the agent passes them to its calls as `ToolContext.jobs` and closes them at the
+    end.
+    """
 
     def __init__(self, most: int = 20) -> None:
         self._jobs: dict[str, Job] = {}
@@ -98,7 +100,7 @@ class Jobs:
 
     @contextmanager
     def watched(self) -> Iterator[asyncio.Event]:
-        """Yield an event for the time of waiting for a command; it is set when the user sends the command to the background."""
+        """Yield an event while a command is awaited; it is set when the user sends the command to the background."""
         away = asyncio.Event()
         self._watched.add(away)
         try:
@@ -107,7 +109,7 @@ class Jobs:
             self._watched.discard(away)
 
     def send_away(self) -> bool:
-        """Send the commands that are waited for to the background; return False if there is none."""
+        """Send awaited commands to the background; return False if there is none."""
         for away in self._watched:
             away.set()
         return bool(self._watched)
@@ -121,9 +123,9 @@ class Jobs:
         *,
         awaited: bool = False,
     ) -> Job:
-        """Make a job of a command that runs since `started` (monotonic seconds).
+        """Make a job of a command that has been running since `started` (monotonic seconds).
 
-        Its output must go to `Fresh` of the job.
+        Its output must go to the job's `Fresh`.
         """
         job = self._new(command, capture)
         job.started, job.awaited = started, awaited
@@ -163,7 +165,7 @@ class Jobs:
         return news
 
     def news(self) -> Sequence[str]:
-        """Return texts for the model: the news of listeners, and a line about each job that ended since the last call."""
+        """Return texts for the model: news of listeners, and a line about each job that ended since the last call."""
         heard = [text for job in self._jobs.values() if job.listener is not None for text in job.listener.news()]
         ended = [
             f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
@@ -172,7 +174,7 @@ class Jobs:
         return [*heard, *ended]
 
     async def wait_for_awaited(self) -> bool:
-        """Wait until a job that a run waits for has an end that the model does not know; return False if there is none."""
+        """Wait until an awaited job has an end that the model does not know; return False if there is none."""
         awaited = [job for job in self._jobs.values() if job.awaited and not job.reported]
         if any(job.ended is not None for job in awaited):
             return True

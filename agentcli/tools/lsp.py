@@ -1,4 +1,4 @@
-"""The lsp tool: questions to the language server of a file, and renames by it."""
+"""The lsp tool: queries to a file's language server, and renames by it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools of MCP servers: two that find and call any of them, and one for each tool that is loaded from the start."""
+"""Tools of MCP servers: two that find and call any of them, and one for each tool that is loaded from the start."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ from agentcli.tools.entry import Entry
 FOUND = 5
 """Maximum tools that a search shows by default."""
 NAMES = 50
-"""Maximum names of tools in the answer to a call of an unknown tool."""
+"""Maximum tool names in the answer to a call of an unknown tool."""
 DESCRIPTION = 2_048
 """Maximum characters of a tool's description that are shown."""
 SEARCH_SECONDS = 10.0
 """Seconds that a search waits for servers that are connecting."""
 DATA_BYTES = 25_000_000
-"""Maximum bytes of a sound or other file from a server that is kept."""
+"""Maximum bytes of a sound or other file from a server that is stored."""
 KeepFile = Callable[[str, bytes, str], str]
-"""A function that saves a file under an id, with the ending of its name, and returns its path; empty if nothing is stored."""
+"""A function that saves a file under an id, with its extension, and returns its path; empty if nothing is stored."""
 _TITLE = 80
 _NEAR, _FAR = 2_000, 1_000
-"""Characters around the last value within which the next is searched first, and the maximum number of values that are searched in all of the text."""
+"""Characters around the last value to search first for the next, and the maximum number of values to search in the
+whole text.
+"""
 
 
 async def mcp_search(
@@ -65,12 +67,12 @@ async def mcp_call(
     tool: Annotated[str, "mcp__server__tool"],
     arguments: dict[str, Any] | None = None,
 ) -> ToolOutput:
-    # A session handles calls of a server's tool itself; all others reach this refusal.
+    # A session handles calls of a server's tool itself; all others end in this refusal.
     raise ToolError(no_server_tool({"tool": tool, "arguments": arguments}, _servers(ctx).tools()))
 
 
 def no_server_tool(given: Mapping[str, Any], tools: Sequence[ServerTool]) -> str:
-    """Return the answer to an `mcp_call` that names no tool of a server, or gives it no object."""
+    """Return the answer to an `mcp_call` without a server's tool, or without an object for it."""
     from agentcli.core.text.words import did_you_mean, near_names
 
     tool = str(given.get("tool", ""))
@@ -128,7 +130,7 @@ def _described(tool: ServerTool) -> str:
 
 
 def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
-    """Return the answer as text and images; other data goes to files that the text names."""
+    """Return the answer as text and images; other data goes to files mentioned in the text."""
     lines: list[str] = []
     images: list[Image] = []
     for number, content in enumerate(answer.contents, 1):
@@ -149,8 +151,8 @@ def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
 def _is_said(structured: Any, texts: Sequence[str]) -> bool:
     """Return True if the texts contain every value of the structure, as most servers repeat it there.
 
-    Each value is searched near the one before it. A structure with many values elsewhere counts as missing: searching
-    all of the text for each of them would take minutes.
+    Each value is searched near the previous one. A structure with many values elsewhere counts as missing: searching
+    the whole text for each of them would take minutes.
     """
     said, at, far = "\n".join(texts), 0, 0
     for value in _values(structured):
@@ -166,7 +168,7 @@ def _is_said(structured: Any, texts: Sequence[str]) -> bool:
 
 
 def _end_of(forms: Collection[str], said: str, start: int, stop: int) -> int:
-    """Return the end of the first place, beginning from `start` to `stop`, of any of the forms; -1 if there is none."""
+    """Return the end of the first match, beginning from `start` to `stop`, of any of the forms; -1 if there is none."""
     return next((at + len(form) for form in forms if (at := said.find(form, start, stop + len(form))) >= 0), -1)
 
 
@@ -203,7 +205,9 @@ def _cut(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image], *, 
 
 
 def image_of(content: Content) -> Image | None:
-    """Return the image in a part of an answer, if models take its type, judged by its first bytes, and it is whole."""
+    """Return the image in a part of an answer, if models accept its type, judged by its first bytes, and it is
+    complete.
+    """
     from agentcli.core.images import ENDINGS, IMAGE_BYTES, damage_of, mime_of
 
     if content.kind not in ("image", "blob") or len(content.data) * 3 // 4 > IMAGE_BYTES:
@@ -216,7 +220,7 @@ def image_of(content: Content) -> Image | None:
 
 
 def kept_data(keep: KeepFile, name: str, content: Content) -> str:
-    """Return a line that replaces data that no model takes, and names the file with the data."""
+    """Return a line that replaces data that no model accepts, with the file that contains the data."""
     about = safe_line(" ".join(filter(None, [content.kind, content.mime, content.uri])))
     try:
         data = base64.b64decode(content.data, validate=True)
@@ -229,7 +233,7 @@ def kept_data(keep: KeepFile, name: str, content: Content) -> str:
 
 
 def _ending(mime: str) -> str:
-    """Return the file ending for this type, from the type alone: names from a server are not trusted."""
+    """Return the file extension for this type, from the type alone: names from a server are not trusted."""
     import mimetypes
 
     ending = mimetypes.guess_extension(mime.partition(";")[0].strip().lower()) or ""

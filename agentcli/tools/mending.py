@@ -1,4 +1,4 @@
-"""Mending of calls: harmless slips of models in the names of parameters, the form of values and the spelling of paths."""
+"""Repair of calls: harmless slips of models in parameter names, forms of values and the spelling of paths."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Mended:
 
 
 def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
-    """Return the input with its slips mended, if their meaning is beyond doubt; it is still to be checked.
+    """Return the input with unambiguous slips repaired; it must still be checked.
 
-    A mended input is mended to itself. Looks at the file system for paths that are wrapped in something.
+    A repaired input stays unchanged when repaired again. Looks at the file system for wrapped paths.
     """
     from agentcli.system.resolve import unwrapped
 
@@ -36,7 +36,7 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
 
 
 def with_ignored(output: ToolOutput, ignored: Sequence[str]) -> ToolOutput:
-    """Return the output with a note on parameters that were ignored; a failure is returned unchanged."""
+    """Return the output with a note on ignored parameters; a failure is returned unchanged."""
     if not ignored or output.status == "error":
         return output
     return replace(
@@ -51,7 +51,9 @@ def with_remarks(output: ToolOutput, remarks: Sequence[str]) -> ToolOutput:
 
 @dataclass(slots=True)
 class _Mending:
-    """Mending of one input. With `ignores_all` every unknown parameter is left out, else only comments: others might change the meaning."""
+    """Repair of one input. With `ignores_all` every unknown parameter is dropped, otherwise only comments: others might
+    change the meaning.
+    """
 
     tool: str
     ignores_all: bool
@@ -102,7 +104,7 @@ def _parsed(value: Any) -> Any:
 
 
 def _meant(value: str, known: Sequence[str]) -> str:
-    """Return the known value of which this value is another spelling or a synonym; else the value."""
+    """Return the known value that this value is another spelling or a synonym of; else the value."""
     from agentcli.core.aliases import SYNONYMS
 
     if value in known:

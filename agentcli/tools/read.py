@@ -1,4 +1,4 @@
-"""The read tool: a file, a part of a huge one, a picture, or the entries of a folder."""
+"""The read tool: a file, a part of a huge one, an image, or the entries of a folder."""
 
 from __future__ import annotations
 

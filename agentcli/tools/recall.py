@@ -1,4 +1,4 @@
-"""The recall tool: everything that was ever in this session, including cleared, summarised or cut texts."""
+"""The recall tool: everything ever in this session, including cleared, summarised or truncated texts."""
 
 from __future__ import annotations
 

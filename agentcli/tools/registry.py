@@ -1,4 +1,4 @@
-"""The list of tools by the feature that brings them, in the order that models see them, and the execution of a call."""
+"""List of tools by feature, in the order in which models see them, and the execution of a call."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ MCP = (mcp.MCP_SEARCH, mcp.MCP_CALL)
 LSP = (lsp.LSP,)
 _TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *WEB_SEARCH, *SUBAGENTS, *SKILLS, *MCP, *LSP)
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
-"""The traits of all built-in tools, also of tools that this session lacks: former sessions may have used them."""
+"""Traits of all built-in tools, including those that this session lacks: earlier sessions may have used them."""
 
 
 def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
-    """Return the built-in tools in the order that models see them, all or the named ones."""
+    """Return the built-in tools in the order in which models see them, all or the requested ones."""
     return tuple(tool for tool in _tools() if names is None or tool.name in names)
 
 
@@ -65,7 +65,7 @@ def _tools() -> tuple[Tool, ...]:
 
 
 async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
-    """Run a call: check and correct its input, return its failure as an output, fill in its title."""
+    """Run a call: check and repair its input, turn its failure into an output, fill in its title."""
     title = tool.name
     meant = Mended(dict(given)) if tool.foreign else mended(tool, given, ctx.cwd)
     try:
@@ -90,13 +90,13 @@ async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, An
 
 
 def _python_names(run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the input by the names of the function's parameters; unchanged for a function that takes any keyword."""
+    """Return the input by the names of the function's parameters; unchanged for a function that accepts any keyword."""
     names = _names(run)
     return {names.get(name, name): value for name, value in given.items()}
 
 
 @lru_cache(maxsize=256)
 def _names(run: Run) -> Mapping[str, str]:
-    """Return the parameters' names by their names on the wire, if these differ."""
+    """Return the parameters' names by their wire names, if these differ."""
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(run).parameters.values())
     return {} if takes_any else wire_names(run)

@@ -1,4 +1,4 @@
-"""The task tool: a subagent does a piece of work in a separate context and reports."""
+"""The task tool: a subagent works in a separate context and reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentcli.tools.entry import Entry
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """A piece of work for a subagent. `resume` is the id of a subagent to continue; in the `background`, its report comes later."""
+    """Work for a subagent. `resume` is the id of a subagent to continue; in the `background`, its report comes later."""
 
     description: str
     prompt: str

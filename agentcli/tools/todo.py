@@ -1,4 +1,4 @@
-"""The todo tool: the model's list of steps, shown to the user and kept with the session."""
+"""The todo tool: the model's list of steps, shown to the user and stored with the session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SIGNS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step as the model writes it. A cancelled one is left out of the list."""
+    """A step as the model writes it. Cancelled ones are not in the list."""
 
     content: str
     status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
@@ -49,7 +49,7 @@ async def todo(ctx: ToolContext, call_id: str, todos: list[Step] | None = None) 
 
 
 def title(_: Mapping[str, Any]) -> str:
-    """Return the title, the same for each list: its result says how many steps are done."""
+    """Return the title, the same for each list: its result shows how many steps are done."""
     return "Todo list"
 
 

@@ -1,4 +1,4 @@
-"""The web_search tool: pages on the web that answer a query, from the provider's own search or a search engine."""
+"""The web_search tool: web pages that answer a query, from the provider's own search or a search engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentcli.core.tool import Behaviour, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 LONGEST_QUERY = 400
-"""Maximum characters of a query: the strictest engine takes no more."""
+"""Maximum characters of a query: the strictest engine accepts no more."""
 SOURCES = 20
 """Maximum pages that a result lists."""
 PASSAGE = 1_000
@@ -23,7 +23,7 @@ PASSAGE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Pages that a search found, and the provider's answer if it gives one. `spent` is metadata about the cost."""
+    """Pages that a search found, and the provider's answer if there is one. `spent` is metadata about the cost."""
 
     engine: str
     sources: tuple[Source, ...]
@@ -63,7 +63,7 @@ def title(given: Mapping[str, Any]) -> str:
 
 
 def _text(query: str, found: Found) -> str:
-    """Write the result: pages first, which are its sources, then the answer."""
+    """Write the result: first the pages, which are its sources, then the answer."""
     if not found.sources and not found.answer:
         return f"[{found.engine} found nothing for {query}]"
     lines = [f"[{found.engine} on {query}]"]

@@ -1,4 +1,4 @@
-"""The write tool: a whole file, new or in place of one that the model has read."""
+"""The write tool: a whole file, new or replacing one that the model has read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def title(given: Mapping[str, Any]) -> str:
 
 
 def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
-    """Return the unified diff of writing the file, for its approval; missing folders are not made."""
+    """Return the unified diff of writing the file, for approval; creates no missing folders."""
     from agentcli.tools.lib.edits import write_preview
 
     return write_preview(ctx, given["file_path"], given["content"])

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Call:
     """State of one tool call of the newest reply; once `result` is set, no further stage judges it.
 
-    `asked` is the model's call with repaired tool name and input; `call` is the call as it will run: hooks
-    and the person may have changed its input.
+    `asked` is the model's call with repaired tool name and input; `call` is the call as it will run: hooks and the
+    person may have changed its input.
     """
 
     asked: ToolCall
@@ -44,7 +44,7 @@ class Call:
     hooked: Outcome = NOTHING
     """The outcome of hooks that ran before the decision."""
     decision: Decision | None = None
-    """The decision of rules, hooks and the person; None until decided, and for a call with an invalid tool or input."""
+    """Decision of rules, hooks and the person; None until decided, and for a call with an invalid tool or input."""
     folder: Path | None = None
     """The folder in which a command starts; None for the session's own."""
     why_refused: str = ""
@@ -73,7 +73,7 @@ class Call:
 
     @property
     def event(self) -> PermissionDecided | None:
-        """The event that tells the decision; None if nothing had to be decided."""
+        """The event with the decision; None if nothing had to be decided."""
         if self.decision is None:
             return None
         made = self.decision
@@ -81,7 +81,7 @@ class Call:
 
     @property
     def title_now(self) -> str:
-        """The title of the call as it will run; empty if its tool is not known."""
+        """Title of the call as it will run; empty for an unknown tool."""
         return _title(self.tool, self.call) if self.tool is not None else ""
 
     def with_input(self, given: Mapping[str, Any]) -> Call:
@@ -89,7 +89,10 @@ class Call:
         return replace(self, call=replace(self.call, input=dict(given)))
 
     def decided(self, decision: Decision, why: str = "") -> Call:
-        """Return the call with the decision about it. A denial sets `result`; `why` gives the model more detail than the decision."""
+        """Return the call with its decision.
+
+        A denial sets `result`; `why` gives the model more detail than the decision.
+        """
         call = replace(self, decision=decision)
         if decision.decision != "deny":
             return call
@@ -97,7 +100,7 @@ class Call:
         return call.refused(why or decision.why, "denied", hint)
 
     def with_findings(self, text: str) -> Call:
-        """Return the call of an edit with the text about findings that the edit brought, for the model and the person."""
+        """Return the call of an edit with the text about the edit's new findings, for the model and the person."""
         if not text or self.output is None:
             return self
         told = "\n".join(filter(None, [self.output.metadata.get(FINDINGS, ""), text]))
@@ -107,7 +110,7 @@ class Call:
         )
 
     def refused(self, why: str, status: Status, hint: str = "") -> Call:
-        """Return the call with the end of its way: it does not run. `hint` is the part of `why` that only the model needs."""
+        """Return the call as refused: it does not run. `hint` is the part of `why` that only the model needs."""
         title = _title(self.tool, self.asked) if self.tool is not None else ""
         result = refusal(self.asked, why, status, title)
         if hint:
@@ -127,7 +130,7 @@ class Stage:
         return call
 
     def around(self, run: Run) -> Run:
-        """Return a run that wraps the run of the stages after this one."""
+        """Return a run that wraps the run of the following stages."""
         return run
 
 
@@ -137,7 +140,7 @@ def wrapped(stages: Sequence[Stage], run: Run) -> Run:
 
 
 def beginning(call: ToolCall, tool: Tool, folder: Path | None = None) -> Call:
-    """Return a call of a known tool as it begins its way."""
+    """Return a call of a known tool at the start of its way."""
     return Call(call, call, call.name, tool=tool, folder=folder)
 
 
@@ -158,7 +161,7 @@ def refusal(call: ToolCall, why: str, status: Status, title: str = "") -> ToolRe
 
 
 def with_notes(result: ToolResult, notes: Sequence[str]) -> ToolResult:
-    """Return the result with the texts that hooks had for the model before the call."""
+    """Return the result with the hooks' texts for the model from before the call."""
     if not notes:
         return result
     added = "\n".join(wrap("pre-tool-use-hook", note) for note in notes)
@@ -166,15 +169,15 @@ def with_notes(result: ToolResult, notes: Sequence[str]) -> ToolResult:
 
 
 def _title(tool: Tool, call: ToolCall) -> str:
-    """Return the title of a call, which is the name of its tool if its input gives none."""
-    # A model may send any JSON; a title is not worth failing over.
+    """Return the title of a call, or its tool's name if its input gives none."""
+    # A model may send any JSON; a title is not worth a failure.
     with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
         return tool.title(call.input) or tool.name
     return tool.name
 
 
 class PrintedEvents:
-    """Queue of what calls on their way tell: events that wait to be shown, and the end of the turn.
+    """Queue of events from calls on their way, and the end of the turn.
 
     `came` is set when there is an event, or something else to look at.
     """
@@ -182,7 +185,7 @@ class PrintedEvents:
     def __init__(self) -> None:
         self.came = asyncio.Event()
         self.ended = ""
-        """The reason why a hook ends the turn, if one does."""
+        """The reason why a hook ends the turn, if any."""
         self._events: list[Event] = []
 
     def add(self, event: Event) -> None:

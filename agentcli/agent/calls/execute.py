@@ -1,4 +1,4 @@
-"""The way of a reply's calls: asked for in order, run together if that is safe, each answered exactly once.
+"""The way of a reply's calls: approved in order, run together if that is safe, each answered exactly once.
 
 Each call passes the stages: judged one by one, then run inside them.
 """
@@ -55,7 +55,7 @@ async def _judged(
         await emit_all(printed.take(), emit)
         if judged is None:
             break
-        # Leaving a question with Ctrl-C, or with the terminal, says no to nothing.
+        # Leaving a question with Ctrl-C, or closing the terminal, answers no question.
         left = interrupt.is_set() and judged.result is not None
         if judged.tool is not None and (left or printed.ended):
             on_way[at] = replace(judged, result=None)
@@ -92,7 +92,7 @@ async def _together(
     interrupt: asyncio.Event,
     emit: Emit,
 ) -> None:
-    """Run some of the calls side by side. Each has its result in `on_way` once that is recorded."""
+    """Run some of the calls in parallel. Each has its result in `on_way` once that is recorded."""
     waiting = [(at, start_task(stages.run(on_way[at]))) for at in group]
     for _, task in waiting:
         when_done(task, printed.came.set)
@@ -107,7 +107,7 @@ async def _together(
         while waiting and not interrupt.is_set():
             await until_interrupted(interrupt, printed.came.wait())
             await emit_all(printed.take(), emit)
-            # In the order of the calls: what only reads loses nothing by waiting for its neighbour.
+            # In the order of the calls: reading calls lose nothing by waiting for their neighbours.
             while waiting and waiting[0][1].done():
                 await emit_all(printed.take(), emit)
                 at, task = waiting.pop(0)
@@ -131,10 +131,10 @@ class CallStages:
         self.run_unrecorded: Run = wrapped(stages[stages.index(finish) + 1 :], tool)
         """Runs a call that the model did not make: its output becomes no result, and failures are raised."""
         self.run: Run = wrapped(stages, tool)
-        """Runs a call that was allowed. The call that it returns has a result, always."""
+        """Runs an allowed call. The call that it returns always has a result."""
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:
-        """Return the calls of a reply, ready for the first stage."""
+        """Return a reply's calls, ready for the first stage."""
         return self.prepare.prepared(calls)
 
     async def judge(self, on_way: list[Call], at: int) -> Call:
@@ -146,11 +146,13 @@ class CallStages:
         return on_way[at]
 
     def has(self, tool: str) -> bool:
-        """Return true if the session has a tool of its own with this name."""
+        """Return True if the session has its own tool with this name."""
         return tool in self.prepare.tools
 
     async def permitted(self, call: ToolCall) -> Call:
-        """Decide about a call of one of the session's own tools that the model did not make; `why_refused` tells if it may run."""
+        """Decide about a call of one of the session's own tools that the model did not make; `why_refused` shows if it
+        may run.
+        """
         return await self.judge([Call(call, call, call.name)], 0)
 
     def unrun(self, call: ToolCall, why: str) -> ToolResult:
@@ -173,7 +175,7 @@ class ToolRun:
         self._run, self._ctx, self._gate, self._hooks, self._builder = run, ctx, gate, hooks, builder
 
     async def __call__(self, call: Call) -> Call:
-        """Run the tool of a call on the allowed path and set the call's `output`. Raises AgentError if the tool fails."""
+        """Run a call's tool on the allowed path and set the call's `output`. Raises AgentError if the tool fails."""
         output = await self._run(call.its_tool, self._context(call), call.call.call_id, call.call.input)
         return replace(call, output=output)
 

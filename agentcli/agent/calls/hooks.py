@@ -1,4 +1,6 @@
-"""Stage of hooks: PreToolUse before a call is decided about, PermissionRequest in place of the person, PostToolUse after it."""
+"""Stage of hooks: PreToolUse before the decision about a call, PermissionRequest instead of the person, PostToolUse
+after it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ from agentcli.core.dataclass import replace
 
 
 class HookStage(Stage):
-    """Runs the hooks of calls. Their messages to the person go to `printed`, and so does a hook's request to end the turn."""
+    """Runs the hooks of calls.
+
+    Their messages for the person go to `printed`, and so does a hook's request to end the turn.
+    """
 
     def __init__(self, hooks: Hooks, printed: PrintedEvents, attended: bool) -> None:
         self._hooks, self._printed, self._attended = hooks, printed, attended
@@ -41,7 +46,7 @@ class HookStage(Stage):
         return ran
 
     async def request(self, ask: ApprovalRequest) -> Outcome:
-        """Return the answer of hooks in place of the person; if they give none, the person is notified."""
+        """Return the hooks' answer instead of the person's; if they give none, notify the person."""
         outcome = await self._hooks.permission(ask.call, ask.session, ask.always)
         self._report(outcome)
         if outcome.verdict.answer not in ("allow", "deny") and self._attended:
@@ -49,7 +54,7 @@ class HookStage(Stage):
         return outcome
 
     def _report(self, outcome: Outcome) -> None:
-        """Show the messages of hooks to the person, and note if one ends the turn."""
+        """Show the hooks' messages to the person, and record if one ends the turn."""
         for event in outcome.events:
             self._printed.add(event)
         if outcome.verdict.ends:

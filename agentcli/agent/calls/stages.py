@@ -1,4 +1,4 @@
-"""The stages that calls pass, from the search for the tool to the checkpoint around its run; `way` has their order."""
+"""The stages of a call, from the search for its tool to the checkpoint around its run; `way` has their order."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Prepare(Stage):
         start: Callable[[], Path] | None = None,
         tmp: Callable[[], Path | None] = lambda: None,
     ) -> None:
-        """`offered` names the tools that the model was offered, `todo` is the present list, `start` the folder of commands.
+        """`offered` are the tools that the model was offered, `todo` is the current list, `start` the folder of
+        commands.
 
         `tmp` is the folder that commands see as /tmp, if the mode runs them in a sandbox.
         """
@@ -58,7 +59,7 @@ class Prepare(Stage):
         self._tmp = tmp
 
     def named(self, parts: Sequence[Part]) -> tuple[Part, ...]:
-        """Return the parts of a reply whose calls are calls of our tools, if they can be."""
+        """Return the parts of a reply with its calls as calls of our tools, if possible."""
         from agentcli.tools.foreign import ForeignCalls
 
         known = (*self.tools, *self._server_tools.names)
@@ -66,9 +67,10 @@ class Prepare(Stage):
         return tuple(foreign.own(part) if isinstance(part, ToolCall) else part for part in parts)
 
     def with_written(self, parts: Sequence[Part], task: str) -> tuple[Part, ...] | None:
-        """Return the parts of a reply with the calls that end its text as calls of our tools; None if it writes none.
+        """Return the parts of a reply with the calls at the end of its text as calls of our tools; None if there are
+        none.
 
-        `task` is what the person said: a form that it mentions is quoted.
+        `task` is the person's text: a form that it mentions is quoted.
         """
         from agentcli.agent.written_calls import written_calls  # few replies may write calls as text
 
@@ -97,7 +99,7 @@ class Prepare(Stage):
         return all(key in given for key in tool.takes.get("required", ()))
 
     def _typed(self, call: ToolCall) -> ToolCall:
-        """Return a call whose texts are values of the kinds that its tool takes: forms with tags know only texts."""
+        """Return a call with its texts converted to the kinds that its tool takes: forms with tags have only texts."""
         from agentcli.agent.written_calls import plain_value
 
         tool = self.tools.get(call.name)
@@ -109,12 +111,12 @@ class Prepare(Stage):
         return replace(call, input={**call.input, **typed})
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:
-        """Return the calls of a reply before the first stage: calls of the MCP gate unwrapped, inputs repaired."""
+        """Return a reply's calls before the first stage: calls of the MCP gate unwrapped, inputs repaired."""
         begun = [self._prepared(call) for call in calls]
         return [replace(call, later=tuple(other.asked for other in begun[at + 1 :])) for at, call in enumerate(begun)]
 
     def known(self, name: str) -> Tool | None:
-        """Return the tool of that name, if it is one of the session or a server's that was found before."""
+        """Return the tool of that name, if the session has it or it was found on a server before."""
         return self.tools.get(name) or self._server_tools.found.get(name)
 
     def traits_of(self, call: ToolCall) -> Traits:
@@ -130,7 +132,7 @@ class Prepare(Stage):
         return replace(call, tool=tool)
 
     async def _find(self, call: ToolCall) -> Tool | str:
-        """Return the tool that a call means, or the reason why there is none."""
+        """Return the tool that a call means, or why there is none."""
         from agentcli.core.aliases import no_tool
 
         if call.name == CALL:
@@ -153,7 +155,7 @@ class Prepare(Stage):
         return Call(call, call, sent.name, meant.ignored)
 
     def _in_tmp(self, traits: Traits, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an input that names a file of the commands' /tmp by the place where it lies."""
+        """Return an input with a file in the commands' /tmp replaced by its real path."""
         field = traits.subject.field
         path, tmp = given.get(field), self._tmp() if field else None
         files = traits.touches_files
@@ -168,7 +170,7 @@ _TMP = "/tmp"
 
 
 class ApprovalStage(Stage):
-    """Asks the gate about each call, which hears of the later calls of its reply as well."""
+    """Asks the gate about each call, and passes the later calls of its reply, too."""
 
     def __init__(self, gate: ApprovalGate, prepare: Prepare, ask_hooks: AskHooks | None) -> None:
         self._gate, self._prepare, self._ask_hooks = gate, prepare, ask_hooks
@@ -179,7 +181,7 @@ class ApprovalStage(Stage):
 
 
 class NestedStage(Stage):
-    """Adds nested instructions to results: files that belong to the folders touched by the calls."""
+    """Adds nested instructions to results: files of folders that the calls touched."""
 
     def __init__(self, instructions: NestedInstructions, prepare: Prepare) -> None:
         self._instructions, self._prepare = instructions, prepare
@@ -233,7 +235,7 @@ class Finish(Stage):
         return ran
 
     def record(self, call: Call) -> Recorded:
-        """Record the result of a call under the name that the model used; the metadata then names its tool."""
+        """Record a call's result under the name that the model used; the metadata then contains its tool."""
         assert call.result is not None
         result = call.result
         self.note(call.asked, result)
@@ -268,11 +270,11 @@ _BLIND = (
 )
 
 _SHOWN = 3
-"""Hidden files that the model is told by name."""
+"""Maximum hidden files that the model sees by name."""
 
 
 class SandboxStage(Stage):
-    """Chooses the sandbox when a command starts: a call before it may have changed the mode."""
+    """Chooses the sandbox when a command starts: an earlier call may have changed the mode."""
 
     def __init__(self, setup: SessionSetup, gate: ApprovalGate) -> None:
         self._setup, self._gate = setup, gate
@@ -289,7 +291,7 @@ class SandboxStage(Stage):
         return ran
 
     def _sandbox(self, decision: Decision, harmless: bool) -> CommandSandbox:
-        """Return the sandbox of a command in the present mode.
+        """Return the sandbox of a command in the current mode.
 
         A command that is allowed because it only reads gets the hardened environment, and a reader's sandbox unless it
         inspects only the machine.
@@ -303,7 +305,7 @@ class SandboxStage(Stage):
             return replace(box, note=note, if_failed="\n".join(filter(None, (box.if_failed, if_failed))))
 
         if decision.parts:
-            # Only a line by which git leaves the work tree alone shows what else has made a protected file.
+            # Only if git does not change the work tree is it certain what else has created a protected file.
             recorder = sandboxes.recorder
             watch = sandboxes.decided.watch if decision.stores else recorder.watch
             return replace(noted(sandboxes.decided), parts=decision.parts, recorder=recorder.wrap, watch=watch)
@@ -319,7 +321,7 @@ class SandboxStage(Stage):
         )
 
     def _left_out(self, decision: Decision) -> str:
-        """Return the line about the paths hidden from a command; empty if none is."""
+        """Return the line about the paths hidden from a command; empty if there are none."""
         cwd, paths = self._setup.workspace.cwd, decision.hidden.paths
         shown = [str(path.relative_to(cwd) if path.is_relative_to(cwd) else path) for path in paths[:_SHOWN]]
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
@@ -327,7 +329,7 @@ class SandboxStage(Stage):
 
 
 def _excluded(files: Sequence[str]) -> str:
-    """Return the line about the files that a command of git left out; empty if there are none."""
+    """Return the line about the files that a git command omitted; empty if there are none."""
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
     return f"[left out of what git shows, by deny rules: {', '.join(files[:_SHOWN])}{more}]" if files else ""
 

@@ -1,4 +1,7 @@
-"""The way of a call: the stages of the agent itself, in a fixed order, since they need one another. No feature is among them."""
+"""The way of a call: the agent's own stages, in a fixed order, since they need one another.
+
+No feature is among them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def way_of_calls(
     ending: Ending,
     more: Sequence[Stage],
 ) -> CallStages:
-    """Return the stages that the calls of a session pass. `more` are those of its features, which come last."""
+    """Return the stages of a session's calls. `more` are the stages of its features, which come last."""
     setup, journal = core.setup, core.journal
     prepare = Prepare(
         {tool.name: tool for tool in setup.tools.offered},

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class Compactor:
-    """Prunes and compacts a session: before a request, or when asked. All changes go through `record`.
+    """Prunes and compacts a session: before a request, or on demand. All changes go through `record`.
 
-    `objection` says why the session must not be shown to a model, or is empty. `summariser` connects the model that
-    writes the summaries for a given model, `fallback` may take over from it. `cwd` is the session's folder.
+    `objection` is the reason why the session must not be shown to a model, or empty. `summariser` connects a model's
+    summarising model, for which `fallback` may take over. `cwd` is the session's folder.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class Compactor:
         self._fallback = fallback
         self._cwd = cwd
         self.handoff: Handoff | None = None
-        """The first message of a new session that continues this one; None until a handoff was asked for."""
+        """The first message of a new session that continues this one; None until a handoff is requested."""
         self._futile_size: int | None = None
         self._calls_left = builder.settings.max_summary_calls
 
     def new_turn(self) -> None:
-        """Reset the count of summariser calls: the user has sent a prompt or asked for a summary."""
+        """Reset the count of summariser calls: the user has sent a prompt or requested a summary."""
         self._calls_left = self._builder.settings.max_summary_calls
 
     async def make_room(self, interrupt: asyncio.Event, emit: Emit, *, boundary: bool) -> None:
@@ -87,15 +87,15 @@ class Compactor:
             window = self._builder.window()
         if window.tokens <= usable or interrupt.is_set():
             return
-        # An estimate alone does not stop the work while the window may still hold it: then the provider decides.
+        # An estimate alone does not stop the work while the window may still suffice: then the provider decides.
         known = await self._builder.count_exactly(interrupt)
         limit = usable if known else window.limits.window
-        # A larger request that was answered shows that this limit is not the provider's.
+        # A larger answered request proves that this limit is not the provider's.
         if window.tokens > limit and not _answered_beyond(window, limit):
             raise ContextError(_too_full(window))
 
     def after_turn(self) -> Sequence[Event]:
-        """Once a prompt has been answered: the prune of a policy that prunes only then."""
+        """After an answered prompt: the prune of a policy that prunes only then."""
         window = self._builder.window()
         pruner = policy_of(window).prune
         return self._cleared(*plan_prune(window)) if pruner and pruner.once_a_prompt else []
@@ -104,7 +104,7 @@ class Compactor:
         self, interrupt: asyncio.Event, emit: Emit, trigger: Trigger, *, focus: str = "", planned: Plan | None = None
     ) -> None:
         """Summarise what the policy chooses, or the given `planned` plan. Only events of hooks follow its CompactionEnded."""
-        # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
+        # Imported on demand: compiling the verification of summaries takes a tenth of a second.
         from agentcli.agent.compaction.run import CompactionRun
 
         if trigger == "manual":
@@ -132,7 +132,7 @@ class Compactor:
             await emit_all(await self._compacted(trigger, interrupt), emit)
 
     def _refused(self, why: str) -> Event:
-        """Ask the provider for no compaction from now on, and return the notice of that."""
+        """Request no more compactions from the provider, and return the notice about it."""
         from agentcli.context.provider_support import INSTEAD
 
         self._builder.compacts_nothing = True
@@ -144,7 +144,7 @@ class Compactor:
         return (await self._hooks.post_compact(trigger, summary, interrupt)).events
 
     async def hand_off(self, interrupt: asyncio.Event, emit: Emit, following: str) -> None:
-        """Write the handoff to a new session, and keep it in `handoff`. The last event is a CompactionEnded.
+        """Write the handoff to a new session, and store it in `handoff`. The last event is a CompactionEnded.
 
         Raises InputError if the session has no messages yet.
         """
@@ -163,7 +163,7 @@ class Compactor:
 
     @property
     def passing_rules(self) -> Sequence[str]:
-        """The user's rules that only this session knows: no instruction file states them."""
+        """The user's rules that only this session knows: no instruction file contains them."""
         made, known = self.handoff, "\n".join(self._history.system)
         rules = made.beginning.ledger.get("rules", ()) if made else ()
         return [str(rule["text"]) for rule in rules if str(rule["text"]) not in known]
@@ -186,7 +186,7 @@ class Compactor:
         return Brief(window, spec, focus, builder.system, builder.tools, builder.options), summariser
 
     def preview(self) -> Sequence[str]:
-        """Lines that describe the compaction that `compact` would make now, calling no model."""
+        """Lines that describe the compaction that `compact` would make now, without calling a model."""
         from agentcli.context.room import preview
 
         return preview(self._builder.window(), self._summariser(self._builder.model.spec).spec)
@@ -208,7 +208,7 @@ class Compactor:
         return [self._record(Undo(newest.seq, "compaction"))]
 
     def undo_prune(self) -> Sequence[Event]:
-        """Take back the newest prune. Raises InputError without one since the last compaction."""
+        """Undo the newest prune. Raises InputError if there is none since the last compaction."""
         prunes = self._history.prunes
         newest = next((each for each in reversed(prunes) if isinstance(each.body, Prune) and not each.body.by), None)
         if newest is None and prunes:
@@ -225,7 +225,7 @@ class Compactor:
         return self._builder.journal.history
 
     def _failed_size(self) -> int:
-        """Tokens of the view at the last compaction that won too little, 0 if the last one did not."""
+        """Tokens of the view at the last compaction that freed too little, 0 if the last one did not."""
         if self._futile_size is None:
             self._futile_size = _failed_at(self._builder.journal)
         return self._futile_size
@@ -247,7 +247,7 @@ def _failed_at(journal: Journal) -> int:
 
 
 def _answered_beyond(window: Window, limit: int) -> bool:
-    """Return True if the model in use has answered a prompt of more tokens than this."""
+    """Return True if the current model has answered a prompt of more tokens than this."""
     replies = (message for message in window.view.messages if message.model == window.limits.model)
     return any(reply.usage is not None and reply.usage.prompt > limit for reply in replies)
 

@@ -22,13 +22,15 @@ WARNING = (
     "Old tool results will be cleared from this conversation and a placeholder stands in their place. All of them are kept: "
     'recall(pattern="…") finds what you need again; use it instead of running a call again.'
 )
-"""Reminder for the model before outputs are cleared for the first time: the provider's placeholder does not name `recall`."""
+"""Reminder for the model before outputs are cleared for the first time: the provider's placeholder does not mention
+`recall`.
+"""
 
 
 class ContextEditing(SessionPart):
-    """Context editing in a session whose policy is `native`. What changes goes through `record`.
+    """Context editing in a session with the policy `native`. Changes go through `record`.
 
-    Reports also if the model cannot follow the policy `provider`.
+    Also reports if the model cannot follow the policy `provider`.
     """
 
     name = "context editing"
@@ -59,7 +61,7 @@ class ContextEditing(SessionPart):
     def _taken_over(self) -> Prune:
         """Return the record that replaces outputs cleared by the provider with agentcli's markers.
 
-        Thoughts that are bound to the content before them are lost.
+        Thoughts bound to the content before them are lost.
         """
         history, spec = self._builder.journal.history, self._builder.model.spec
         calls = tuple(call for call in history.cleared if call in history.held)
@@ -70,7 +72,7 @@ class ContextEditing(SessionPart):
     def replied(self, reply: ReplyBuilder) -> Iterator[Event]:
         """After a request, before its reply is recorded: record what the provider cleared.
 
-        A reply that broke off lacks the provider's report at its end: then the prediction counts.
+        A reply that broke off lacks the provider's final report: then the prediction counts.
         """
         window, history = self._builder.window(), self._builder.journal.history
         if window.settings.policy != NATIVE or reply.usage is None:

@@ -1,4 +1,4 @@
-"""A handoff: summarise this session, like a compaction, for a new session to start from; this session stays unchanged."""
+"""Handoff: summarise this session, like a compaction, as the start of a new session; this session stays unchanged."""
 
 from __future__ import annotations
 

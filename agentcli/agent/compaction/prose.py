@@ -1,4 +1,4 @@
-"""Summaries in free form, for the policies whose own prompt asks for one."""
+"""Summaries in free form, for policies whose own prompt requests one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def prose(task: SummaryTask, brief: Brief, summariser: Summariser) -> Summ
 
 
 def with_contradictions(text: str, ledger: Ledger) -> str:
-    """Return a summary with a mark behind each line about which the ledger says otherwise."""
+    """Return a summary with a mark after each line that the ledger contradicts."""
     lines = text.split("\n")
     return "\n".join(f"{line} {CONTRADICTED}" if contradicted(line, ledger) else line for line in lines)
 

@@ -1,4 +1,6 @@
-"""The provider's own summary of the part that goes, with a snapshot from the ledger beside it: rules, the user's words, facts."""
+"""The provider's own summary of the messages it replaces, plus a snapshot from the ledger: rules, the user's words,
+facts.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,16 @@ BESIDE = "made from the session's ledger, beside the summary before it. Only the
 INSTRUCTIONS = "compact-provider.md"
 ORDER = "Summarise the conversation up to here."
 _MARGIN = 1.1
-"""Factor by which the estimated prompt must exceed the provider's smallest size, because below it the model would answer instead."""
+"""Factor by which the estimated prompt must exceed the provider's minimum size, below which the model would answer
+instead.
+"""
 _TAGS = re.compile(r"</?summary>")
 _UNVERIFIED = 2_000
 """Characters of the sentences without evidence that the snapshot lists."""
 
 
 def can_compact(task: SummaryTask, brief: Brief) -> bool:
-    """Return True if the provider would summarise the part that goes."""
+    """Return True if the provider would summarise the part to be replaced."""
     least = brief.main.compacts_from
     return bool(least and before_split(task)) and size_before_split(task) >= _MARGIN * least
 
@@ -45,8 +49,8 @@ def can_compact(task: SummaryTask, brief: Brief) -> bool:
 async def by_provider(task: SummaryTask, brief: Brief, summariser: Summariser, model: Model) -> SummaryResult:
     """Have the provider of the session's model summarise. Raises ModelError, Unusable and Interrupted.
 
-    A summary that people can read is checked: sentences without evidence are listed as unverified, because a provider takes
-    only its own words back. One that contains a secret or poses as somebody is refused.
+    A readable summary is checked: sentences without evidence are listed as unverified, because a provider accepts only
+    its own words. A summary with a secret, or one that impersonates somebody, is refused.
     """
     wish = f"\n\nThe user asks to keep in particular: {brief.focus.strip()}" if brief.focus.strip() else ""
     request = replace(up_to_split(task, brief, ORDER), compaction=prompt(INSTRUCTIONS) + wish)
@@ -60,7 +64,7 @@ async def by_provider(task: SummaryTask, brief: Brief, summariser: Summariser, m
 
 
 def _checked(text: str, task: SummaryTask) -> tuple[Struck, ...]:
-    """Return the sentences of a summary that nothing shows. Raises Unusable for a summary that must not be shown to the model."""
+    """Return a summary's unproven sentences. Raises Unusable for a summary that the model must not see."""
     if text != redact(text):
         raise Unusable("the summary contains a secret")
     if wrong := speaks_another_language(text, dialogue(task.gone)):

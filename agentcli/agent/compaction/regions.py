@@ -22,7 +22,9 @@ from agentcli.resources import prompt
 
 
 async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
-    """One summary for each region, with as many regions in a call as fit; once the calls are spent, regions are cut to their ends."""
+    """Write one summary for each region, with as many regions in a call as fit; once the calls are used up, cut regions
+    to their ends.
+    """
     evidence = task.evidence()
     struck: list[Struck] = []
     wanted = {n: _segment(task, keys) for n, keys in enumerate(task.plan.regions, 1)}
@@ -35,7 +37,7 @@ async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> Su
 
 
 def _segment(task: SummaryTask, keys: Sequence[str]) -> list[ViewMessage]:
-    """Return the outputs and reminders of a region as messages, so that they are recited like any others."""
+    """Return a region's outputs and reminders as messages, so that they are rendered like any others."""
     chosen = set(keys)
     return [
         replace(message, blocks=tuple(block for block in message.blocks if replaced_key(block) in chosen))
@@ -71,8 +73,9 @@ def _answers(reply: str) -> dict[int, str]:
 def replaced(
     task: SummaryTask, answers: Mapping[int, str], evidence: Evidence, brief: Brief, struck: list[Struck]
 ) -> dict[str, str]:
-    """For each call of each region, and for each record's reminders, the text in their place; the first bears the summary,
-    the others name it."""
+    """Return the replacement text for each call of each region, and for each record's reminders; the first contains the
+    summary, the others refer to it.
+    """
     texts = {}
     for number, keys in enumerate(task.plan.regions, 1):
         messages = _segment(task, keys)

@@ -1,4 +1,4 @@
-"""One compaction: decided purely, summarised once, applied as one record, or given up with the session as it was."""
+"""One compaction: decided purely, summarised once, applied as one record, or abandoned with the session unchanged."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ class CompactionRun:
     """One compaction of a session's view (in `brief`) by the policy in force.
 
     `trigger` manual and overflow force it, auto leaves it to the policy's threshold. `may_call` gives the reason why no
-    model may be called, empty if one may: it is asked once, before the first call. `cwd` is the session's folder, `planned`
-    the policy's plan if it was already asked for one. `main` is the session's model, for a policy whose summaries its provider writes.
+    model may be called, or an empty text; it is called once, before the first call. `cwd` is the session's folder,
+    `planned` the policy's plan if one exists already. `main` is the session's model, for a policy whose summaries the
+    provider writes.
     """
 
     def __init__(
@@ -75,11 +76,13 @@ class CompactionRun:
         self._journal, self._brief, self._summariser, self._planned = journal, brief, summariser, planned
         self._main = main
         self.refused = ""
-        """The reason why the provider will not compact in this session, found out now; empty if there is none."""
+        """The reason, found now, why the provider will not compact in this session; empty if there is none."""
         self._trigger, self._hooks, self._may_call, self._cwd = trigger, hooks, may_call, cwd
 
     async def run(self, emit: Emit) -> CompactionEnded:
-        """Carry it out, and return its end, which the caller emits; there is one also if the model fails or the user interrupts it."""
+        """Carry it out, and return its end, which the caller emits; there is one even if the model fails or the user
+        interrupts.
+        """
         window = self._brief.window
         await emit(CompactionStarted(self._trigger, self._policy))
         plan = self._plan()
@@ -122,7 +125,7 @@ class CompactionRun:
 
     @property
     def _demanded(self) -> bool:
-        """Return True if the session cannot continue without it, whatever a hook says."""
+        """Return True if the session cannot continue without it, whatever a hook decides."""
         window = self._brief.window
         return self._trigger == "overflow" or (self._trigger == "auto" and window.tokens >= window.limits.hard)
 
@@ -133,7 +136,10 @@ class CompactionRun:
         return await self._hooks.pre_compact(self._trigger, self._brief.focus, self._summariser.interrupt, **facts)
 
     async def _summary(self, task: SummaryTask) -> tuple[SummaryResult, str]:
-        """Summarise by the model, or by the ledger alone with the reason; outputs are cut as planned. Raises Interrupted."""
+        """Summarise with the model, or from the ledger alone with the reason; outputs are cut as planned.
+
+        Raises Interrupted.
+        """
         interrupt = self._summariser.interrupt
         if interrupt and interrupt.is_set():
             raise Interrupted
@@ -149,7 +155,7 @@ class CompactionRun:
         return replace(result, summary=whole), trouble
 
     async def _summarised(self, task: SummaryTask) -> SummaryResult:
-        """Summarise by the provider if the policy says so and it can, else by the summariser."""
+        """Summarise with the provider if the policy requires it and it can, else with the summariser."""
         if not task.policy.by_provider or self._main is None or not can_compact(task, self._brief):
             return await summarise(task, self._brief, self._summariser)
         usual = self._summariser.model
@@ -179,7 +185,7 @@ class CompactionRun:
     async def _outcome(
         self, task: SummaryTask, written: asyncio.Task[tuple[SummaryResult, str]], emit: Emit
     ) -> CompactionEnded:
-        """Apply the summary, or give up with the session as it was."""
+        """Apply the summary, or give up with the session unchanged."""
         try:
             result, trouble = written.result()
         except Interrupted:
@@ -190,11 +196,11 @@ class CompactionRun:
         return await self._apply(task, result, trouble, emit)
 
     def _ended(self, status: CompactionStatus, before: int, why: str, later: int | None = None) -> CompactionEnded:
-        """Report the end of the attempt; `before` and `later` are the tokens of the view, equal if nothing changed."""
+        """Report the end of the attempt; `before` and `later` are the view's tokens, equal if nothing changed."""
         return CompactionEnded(self._trigger, status, self._policy, before, before if later is None else later, why)
 
     async def _apply(self, task: SummaryTask, result: SummaryResult, trouble: str, emit: Emit) -> CompactionEnded:
-        """Record the first form of the result that is small enough; if none is, the session stays as it is."""
+        """Record the first form of the result that is small enough; if none is, the session stays unchanged."""
         record, shrunk = self._first_that_fits(task, result, bool(trouble))
         spent = self._charged(record, result)
         if shrunk is None:
@@ -210,7 +216,9 @@ class CompactionRun:
         return self._ended("compressed", before, _report(task, result, record, trouble) + offer, later)
 
     def _wants_handoff(self, shrunk: float) -> bool:
-        """Return True if a fresh session is likely better than another summary: this one saved little, or is one of many."""
+        """Return True if a new session is probably better than another summary: this one saved little, or is one of
+        many.
+        """
         most = self._brief.window.settings.handoff.offered_after
         bodies = (record.body for record in self._journal.records_of("compaction"))
         done = (body for body in bodies if isinstance(body, Compaction) and body.status == "compressed")
@@ -274,7 +282,7 @@ class CompactionRun:
 
 
 def _present(paths: Iterable[str]) -> dict[str, str]:
-    """Return the present texts of files; the text of a file that is gone, or that cannot be read, is empty."""
+    """Return the current texts of files; the text of a missing or unreadable file is empty."""
     texts = dict.fromkeys(paths, "")
     for path in texts:
         with contextlib.suppress(Unreadable):
@@ -283,7 +291,7 @@ def _present(paths: Iterable[str]) -> dict[str, str]:
 
 
 _LARGEST_FILE = 1_000_000
-"""Bytes of a file above which its edits are not shown."""
+"""Maximum bytes of a file whose edits are shown."""
 
 
 def unledgered(journal: Journal) -> Sequence[Record]:
@@ -315,7 +323,9 @@ def without_model(task: SummaryTask, brief: Brief, why: str = "") -> Summary:
 
 
 def truncated(task: SummaryTask, brief: Brief) -> Summary:
-    """Make the shortest summary, for when even the ledger's snapshot does not fit: goal, rules, and a note that the rest is gone."""
+    """Make the shortest summary, if even the ledger's snapshot does not fit: goal, rules, and a note that the rest is
+    gone.
+    """
     bare = Snapshot(redact(task.goal), brief.rules(task.ledger.rules), note="", actions=(TRUNCATED,))
     return Summary(render(bare), note=TRUNCATED)
 
@@ -329,7 +339,9 @@ def _share(shrunk: float) -> str:
 
 
 def _log(result: SummaryResult, form: SnapshotSettings) -> str:
-    """List the sentences struck from the summary with their reasons, and the left-out ones, for the note of the record: `recall` searches it."""
+    """List the sentences struck from the summary with their reasons, and the omitted ones, for the record's note, which
+    `recall` searches.
+    """
     longest = form.struck_characters
     struck = [
         f"{STRUCK}{item.sentence[:longest]!r}: {item.why[:longest]}" for item in result.struck[: form.struck_items]

@@ -1,4 +1,6 @@
-"""Summaries in the form of a state snapshot: asked for, checked, brought in line with the ledger, and cut to size; and the task that all forms share."""
+"""Summaries as state snapshots: requested, checked, matched with the ledger, and cut to size; and the task that all
+forms share.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ ORDER_ITEMS = "First, reason in your scratchpad. Then, generate the <state_snaps
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """The context of a summary: the window, the user's focus, and the head of the session's own requests (system prompt, tools, options)."""
+    """Context of a summary: the window, the user's focus, and the head of the session's own requests (system prompt,
+    tools, options).
+    """
 
     window: Window
     main: ModelSpec
@@ -69,7 +73,7 @@ class Brief:
         return fitting_rules(rules, self.characters(int(self.window.usable * self.form.rules_share)))
 
     def known(self, summariser: Summariser) -> int:
-        """Characters of the former snapshot that the summariser is shown; the rest is kept unseen."""
+        """Characters of the previous snapshot that the summariser sees; the rest is kept unseen."""
         return min(self.longest, self.characters(summariser.room // 4))
 
 
@@ -84,7 +88,10 @@ class SummaryResult:
 
 
 def chunks(task: SummaryTask, brief: Brief, summariser: Summariser) -> tuple[str, ...]:
-    """Cut the part that goes into one piece for each call. One call is kept for a second try if the rest needs only one."""
+    """Split the part to be replaced into one piece for each call.
+
+    One call is kept for a second attempt if the rest needs only one.
+    """
     counter = brief.window.counter
     frame = (
         counter.text(prompt(task.policy.prompt))
@@ -125,7 +132,7 @@ def _read(reply: str) -> _Reply:
 
 
 async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
-    """Summarise the part that goes piece by piece; each piece updates the snapshot made so far.
+    """Summarise the part to be replaced piece by piece; each piece updates the snapshot so far.
 
     Raises ModelError and Unusable if not even the first piece could be summarised, and Interrupted.
     """
@@ -191,8 +198,9 @@ def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:
 
 
 async def _usable(ask: _Asking, again: bool) -> _Reply:
-    """Ask for a reply in the language of the conversation and in the right form; retry at most once, as a whole snapshot,
-    then repair the form."""
+    """Request a reply in the conversation's language and in the right form; retry at most once, as a whole snapshot,
+    then repair the form.
+    """
     text = await ask.for_reply(items=ask.task.policy.items)
     reply = _read(text)
     wrong = _foreign(reply, ask.task)
@@ -212,7 +220,7 @@ def _foreign(reply: _Reply, task: SummaryTask) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """One piece of the conversation that a summary is asked for, with the snapshot that it updates."""
+    """One piece of the conversation to summarise, with the snapshot that it updates."""
 
     task: SummaryTask
     brief: Brief
@@ -229,7 +237,7 @@ class _Asking:
         system = prompt(ITEMS if items else self.task.policy.prompt)
         closing = _closing(self.brief.focus, ORDER_ITEMS if items else ORDER)
         known = self._known(items)
-        # The session's own request already has the former snapshot, but without the ids of its items.
+        # The session's own request already has the previous snapshot, but without the ids of its items.
         stays = self._stays() if items else ""
         behind = "\n\n".join(filter(None, (known if items else "", stays, closing)))
         if self.whole and (shared := _shared_prefix(self.task, self.brief, self.summariser, f"{system}\n\n{behind}")):
@@ -238,7 +246,7 @@ class _Asking:
         return self.summariser.request((system,), text)
 
     def _stays(self) -> str:
-        """Return the steps after the split, cut short: what they show is neither repeated nor open."""
+        """Return the steps after the split, shortened: their content is neither repeated nor open."""
         going = {message.seq for message in self.task.gone}
         steps = [message for message in compactable(self.task.view) if message.seq not in going]
         left, shown = self.brief.characters(_kept_tokens(self.brief, self.summariser)), list[str]()
@@ -263,8 +271,9 @@ def _closing(focus: str, order: str) -> str:
 
 
 def _shared_prefix(task: SummaryTask, brief: Brief, summariser: Summariser, behind: str) -> Request | None:
-    """Return the session's own request up to the split, followed by the instructions `behind`, so that the cached part is not
-    paid again. None if the summariser is another model or has no room for it."""
+    """Return the session's own request up to the split, followed by the instructions `behind`, so that the cached part
+    is not charged again. None if the summariser is another model or has no room for it.
+    """
     if summariser.spec.name != brief.main.name or not brief.system or not before_split(task):
         return None
     if size_before_split(task) > summariser.room:
@@ -285,7 +294,7 @@ def size_before_split(task: SummaryTask) -> int:
 
 
 def up_to_split(task: SummaryTask, brief: Brief, order: str) -> Request:
-    """Return the session's own request up to the split, with an order at its end."""
+    """Return the session's own request up to the split, with an instruction at its end."""
     request = assemble(
         replace(task.view, messages=before_split(task)),
         brief.system,

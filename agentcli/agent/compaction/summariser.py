@@ -29,14 +29,14 @@ class Interrupted(Exception):
 
 
 class Unusable(AgentError):
-    """The summariser's replies cannot be used, and no call is left to ask again."""
+    """The summariser's replies are unusable, and no call is left to try again."""
 
 
 @dataclass(slots=True)
 class Summariser:
     """The summarising model with a budget of calls; adds up their cost and collects their events.
 
-    `context` are the tokens in the session's window, which each call's usage is reported with; `longest` and `margin` are the
+    `context` are the tokens in the session's window, reported with each call's usage; `longest` and `margin` are the
     `reply_tokens` and `margin` of `context.snapshot`.
     """
 
@@ -70,7 +70,7 @@ class Summariser:
         return min(self.longest, self.spec.max_output, self.spec.window // 4)
 
     async def ask(self, request: Request) -> str:
-        """Ask for a text, which may be cut off. Raises ModelError, Interrupted, and Unusable if there is not text."""
+        """Request a text, which may be truncated. Raises ModelError, Interrupted, and Unusable if there is no text."""
         if self.forbidden:
             raise Unusable(self.forbidden)
         if self.calls <= 0:
@@ -90,7 +90,7 @@ class Summariser:
             request = replace(request, model=self.spec, max_output=min(request.max_output, self.max_reply))
 
     async def ask_provider(self, model: Model, request: Request) -> Text:
-        """Ask the provider of this model, which writes from now on, for a summary of its own. Raises as `ask`."""
+        """Request this model's provider, which writes from now on, for its own summary. Raises like `ask`."""
         if self.forbidden:
             raise Unusable(self.forbidden)
         self.model = model
@@ -104,7 +104,7 @@ class Summariser:
         raise failure or Unusable(NO_SUMMARY)
 
     async def tell_until(self, work: asyncio.Task[Any], emit: Emit) -> None:
-        """Emit events as they occur until `work` is done; it is cancelled if this call is."""
+        """Emit events as they occur until `work` is done; cancelling this call cancels it."""
         try:
             while not work.done():
                 happened = start_task(self._happened.wait())

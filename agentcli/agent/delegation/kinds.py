@@ -19,11 +19,11 @@ from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.core.tool import Tool
 
 DEPTH = 2
-"""Levels of subagents at most: one of the last level sends none."""
+"""Maximum levels of subagents: on the last level they start none."""
 
 
 def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
-    """Return the kind that a call of `task` names, by default `general`. Raises ToolError that names similar ones."""
+    """Return the kind that a call of `task` requests, by default `general`. Raises ToolError with similar names."""
     known = {**found, **BUILT_IN}
     name = name or "general"
     kind = (
@@ -40,7 +40,7 @@ def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
 def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: bool = False) -> list[Tool]:
     """Return the parent's tools that a subagent of this kind may use; `depth` is its level, 0 for the main session.
 
-    In plan mode (`planning`) it can only look. Raises ToolError for a definition if none of its tools exists here.
+    In plan mode (`planning`) it can only read. Raises ToolError for a definition if none of its tools exists here.
     """
     offered = [
         tool
@@ -65,9 +65,9 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
 
 
 def servers_for(kind: AgentKind, servers: Servers | None, *, planning: bool = False) -> Servers | None:
-    """Return the servers of a run with the tools that an agent of this kind may use; None if it lists none of them.
+    """Return a run's servers with the tools that an agent of this kind may use; None if it lists none of them.
 
-    An agent that can only look gets the tools that change nothing, as far as the user trusts what their servers say of them.
+    A read-only agent gets the tools that change nothing, as far as the user trusts their servers' declarations.
     """
     looks = kind.only_looks or planning
 
@@ -86,7 +86,7 @@ def _reaches_servers(kind: AgentKind) -> bool:
 
 
 def unknown_tools(kind: AgentKind, tools: Sequence[Tool]) -> list[str]:
-    """Return the tools that a definition lists and that do not exist here, without servers' tools, which come and go."""
+    """Return the tools in a definition that do not exist here, except servers' tools, which come and go."""
     listed = [name for name in kind.tools or () if not name.startswith(PREFIX)]
     return [name for name in listed if not any(_listed(tool.name, [name]) for tool in tools)]
 
@@ -105,12 +105,12 @@ def settings_for(kind: AgentKind, settings: AgentSettings) -> AgentSettings:
     """Return the settings of a session that works by this definition. It gets all tools that it lists, in a window of any size."""
     small = settings.small_window if kind.tools is None else 0
     steps = min(filter(None, (kind.max_steps or STEPS, settings.max_steps)))
-    effort = cast(Effort, kind.effort) or settings.effort  # as the file has it: later models may know other ones
+    effort = cast(Effort, kind.effort) or settings.effort  # as in the file: later models may know other names
     return replace(settings, effort=effort, max_steps=steps, small_window=small)
 
 
 def _listed(tool: str, names: Sequence[str]) -> bool:
-    """Return True if names, as files write them, mean a tool of ours; `mcp__server` means all tools of a server."""
+    """Return True if names, as files write them, include our tool; `mcp__server` means all tools of a server."""
     for text in names:
         name = text.partition("(")[0].strip()
         server = name.startswith(PREFIX) and (tool.startswith(f"{name}__") or fnmatchcase(tool, name))

@@ -1,4 +1,4 @@
-"""The servers of a run for an agent that may use some of their tools only."""
+"""Servers of a run for an agent that may use only some of their tools."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class ServerSubset:
         return f"This agent may not use {name}." if known else self._servers.obstacle(name)
 
     def search(self, query: str, limit: int) -> Sequence[ServerTool]:
-        """Return the allowed tools that fit a query best, best first."""
+        """Return the allowed tools that match a query best, best first."""
         return [tool for tool in self._servers.search(query, _ALL) if self._allows(tool)][:limit]
 
     async def settle(self, seconds: float | None, tool: str = "", *, again: bool = False) -> None:
-        """Wait until no server, or not the one of this tool, is being connected, or for so long."""
+        """Wait until no server, or this tool's server, is connecting any more, or for so many seconds."""
         await self._servers.settle(seconds, tool, again=again)
 
     async def restart(self, server: str) -> ServerState:
@@ -64,7 +64,7 @@ class ServerSubset:
         return await self._servers.read(server, uri)
 
     async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:
-        """Call a tool. Raises ToolError for one that the agent may not use."""
+        """Call a tool. Raises ToolError if the agent may not use it."""
         if not self._allows(tool):
             raise ToolError(self.obstacle(tool.name))
         return await self._servers.call(tool, arguments, progress)

@@ -36,7 +36,10 @@ from agentcli.tools.task import Delegation
 
 @dataclass(frozen=True, slots=True)
 class FormerSubagent:
-    """A subagent that has ended: its session and its kind, empty if unknown. One that was interrupted by a crash is not `reported`."""
+    """A subagent that has ended: its session and its kind, empty if unknown.
+
+    If a crash interrupted it, it is not `reported`.
+    """
 
     journal: Journal
     kind: str
@@ -50,7 +53,7 @@ MOST_CALLS = 1_000
 class SubagentRun:
     """One run of a subagent. `journal` is its session, None until it begins unless it continues a `former` one.
 
-    `show` shows an event while its call runs; as a background job it writes into the job's output instead.
+    `show` shows an event while its call runs; a background job writes into the job's output instead.
     """
 
     def __init__(
@@ -88,7 +91,7 @@ class SubagentRun:
         return history.usage - self._usage, None if history.cost is None else history.cost - self._cost
 
     def continue_as(self, job: Job, output: Fresh) -> None:
-        """Report into the output of this background job from now on."""
+        """Report into this background job's output from now on."""
         self.job, self._fresh = job, output
 
     def report(self, event: Event) -> None:
@@ -108,7 +111,7 @@ class SubagentRun:
             self._write(text)
 
     async def ended(self, working: asyncio.Task[ToolOutput]) -> Ended:
-        """Wait for a subagent and return its end as the end of a job, whose output is its report."""
+        """Wait for a subagent and return its end as the end of a job, with its report as the output."""
         started = time.monotonic()
         try:
             output = await working
@@ -138,7 +141,7 @@ async def until_ended_or_in_background(working: asyncio.Task[ToolOutput], away: 
 
 
 def outcome(run: SubagentRun, journal: Journal, model: ModelSpec, ended: TurnEnded) -> ToolOutput:
-    """Return the subagent's report as the result of the call, with its changes and spending, and how to continue it."""
+    """Return the subagent's report as the call's result, with its changes and spending, and how to continue it."""
     usage, cost = run.spent
     metadata = {
         "session": journal.id,
@@ -162,7 +165,7 @@ def outcome(run: SubagentRun, journal: Journal, model: ModelSpec, ended: TurnEnd
 
 
 def _reported(event: Event) -> Iterator[Event]:
-    """Yield the events of a subagent that are shown in addition to its calls: usage, denials and warnings."""
+    """Yield the subagent's events that are shown in addition to its calls: usage, denials and warnings."""
     match event:
         case UsageReported():
             yield replace(event, context=0, kind="subagent")
@@ -178,7 +181,7 @@ def _stopped(why: str, text: str) -> str:
 
 
 def _changes(journal: Journal, first: int) -> Mapping[str, Any]:
-    """Return the files that the subagent changed from the record `first` on, each with its lines, and the diffs."""
+    """Return the files that the subagent changed from record `first` on, each with its lines, and the diffs."""
     found: dict[str, dict[str, Any]] = {}
     records = [record for record in journal.records() if record.seq >= first]
     for record in records:

@@ -1,4 +1,6 @@
-"""Subagents: a task in a separate session, with the permissions and the budgets of its parent, and the ones that the program's end interrupted."""
+"""Subagents: tasks in separate sessions, with their parent's permissions and budgets; and subagents interrupted when
+the program exited.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,10 @@ AGENTS = 50
 
 
 class Subagents:
-    """The subagents of one open session. `agent.subagents_at_once` of them run together; each asks before it acts, as its parent does."""
+    """Subagents of one open session.
+
+    At most `agent.subagents_at_once` run together; each asks before it acts, as its parent does.
+    """
 
     def __init__(
         self,
@@ -83,7 +88,7 @@ class Subagents:
 
     @cached_property
     def unfinished(self) -> Sequence[Unfinished]:
-        """The subagents that were at work when the program ended. Read it before the session starts others."""
+        """Subagents that were working when the program exited. Read it before the session starts others."""
         delegating = {name for name, traits in self._setup.tools.traits.items() if traits.behaviour.delegates}
         return unfinished(self._core.journal, delegating, self._setup.subagents.children)
 
@@ -98,10 +103,10 @@ class Subagents:
         return reminder(self.unfinished)
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
-        """Run a subagent; its report is the output. Raises ToolError for a kind or a former subagent that does not exist.
+        """Run a subagent; its report is the output. Raises ToolError for an unknown kind or former subagent.
 
-        Cancelling this interrupts the subagent, whose last words are then the report. In the background, from the start or
-        sent there by the user, it is a job.
+        Cancelling this interrupts the subagent, whose last words are then the report. In the background, from the start
+        or sent there by the user, it is a job.
         """
         former = self._former(work.resume) if work.resume else None
         kind = kind_named(work.agent or (former.kind if former else ""), self._extensions.found.agents)
@@ -137,7 +142,9 @@ class Subagents:
         return await with_worktree(result, worktree, child.journal.id) if worktree else result
 
     async def _worktree(self, run: SubagentRun) -> Worktree | None:
-        """Return the worktree of a subagent whose definition wants one; None if there can be none, and tell the person why."""
+        """Return the worktree of a subagent whose definition requests one; None if that is impossible, with a message
+        for the person.
+        """
         if not run.kind.worktree or self._core.approval.mode == "plan":
             return None
         try:
@@ -152,7 +159,7 @@ class Subagents:
             return None
 
     def _as_job(self, run: SubagentRun, working: asyncio.Task[ToolOutput]) -> ToolOutput:
-        """Continue a call's subagent as a background job, whose output is its report; return the output of the call."""
+        """Continue a call's subagent as a background job, whose output is its report; return the call's output."""
         jobs, limits = self._core.jobs, self._setup.settings.limits
         capture = OutputBuffer(limits, lambda text: self._core.ctx.keep_output(run.call_id, text))
         name = f"agent {run.kind.name}: {run.work.description}"
@@ -165,7 +172,7 @@ class Subagents:
         )
 
     def _former(self, id: str) -> FormerSubagent:
-        """Return a former subagent of this session. Raises ToolError for an unknown id, and for a subagent that is at work."""
+        """Return a former subagent of this session. Raises ToolError for an unknown id, and for a working subagent."""
         if any(run.journal is not None and run.journal.id == id for run in self._working()):
             raise ToolError(f"The subagent {id} is still at work. Wait for its report.")
         own = self._core.journal
@@ -178,7 +185,7 @@ class Subagents:
         return FormerSubagent(journal, kind or (known.kind if known else ""), kind is not None)
 
     def _open(self, run: SubagentRun, worktree: Worktree | None) -> Child:
-        """Open the subagent's session. In plan mode nothing is changed, so it can only look."""
+        """Open the subagent's session. In plan mode nothing is changed, so it can only read."""
         kind, description = run.kind, run.work.description
         setup, approval, core = self._setup, self._core.approval, self._core
         planning = approval.mode == "plan"
@@ -219,7 +226,7 @@ class Subagents:
         )
 
     def _tell(self, kind: AgentKind, trouble: str) -> None:
-        """Tell the person which parts of a definition have no effect here; unknown tools are reported once."""
+        """Report to the person which parts of a definition have no effect here; unknown tools are reported once."""
         if trouble:
             self._core.printed.add(Warned(trouble))
         missing = unknown_tools(kind, self._setup.tools.offered)
@@ -229,7 +236,9 @@ class Subagents:
             self._core.printed.add(Noticed(notice))
 
     def _system(self, kind: AgentKind, tools: Sequence[Tool], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
-        """Return the system prompt of a subagent: its definition's in place of the program's, with the lists that its tools need."""
+        """Return a subagent's system prompt: its definition's instead of the program's, with the lists that its tools
+        need.
+        """
         setup = self._setup
         whole = setup.prompts.system_of(kind.prompt, model, mode) if kind.prompt else setup.prompts.system(model, mode)
         delegates = any(tool.traits.behaviour.delegates for tool in tools)
@@ -289,7 +298,7 @@ class Subagents:
 
 
 def _reported(journal: Journal, newest_first: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the ids and kinds of the subagents that the results of a session report."""
+    """Yield the ids and kinds of the subagents that a session's results report."""
     for record in journal.records_of("tool_result", newest_first):
         body = record.body
         if isinstance(body, ToolResult) and body.metadata.get("session"):
@@ -306,11 +315,14 @@ class Unfinished:
 
 
 def unfinished(journal: Journal, delegating: Collection[str], children: Children) -> Sequence[Unfinished]:
-    """Return the subagents whose results are missing when a session is opened. `delegating` are the tools that start subagents."""
+    """Return the subagents without results when a session is opened.
+
+    `delegating` are the tools that start subagents.
+    """
     calls = _unreported(journal.history, delegating)
     if not calls:
         return ()
-    # Earlier results are not read: that may be the whole of a long session.
+    # Earlier results are not read: they may be all of a long session.
     since = 0 if any(call.input.get("resume") for _, call in calls) else min(seq for seq, _ in calls)
     newest_first = journal.records_of("tool_result", newest_first=True)
     bodies = [record.body for record in takewhile(lambda record: record.seq > since, newest_first)]
@@ -328,7 +340,7 @@ def unfinished(journal: Journal, delegating: Collection[str], children: Children
 
 
 def reminder(found: Sequence[Unfinished]) -> str:
-    """Return the reminder of the unfinished subagents for the model; empty if every subagent finished."""
+    """Return the reminder of unfinished subagents for the model; empty if every subagent finished."""
     lines = [f'- task(resume="{one.id}"): {one.description} (agent {one.kind or "general"})' for one in found]
     return "\n".join([_BEGINNING, *lines]) if lines else ""
 
@@ -345,7 +357,9 @@ def interruption_notices(found: Sequence[Unfinished]) -> Sequence[str]:
 
 
 def _unreported(history: History, delegating: Collection[str]) -> Sequence[tuple[int, ToolCall]]:
-    """Return the calls in force whose subagent may have been at work, answered as interrupted by a crash or as a job; each with the number of its record."""
+    """Return the calls in force whose subagent may have been working, answered as interrupted by a crash or as a job;
+    each with the number of its record.
+    """
     calls: dict[str, tuple[int, ToolCall]] = {}
     for entry in history.entries:
         match entry.body:

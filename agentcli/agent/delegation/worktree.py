@@ -1,4 +1,6 @@
-"""Subagents in separate git worktrees: the worktree is the whole workspace, and the report says where the changes are."""
+"""Subagents in separate git worktrees: the worktree is the whole workspace, and the report states where the changes
+are.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _FOLDER = "Folder: "
 def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
     """Return the setup of a subagent with the worktree as its only folder.
 
-    The sandbox of commands is made for the parent's folders, so commands that it would confine need approval here.
+    The sandbox is made for the parent's folders, so commands that it would confine need approval here.
     """
     workspace = replace(
         setup.workspace,
@@ -54,7 +56,7 @@ def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
 
 
 def _system_prompt(setup: SessionSetup, worktree: Worktree, model: ModelSpec, mode: Mode) -> tuple[str, ...]:
-    """Return the system prompt with the worktree in place of the folder."""
+    """Return the system prompt with the worktree instead of the folder."""
     former = f"\n{_FOLDER}{setup.workspace.cwd}"
     own = f"\n{_FOLDER}{worktree.cwd}\nIt is a git worktree of its own, made from HEAD"
     blocks = setup.prompts.system(model, mode)
@@ -62,9 +64,10 @@ def _system_prompt(setup: SessionSetup, worktree: Worktree, model: ModelSpec, mo
 
 
 def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree, traits: Mapping[str, Traits]) -> Rules:
-    """Return the rules that deny or ask about paths of the repository, for the same paths of the worktree, and the other way round.
+    """Return the rules that deny or ask about the repository's paths for the same paths of the worktree, and vice
+    versa.
 
-    A rule relative to the workspace's top applies to the worktree unchanged, and here also to the folders of the parent.
+    A rule relative to the workspace's top applies to the worktree unchanged, and here also to the parent's folders.
     """
     there, here = f"{literal(str(worktree.root))}/", f"{literal(str(worktree.folder))}/"
 
@@ -84,12 +87,12 @@ def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree, traits
 
 
 def _names_a_path(rule: Rule, traits: Traits | None) -> bool:
-    """Return True for a rule about the files of a tool; the patterns of other rules are commands and addresses."""
+    """Return True for a rule about a tool's files; the patterns of other rules are commands and addresses."""
     return bool(rule.pattern) and traits is not None and traits.touches_files
 
 
 def folder_of(journal: Journal) -> Path | None:
-    """Return the folder that a session began to work in, as its system prompt names it."""
+    """Return the folder in which a session began to work, from its system prompt."""
     block = next((block for block in journal.history.system if block.startswith(WHERE)), "")
     line = next((line for line in block.splitlines() if line.startswith(_FOLDER)), "")
     return Path(line.removeprefix(_FOLDER)) if line else None

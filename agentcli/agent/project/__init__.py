@@ -1,1 +1,1 @@
-"""Files of a project that tell an agent what to do: instructions, rules, skills, commands, kinds of agents."""
+"""Files of a project that instruct an agent: instructions, rules, skills, commands, kinds of agents."""

@@ -1,4 +1,4 @@
-"""Skills, slash commands and kinds of subagents as values: what files of a project, its user or a plugin define."""
+"""Skills, slash commands and kinds of subagents as values: definitions in files of a project, its user or a plugin."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ STEPS = 100
 """Largest number of steps of a subagent."""
 _SUMMARY = 120
 _NOTED = 3
-"""Number of unusable files that are named when a session opens."""
+"""Maximum unusable files to list when a session opens."""
 SKILLS = "# Skills"
-"""First line of the block of a system prompt that lists the skills."""
+"""First line of a system prompt's block with the list of skills."""
 AGENTS = "# Agents"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """A kind of subagent. `tools` and `denied` are names as the file writes them; without `tools` it has all tools of its parent.
+    """A kind of subagent. `tools` and `denied` are names as in the file; without `tools` it has all tools of its
+    parent.
 
     `prompt` begins its system text; `model` is a model, an alias, or empty for the configured one.
     """
@@ -52,7 +53,7 @@ BUILT_IN: Mapping[str, AgentKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill as its front matter describes it. `allowed` and `denied` are rules as the file writes them."""
+    """A skill from its front matter. `allowed` and `denied` are rules as in the file."""
 
     name: str
     description: str
@@ -77,7 +78,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A slash command that a file defines. Its text is read at each use. `allowed` are rules as the file writes them."""
+    """A slash command defined in a file. Its text is read at each use. `allowed` are rules as in the file."""
 
     name: str
     description: str
@@ -99,7 +100,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    """All extensions found, by name and sorted by name; `notes` describe the problems of the rest."""
+    """All extensions found, sorted by name; `notes` describe the problems of others."""
 
     skills: Mapping[str, Skill] = field(default_factory=dict)
     commands: Mapping[str, Template] = field(default_factory=dict)

@@ -25,7 +25,10 @@ _BOOLEANS: Mapping[str, bool] = {
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """Fields and body of a Markdown file. `trouble` is the reason why fields could not be read; `strict` is false for invalid YAML."""
+    """Fields and body of a Markdown file.
+
+    `trouble` is why fields are unreadable; `strict` is false for invalid YAML.
+    """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     body: str = ""
@@ -50,7 +53,7 @@ class FrontMatter:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
     def items(self, name: str) -> tuple[str, ...]:
-        """Return a field as a list: a YAML list, or words between commas or blanks; parentheses keep a word together."""
+        """Return a field as a list: a YAML list, or words between commas or blanks; parentheses group words."""
         value = self.fields.get(name)
         if isinstance(value, list | tuple):
             return tuple(str(item).strip() for item in value if isinstance(item, str | int) and str(item).strip())
@@ -58,14 +61,14 @@ class FrontMatter:
         return tuple(word.strip("'\"") for word in words if word != "-")
 
     def without_effect(self, names: Iterable[str], owner: str) -> Iterator[str]:
-        """Yield a note for each of these fields that the file of `owner` has, because they do nothing here."""
+        """Yield a note for each of these fields in the file of `owner`, because they have no effect here."""
         for name in names:
             if name in self.fields:
                 yield f"{owner}: the field {name} has no effect here."
 
 
 def read(text: str) -> FrontMatter:
-    """Read the front matter of a file's text; a file without any is all body."""
+    """Read the front matter of a file's text; without front matter everything is body."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     opening = _FENCE.match(text)
     if opening is None:
@@ -94,7 +97,7 @@ def _parsed(head: str) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=1)
 def _loader() -> Any:
-    """Return YAML's safe loader without merged keys and deep brackets, so that its time grows in proportion to the text."""
+    """Return YAML's safe loader without merged keys and deep brackets, so that its time is proportional to the text."""
     import yaml
 
     class Loader(yaml.SafeLoader):

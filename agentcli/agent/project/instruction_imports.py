@@ -14,7 +14,7 @@ from agentcli.system import probe
 DEPTH = 5
 """Largest depth of imports within imports."""
 TOTAL_BYTES = 100_000
-"""Largest total size of all imports of one file, in bytes."""
+"""Maximum total size of one file's imports, in bytes."""
 _FENCE = re.compile(r"\s{0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPAN = re.compile(r"(`+).+?\1")
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
@@ -23,7 +23,10 @@ _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?(?:\\ |[^\s@`])+)")
 
 
 def imported_names(text: str) -> list[str]:
-    """Return the paths that a text imports, in their order, each once. `\\ ` in one is a blank, `#` begins the name of a section."""
+    """Return the distinct paths that a text imports, in order.
+
+    `\\ ` in a path is a blank, `#` begins a section name.
+    """
     found: dict[str, None] = {}
     for line in _prose(text):
         for name in _IMPORT.findall(line.replace("*", " ")):
@@ -33,7 +36,7 @@ def imported_names(text: str) -> list[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Yield the lines without comments and without code, fenced, indented or in spans."""
+    """Yield the lines without comments and code (fenced, indented or in spans)."""
     fence, in_comment, after_blank, in_list = "", False, True, False
     for line in text.splitlines():
         mark = _FENCE.match(line)
@@ -66,7 +69,7 @@ class Imports:
         """Notes about imports that were not followed, and why."""
 
     def of(self, file: Path, text: str) -> Iterator[tuple[Path, str]]:
-        """Yield the imported files with their texts, each after the one that imports it."""
+        """Yield the imported files with their texts, each after its importing file."""
         yield from self._of(file, text, (file.resolve(),), {file.resolve()})
 
     def _of(self, file: Path, text: str, chain: tuple[Path, ...], known: set[Path]) -> Iterator[tuple[Path, str]]:
@@ -86,7 +89,7 @@ class Imports:
                 yield from self._of(target, inner, (*chain, target), known)
 
     def _target(self, file: Path, name: str) -> Path | None:
-        """Return the file that a name means; None if it is not a file, or may not be read."""
+        """Return the file of a name; None if it is not a file, or may not be read."""
         path = self._home / name[2:] if name.startswith("~/") else file.parent / name
         try:
             target = Path(os.path.realpath(path))

@@ -1,4 +1,6 @@
-"""Instructions in files: AGENTS.md and similar, from the user's config folder and down from the repository root; and rules for paths."""
+"""Instructions in files: AGENTS.md and similar, from the user's config folder and from the repository root down; and
+rules for paths.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ from agentcli.system import probe
 from agentcli.system.regular_file import Missing, Unusable
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md")
-"""Names of instruction files; in each folder the first one that exists counts."""
+"""Names of instruction files; in each folder the first existing one counts."""
 LOCAL_NAMES = ("AGENTS.local.md", "CLAUDE.local.md")
-"""Files of one person beside the project's; in trusted folders, all that exist count."""
+"""One person's files beside the project's; in trusted folders, all existing ones count."""
 
 RULES = ".claude/rules"
-"""The folder of rules, which may be for some paths only."""
+"""Folder of rules, which may apply to some paths only."""
 DEPTH = 5
 """Levels of folders in it to look at."""
 MAX_BYTES = 100_000
@@ -29,7 +31,7 @@ MAX_BYTES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """One instruction file. `cut` is true if it was longer than the limit and only its beginning is used."""
+    """One instruction file. `cut` is true if it exceeds the limit and only its beginning is used."""
 
     path: Path
     text: str
@@ -40,7 +42,7 @@ class Instructions:
 
 @dataclass(frozen=True, slots=True)
 class InstructionSet:
-    """Active instruction files, each followed by its imports, and notes about files left out."""
+    """Active instruction files, each followed by its imports, and notes about omitted files."""
 
     files: tuple[Instructions, ...] = ()
     notes: tuple[str, ...] = ()
@@ -49,13 +51,13 @@ class InstructionSet:
 def instructions(cwd: Path, config: Path, limit: int = MAX_BYTES, names: Sequence[str] = NAMES) -> list[Instructions]:
     """Return the active files for work in `cwd`, outermost first: the user's own, then from the repository root down.
 
-    A link that leads out of its repository is skipped: an unknown repository must not send the user's files to a model.
+    Links out of the repository are skipped: an unknown repository must not send the user's files to a model.
     """
     return [*_own(config, limit, names), *_of_project(cwd, limit, names, trusted=False)]
 
 
 def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit: int = MAX_BYTES) -> InstructionSet:
-    """Return the files for work in `cwd` with imports; a project's imports and local files only if its folder is trusted."""
+    """Return the files for work in `cwd` with imports; a project's imports and local files only in a trusted folder."""
     root = next(iter(folders(cwd))).resolve()
     files: list[Instructions] = []
     notes: list[str] = []
@@ -75,7 +77,7 @@ def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit
 
 
 def beneath(folder: Path, within: Path, limit: int, home: Path) -> Iterator[Instructions]:
-    """Yield the instruction files of one nested folder, each followed by its imports, which must lie in `within` as well."""
+    """Yield the instruction files of one nested folder, each followed by its imports, which must also be in `within`."""
     local = (_first(folder, limit, [name], within) for name in LOCAL_NAMES)
     for file in (_first(folder, limit, NAMES, within), *local):
         if file is not None:
@@ -99,7 +101,7 @@ def _of_project(cwd: Path, limit: int, names: Sequence[str], *, trusted: bool) -
 
 
 def _refused(cwd: Path, root: Path, names: Sequence[str]) -> Iterator[str]:
-    """Yield notes about a project's instruction files that are not regular files, or that lie outside of it."""
+    """Yield notes about a project's instruction files that are not regular files, or are outside of it."""
     for path in (folder / name for folder in folders(cwd) for name in names):
         if not os.path.lexists(path) or probe.is_dir(path):
             continue
@@ -110,7 +112,7 @@ def _refused(cwd: Path, root: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def _unread(cwd: Path, root: Path, limit: int, read: Sequence[Instructions]) -> Iterator[str]:
-    """Yield notes about files that do not count because of another one in their folder, unless they have the same text."""
+    """Yield notes about files that another one in their folder replaces, unless they have the same text."""
     known = {file.path.resolve(): file for file in read}
     for folder in folders(cwd):
         real = {name: Path(os.path.realpath(folder / name)) for name in NAMES}
@@ -124,7 +126,7 @@ def _unread(cwd: Path, root: Path, limit: int, read: Sequence[Instructions]) -> 
 
 
 def cut_notes(files: Sequence[Instructions], limit: int) -> Iterator[str]:
-    """Return a note for each file of which only the beginning is used."""
+    """Return a note for each file whose beginning alone is used."""
     return (
         safe_line(f"{file.path} is longer than {limit:,} bytes: the rest is left out.") for file in files if file.cut
     )
@@ -162,7 +164,7 @@ def _first(folder: Path, limit: int, names: Sequence[str], within: Path | None) 
 
 
 def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterator[tuple[Instructions, Sequence[str]]]:
-    """Yield the rules of a folder by name, each with the patterns of its paths; no patterns if it is for all paths.
+    """Yield a folder's rules by name, each with the patterns of its paths; no patterns if it is for all paths.
 
     At most `limit` bytes of each are used. Unusable files get a note.
     """
@@ -181,7 +183,9 @@ def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterat
 
 
 def standing_rules(cwd: Path, home: Path, limit: int) -> InstructionSet:
-    """Return the rules for all paths of the folders from the repository's root down to `cwd`, each followed by its imports."""
+    """Return the rules for all paths, of the folders from the repository's root down to `cwd`, each followed by its
+    imports.
+    """
     places, notes = [*folders(cwd)], list[str]()
     root = places[0].resolve()
     imports = Imports(home, lambda path: path.is_relative_to(root))

@@ -18,7 +18,7 @@ Scope = Literal["project", "user", "plugin"]
 Kind = Literal["skills", "commands", "agents"]
 
 FILE_BYTES = 1_000_000
-"""Largest size of a file in bytes; a larger one is left out."""
+"""Maximum bytes of a file; larger ones are omitted."""
 ENTRIES = 5_000
 """Largest number of entries to look at below one folder."""
 _PASSED_OVER = frozenset({".git", "node_modules"})
@@ -27,14 +27,14 @@ _PROGRAMS: dict[Kind, tuple[str, ...]] = {
     "commands": (".agentcli", ".claude", ".gemini", ".opencode"),
     "agents": (".agentcli", ".claude", ".gemini", ".opencode"),
 }
-"""Folders of the programs that have each kind; of several files of one name, the first counts."""
+"""Folders of the programs that have each kind; of several files with one name, the first counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder of extensions of one kind. `program` sets the conventions of its files: `.claude`, `.gemini`, …
+    """A folder of extensions of one kind. `program` determines the conventions of its files: `.claude`, `.gemini`, …
 
-    Its files must lie below `within`; None for the user's own folders, whose links may lead anywhere.
+    Its files must be below `within`; None for the user's own folders, whose links may lead anywhere.
     """
 
     folder: Path
@@ -51,7 +51,7 @@ class Place:
         return f"plugin {self.plugin}" if self.plugin else str(self.folder)
 
     def named(self, name: str) -> str:
-        """Return the name of an entry: a plugin's has the plugin's name before its own."""
+        """Return the name of an entry; a plugin's has the plugin's name as a prefix."""
         return f"{self.plugin}:{name}" if self.plugin else name
 
 
@@ -77,7 +77,7 @@ T = TypeVar("T", bound=Named)
 
 
 def folders(cwd: Path) -> Iterator[Path]:
-    """Return the folders from the repository's root (which contains `.git`) down to `cwd`; just `cwd` outside a repository."""
+    """Return the folders from the repository's root (with `.git`) down to `cwd`; only `cwd` outside a repository."""
     above = (cwd, *cwd.parents)
     root = next((folder for folder in above if probe.exists(folder / ".git")), cwd)
     return reversed([folder for folder in above if folder == root or root in folder.parents])
@@ -104,7 +104,7 @@ def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place
 
 
 def defines(name: str, cwd: Path) -> bool:
-    """Return True if a project has a file for a command or skill of this name without slashes. Read nothing."""
+    """Return True if a project has a file for a command or skill of this name without slashes. Reads nothing."""
     inner = name.replace(":", os.sep)
     endings: Mapping[Kind, Sequence[str]] = {"commands": (".md", ".toml"), "skills": (f"{os.sep}SKILL.md",)}
     return any(
@@ -122,12 +122,12 @@ def programs(kind: Kind) -> Sequence[str]:
 
 
 def read_text(path: Path, within: Path | None = None) -> str:
-    """Return the text of a file. Raise Unusable if it is binary, or if `read_regular` refuses it."""
+    """Return the text of a file. Raises Unusable if it is binary, or if `read_regular` refuses it."""
     return regular_file.read_text(path, FILE_BYTES, within)
 
 
 class Form(Generic[T]):
-    """Form in which files define extensions of one kind: the ending of their names, by program if it differs, and their reading."""
+    """How files define extensions of one kind: their extension, by program if it differs, and their reader."""
 
     def __init__(
         self,
@@ -140,16 +140,16 @@ class Form(Generic[T]):
         endings: Mapping[str, str] | None = None,
         in_folders: bool = False,
     ) -> None:
-        """`most` names and `depth` levels of folders are looked at.
+        """At most `most` names and `depth` levels of folders are examined.
 
-        With `in_folders`, each has a folder of its own and counts once even if several links lead to it.
+        With `in_folders`, each has its own folder and counts once even if several links lead to it.
         """
         self.kind, self.load, self.most, self.depth = kind, load, most, depth
         self.ending, self.endings, self.in_folders = ending, endings or {}, in_folders
 
 
 def find(form: Form[T], places: Iterable[Place], notes: list[str]) -> tuple[dict[str, T], list[T]]:
-    """Return the extensions of a form by name, sorted by name, and the extensions that another of the same name shadows."""
+    """Find a form's extensions, sorted by name, and the shadowed extensions of the same names."""
     return first_of_each_name(_of_form(form, places, notes), form.load, form.kind, form.most, notes)
 
 
@@ -168,9 +168,9 @@ def _of_form(form: Form[T], places: Iterable[Place], notes: list[str]) -> Iterat
 def first_of_each_name(
     found: Iterable[Found], load: Callable[[Found, list[str]], T | None], kind: Kind, most: int, notes: list[str]
 ) -> tuple[dict[str, T], list[T]]:
-    """Return the extensions in files, sorted by name, and the extensions that an earlier one of the same name shadows.
+    """Return the extensions in files, sorted by name, and the extensions shadowed by an earlier one of the same name.
 
-    Files after the first `most` names are left out, with a note.
+    Files after the first `most` names are omitted, with a note.
     """
     first: dict[str, T] = {}
     shadowed: list[T] = []
@@ -192,7 +192,10 @@ def first_of_each_name(
 def _loaded(
     load: Callable[[Found, list[str]], T | None], file: Found, _: tuple[int, ...]
 ) -> tuple[T | None, tuple[str, ...]]:
-    """Return the extension in one version of a file, with its notes. The cache serves each prompt, which looks for them again."""
+    """Return the extension in one version of a file, with its notes.
+
+    The cache serves each prompt, which searches for them again.
+    """
     notes: list[str] = []
     return load(file, notes), tuple(notes)
 

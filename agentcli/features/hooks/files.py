@@ -115,7 +115,7 @@ class Hook:
     source: str = "config.toml"
     """The file that defines it, as the person knows it."""
     project: bool = False
-    """True if it comes from a project: it may deny and ask, but not allow."""
+    """True if a project defines it: it may deny and ask, but not allow."""
     dialect: Dialect = "claude"
     """Program it was written for, whose names of events and tools it gets."""
     folder: Path | None = None

@@ -81,7 +81,7 @@ class ServerTools:
         return [tool.name for tool in self._servers.tools()]
 
     async def find(self, name: str) -> Tool | str:
-        """Return the tool of that name, waiting while its server connects; or the reason why there is none."""
+        """Return the tool of that name, waiting while its server connects; or why there is none."""
         if self._known(name) is None:
             await self._servers.settle(SEARCH_SECONDS, name, again=True)
         known = self._known(name)
@@ -266,7 +266,7 @@ async def with_resources(
 ) -> Prompt:
     """Return the prompt, preceded by every resource that it mentions as `@server:uri`.
 
-    Raises InputError for a resource that cannot be read, and what `check` raises for an address.
+    Raises InputError for an unreadable resource, and the errors of `check` for an address.
     """
     if ":" not in prompt.text:
         return prompt

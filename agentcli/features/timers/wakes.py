@@ -37,7 +37,7 @@ SHOWN = 80
 
 
 def watch(job: Job, pattern: str, seconds: float) -> None:
-    """Wake the model with the lines of a job that match from now on. Raises ToolError for an invalid pattern."""
+    """Wake the model with the job's matching lines from now on. Raises ToolError for an invalid pattern."""
     job.listener = Watch(job.id, pattern, seconds, PAUSE)
 
 

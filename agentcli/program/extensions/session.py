@@ -148,7 +148,7 @@ class SessionExtensions:
         return None if isinstance(found, Skill) and not found.for_person else found
 
     def mentioned(self, text: str) -> Sequence[Skill | Template]:
-        """Return the skills, and the commands of files, that a text names as `$skill` or `/name` anywhere, in order."""
+        """Return the skills, and the commands of files, that a text mentions as `$skill` or `/name` anywhere, in order."""
         if "$" not in text and "/" not in text:
             return ()
         from agentcli.program.extensions.mentions import MOST, mentions  # most prompts name none
@@ -162,7 +162,7 @@ class SessionExtensions:
         return [entry for number, entry in enumerate(meant) if entry not in meant[:number]][:MOST]
 
     def is_entry(self, text: str) -> bool:
-        """Return True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
+        """Return True if a prompt begins with `/name` of a skill, a command, or a server's prompt."""
         known = text.startswith("/") and self.entry(name_and_argument(text)[0]) is not None
         return known or ((prompts := self._prompts) is not None and prompts.named(text))
 

@@ -87,7 +87,7 @@ def _cause_of(status: int, kind: str, code: str, text: str) -> Cause:
     if status in (408, 409):
         return BY_STATUS[status]
     if kind == "api_error" and 400 <= status < 500:
-        kind = ""  # servers without other types use it for everything: the status says more
+        kind = ""  # servers without other types use it for everything: the status is more precise
     if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):
         return "too_large" if status == 413 else bad_request_cause(text)
     if kind in _BY_TYPE:

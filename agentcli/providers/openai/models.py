@@ -124,4 +124,6 @@ PRESETS: tuple[Preset, ...] = (
     Preset("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     Preset("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY"),
 )  # fmt: skip
-"""Presets by name; each is a provider of that name, and a `[providers.<name>]` table changes only the fields it names."""
+"""Presets by name. Each is a provider of that name; a `[providers.<name>]` table changes only the fields that it
+contains.
+"""

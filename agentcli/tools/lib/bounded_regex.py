@@ -1,4 +1,4 @@
-"""Search for a regular expression within a time limit, in any thread, while other work continues."""
+"""Search for a regular expression within a time limit, in any thread, without blocking other work."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from agentcli.system.process import Command, run
 BATCH = 250_000
 """Characters of texts that are worth one process."""
 _PLAIN = re.compile(r"(?:\(\?[aimsux]+\))?(?:\\.|[^\\*+?{(])*", re.DOTALL)
-"""Patterns without repetitions and groups, which take no longer than reading the text does."""
+"""Patterns without repetitions and groups; searching them takes no longer than reading the text."""
 _STARTING = 10.0
 """Seconds that the process may need in addition to the search."""
 
 
 def is_plain(pattern: str) -> bool:
-    """Return True if searching for the pattern takes no longer than reading the text does."""
+    """Return True if searching for the pattern takes no longer than reading the text."""
     return _PLAIN.fullmatch(pattern) is not None
 
 
 class BoundedRegex:
-    """A regular expression whose search, line by line, takes `seconds` at most.
+    """A regular expression whose search, line by line, takes at most `seconds`.
 
-    The re module cannot be interrupted except by a signal in the main thread, where it would stop all other work. So a
-    process of its own searches for any pattern that could take long.
+    The re module can be interrupted only by a signal in the main thread, which would stop all other work. So a separate
+    process searches for any pattern that could take long.
     """
 
     def __init__(self, regex: re.Pattern[str], seconds: float) -> None:
         self._regex, self._seconds = regex, seconds
         self.is_plain = is_plain(regex.pattern)
-        """True if the search needs no process, so that batches of texts gain nothing."""
+        """True if the search needs no process, so that batches of texts bring no gain."""
 
     async def lines(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
-        """Return the numbers of the matching lines of each text, from 1. Raises ToolError if that takes too long."""
+        """Return the numbers of each text's matching lines, from 1. Raises ToolError if that takes too long."""
         if self.is_plain:
             return [[n for n, line in enumerate(text.split("\n"), 1) if self._regex.search(line)] for text in texts]
         request = {"pattern": self._regex.pattern, "seconds": self._seconds, "texts": list(texts)}

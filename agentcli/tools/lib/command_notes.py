@@ -38,7 +38,7 @@ _MISSING = r"(?i)[^\n]*(?:no such file|ENOENT|not found|does not exist|cannot fi
 _NAMED = r"(?:~|/)[^\s'\"`:,;()<>]+"
 _PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |\D{0,3}port \(?)(\d{2,5})"
 _TAIL = 4_000
-"""Characters at the end of an output that are searched for reasons."""
+"""Characters at the end of an output to search for reasons."""
 HELD = "[it ran in a sandbox, which {limit}. If that is why it failed: {next}]"
 NO_NETWORK = "reaches no network but servers that you started"
 NO_WRITING = "can write only in the workspace and /tmp, and not in .git and other protected files"
@@ -48,15 +48,16 @@ NOBODY = "no one can let it run outside. Do it another way, or leave it out and 
 
 
 def needs_terminal(command: str) -> str:
-    """Return the program in a command that is useless without a terminal, or nothing. Quoted text is ignored."""
+    """Return the program in a command that is useless without a terminal, or an empty text. Quoted text is ignored."""
     found = re.search(_TERMINAL_PROGRAM, re.sub(_QUOTED, "_", command))
     return found.group(1) if found else ""
 
 
 def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
-    """Return the line in which a failed command tells of an error that the kernel gives in the sandbox; empty if there is none.
+    """Return the line with which a failed command reports an error that the kernel gives in the sandbox; empty if there
+    is none.
 
-    A refused connection is one only if a program outside serves the port.
+    A refused connection counts only if a program outside serves the port.
     """
     if outcome.status != "error" or not outcome.metadata["exit_code"]:
         return ""
@@ -72,7 +73,7 @@ def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
 
 
 def with_cause(outcome: ToolOutput, reason: str, after: str) -> ToolOutput:
-    """Add what the sandbox does not allow to the output of a command that failed on it."""
+    """Add the sandbox's restriction to the output of a command that failed because of it."""
     found = re.search(_BLOCKED, reason)
     limit = NO_SEEING if re.search(_MISSING, reason) else NO_NETWORK
     if found is not None and not found["network"]:
@@ -120,7 +121,7 @@ def _wanted_terminal(output: str) -> bool:
 
 
 def made_protected(created: Sequence[str]) -> str:
-    """Return the note on protected files that a command made unasked; empty if it made none."""
+    """Return the note on protected files that a command created unasked; empty if it created none."""
     return (
         f"[it made protected files: {', '.join(created)}. They may start programs or hold secrets: tell the user]"
         if created
@@ -129,7 +130,9 @@ def made_protected(created: Sequence[str]) -> str:
 
 
 def with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOutput:
-    """Add a note on protected files that a command made unasked: no sandbox can forbid a name that does not exist yet."""
+    """Add a note on protected files that a command created unasked: no sandbox can forbid a name that does not exist
+    yet.
+    """
     if not created:
         return outcome
     note = made_protected(created)

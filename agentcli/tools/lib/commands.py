@@ -42,7 +42,7 @@ _MOVE = 'cd -- "$1" && shift && exec "$@"'
 _TICK = 0.1
 """Seconds between two pieces of progress."""
 _PROGRESS = 8_000
-"""Maximum bytes of output that are shown as progress at each tick."""
+"""Maximum bytes of output shown as progress at each tick."""
 
 
 async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int, *, background: bool) -> ToolOutput:
@@ -112,7 +112,7 @@ async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
 
 
 def _as_job(reached: Why | None, seconds: float, idle: float) -> str:
-    """Return the reason why a command becomes a job, up to the job's id; the user's wish unless it `reached` a limit."""
+    """Return why a command becomes a job, up to the job's id; the user's wish unless it `reached` a limit."""
     match reached:
         case "timeout":
             return f"still running after {seconds:g} s, as"
@@ -142,7 +142,9 @@ def _environment(ctx: ToolContext) -> dict[str, str]:
 
 
 async def _watched(ctx: ToolContext, call_id: str, command: str, prepared: Command, timeout: int) -> ToolOutput:
-    """Run a command, and tell of the protected files that it made; a command that becomes a job tells of them at its end."""
+    """Run a command, and report the protected files that it created; a command that becomes a job reports them at its
+    end.
+    """
     watch, ended = ctx.scope.sandbox.watch, False
     created = watch(False) if watch is not None else tuple
     try:
@@ -157,7 +159,7 @@ async def _watched(ctx: ToolContext, call_id: str, command: str, prepared: Comma
 
 
 def _left_later(ctx: ToolContext, outcome: ToolOutput, created: Callable[[], Sequence[str]]) -> ToolOutput:
-    """Leave it to a job to tell at its end which protected files it made."""
+    """Let a job report at its end which protected files it created."""
     if (jobs := ctx.service(Jobs)) is not None:
         jobs.get(outcome.metadata["job"]).at_end = lambda: made_protected(created())
     return outcome
@@ -190,9 +192,9 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence
 
 
 _READ_FIRST, _TOLD = 198, 199
-"""Descriptors of what bash reads before a command with pipes, and of what it tells at its end."""
+"""Descriptors that bash reads before a command with pipes, and on which it reports at its end."""
 _TELL_PARTS = f"exec {_READ_FIRST}<&-; unset BASH_ENV; trap '{{ printf %s \"${{PIPESTATUS[*]}}\" >&{_TOLD}; }} 2>/dev/null' EXIT\n"
-"""Has bash tell the exit of each part of its last pipe: its own exit is that of the last part only."""
+"""Makes bash report the exit of each part of its last pipe: its own exit is that of the last part only."""
 
 
 def _shell(ctx: ToolContext, shell: str, command: str) -> Sequence[str]:
@@ -243,7 +245,9 @@ def _parts(told: str) -> dict[str, list[int]]:
 
 
 class _ProgressSink:
-    """A sink that captures an output and reports progress: once a tick, only the newest bytes, so that large outputs do not slow the command."""
+    """A sink that captures an output and reports progress: once a tick, and only the newest bytes, so that large
+    outputs do not slow the command.
+    """
 
     def __init__(self, capture: OutputBuffer, show: Callable[[str], None]) -> None:
         self.capture = capture

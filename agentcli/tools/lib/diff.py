@@ -10,7 +10,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 
 _PATIENCE = 4_000
-"""Maximum changed lines for the shortest diff; beyond, the middle is shown as replaced (difflib is quadratic)."""
+"""Maximum changed lines for the shortest diff; beyond it, the middle is shown as replaced (difflib is quadratic)."""
 _CONTEXT = 3
 _LARGEST = 200_000
 """Maximum characters of a diff that are kept: it goes into a record and onto the screen."""
@@ -36,12 +36,12 @@ class _Piece:
     j2: int
 
     def head(self) -> _Piece:
-        """Return the first lines of equal ones, which follow a change."""
+        """Return the first of some equal lines, which follow a change."""
         size = min(_CONTEXT, self.i2 - self.i1)
         return _Piece(True, self.i1, self.i1 + size, self.j1, self.j1 + size)
 
     def tail(self) -> _Piece:
-        """Return the last lines of equal ones, which precede a change."""
+        """Return the last of some equal lines, which precede a change."""
         size = min(_CONTEXT, self.i2 - self.i1)
         return _Piece(True, self.i2 - size, self.i2, self.j2 - size, self.j2)
 
@@ -52,7 +52,7 @@ def unified(before: str, after: str, label: str, created: bool = False) -> Diff:
     hunks = [line for group in _grouped(_pieces(old, new)) for line in _hunk(group, old, new)]
     if not hunks:
         return Diff("", 0, 0)
-    label = safe_line(label)  # a name with a newline in it must not look like lines of the file
+    label = safe_line(label)  # a name with a newline must not look like lines of the file
     name = "/dev/null" if created else f"a/{label}"
     additions = sum(line.startswith("+") for line in hunks)
     deletions = sum(line.startswith("-") for line in hunks)
@@ -67,10 +67,10 @@ def changed_ranges(diff: Diff) -> list[tuple[int, int]]:
 
 
 def _pieces(old: Sequence[str], new: Sequence[str]) -> list[_Piece]:
-    """Align two texts: their equal ends are one piece each, and only what lies between them is compared.
+    """Align two texts: their equal ends are one piece each, and only the text between them is compared.
 
-    The ends stay aligned as they are. A comparison that saw a part of them could align them otherwise, and the changes that it then
-    found would lie where their context was cut off.
+    The ends stay aligned. Comparing a part of them might align them differently, and then changes would end where their
+    context is cut off.
     """
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
@@ -116,7 +116,7 @@ def _hunk(group: Sequence[_Piece], old: Sequence[str], new: Sequence[str]) -> li
 
 
 def _largest(lines: list[str]) -> list[str]:
-    """Return as many lines as may be kept, and a line that counts the rest."""
+    """Return as many lines as may be kept, and a line that counts the others."""
     size = 0
     for n, line in enumerate(lines):
         size += len(line) + 1

@@ -1,7 +1,7 @@
-"""Changes of a file by edit, multi_edit and write: the new content, written at once, and the report on it.
+"""Changes of a file by edit, multi_edit and write: the new content, written at once, and the report.
 
 An exact match that occurs once proves that the model knows the place; for any other match, the model must have read the
-present content.
+current content.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file before an edit: its text and encoding, its name for people, and the model's knowledge of it."""
+    """A file before an edit: its text and encoding, its name for people, and what the model knows of it."""
 
     text: str
     name: str
@@ -69,7 +69,7 @@ class _Applied:
 
 
 def edit_file(ctx: ToolContext, path: str, changes: Sequence[Change]) -> ToolOutput:
-    """Make the changes in their order, all or none. Raises ToolError."""
+    """Make the changes in order, all or none. Raises ToolError."""
     with changing(ctx, path, make=changes[0].old_string == "") as handle:
         source, after, notes = _changed(ctx, handle, changes)
         data = encode(after, source.encoding, handle.display)
@@ -129,7 +129,7 @@ def write_file(ctx: ToolContext, path: str, content: str) -> ToolOutput:
 
 
 def write_preview(ctx: ToolContext, path: str, content: str) -> str:
-    """Return the unified diff of writing a file; missing folders are not made."""
+    """Return the unified diff of writing a file; creates no missing folders."""
     target = locate(ctx, path)
     if not probe.exists(target.path):
         return unified("", content, target.display, created=True).text
@@ -151,7 +151,7 @@ def _contents(old: bytes | None, content: str) -> tuple[str, Encoding, str]:
 
 
 def _remembered(ctx: ToolContext, handle: FileHandle, known: Knowledge, data: bytes) -> dict[str, str]:
-    """Count the new content as seen if the former one was; otherwise only the edit's own part."""
+    """Count the new content as seen if the old one was; otherwise only the edit's own part."""
     if known == "current":
         return remember(ctx, handle.path, data)
     if known != "unread":
@@ -225,7 +225,7 @@ def _apply(text: str, change: Change, source: _Source, where: str) -> _Applied:
 
 
 def _unescaped(text: str, change: Change) -> Change | None:
-    """Return the change with escapes such as `\\n` replaced by their characters, if its old text then occurs once."""
+    """Return the change with escapes such as ` ` replaced by their characters, if its old text then occurs once."""
     old = unescaped(change.old_string)
     if old == change.old_string or text.count(old) != 1:
         return None
@@ -254,7 +254,9 @@ def _not_found(text: str, change: Change, source: _Source, where: str) -> str:
 
 
 def _not_proven(text: str, change: Change, source: _Source, where: str, found_by: str) -> str:
-    """Return the refusal of a match that is not exact and unique, in a file whose present content the model has not seen."""
+    """Return the refusal of a match that is not exact and unique, in a file whose current content the model has not
+    seen.
+    """
     only = f", and old_string is there only if {found_by} may differ" if found_by != "exact" else ""
     head = f"{where}{source.name} {UNSEEN[source.known]}{only}. Nothing was changed."
     hint = nearest(text, change.old_string) if only and source.known != "unread" else ""
@@ -262,7 +264,7 @@ def _not_proven(text: str, change: Change, source: _Source, where: str, found_by
 
 
 def _report(source: _Source, notes: Sequence[_Applied], after: str, diff: Diff) -> str:
-    """Return a report such as `1 replacement.`; with the present lines if the model cannot know them."""
+    """Return a report such as `1 replacement.`, with the current lines if the model cannot know them."""
     places = plural(sum(note.places for note in notes), "replacement")
     allowances = sorted({note.found_by for note in notes} - {"exact"})
     why = [f"matched ignoring {' and '.join(allowances)}"] if allowances else []

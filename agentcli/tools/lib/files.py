@@ -45,7 +45,7 @@ def changing(ctx: ToolContext, path: str, make: bool = False) -> Iterator[FileHa
 
 
 def load(ctx: ToolContext, handle: FileHandle) -> bytes:
-    """Return the content of a file of at most `file_bytes`. Raises ToolError if it is larger or no regular file."""
+    """Return the content of a file of at most `file_bytes`. Raises ToolError if it is larger or not a regular file."""
     with os.fdopen(open_regular(handle), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > ctx.limits.file_bytes:
@@ -56,7 +56,7 @@ def load(ctx: ToolContext, handle: FileHandle) -> bytes:
 
 
 def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
-    """Return the content, of an unsaved buffer if there is one; None if there is no file yet."""
+    """Return the content, preferring an unsaved buffer; None if there is no file yet."""
     if (buffer := ctx.scope.buffers.get(handle.path)) is not None:
         return buffer
     try:
@@ -67,12 +67,12 @@ def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
 
 
 def remember(ctx: ToolContext, path: Path, data: bytes) -> dict[str, str]:
-    """Record that the model has seen this content; return that as metadata of a result, from which a resume restores it."""
+    """Record that the model has seen this content; return that as a result's metadata, from which a resume restores it."""
     return {replace_surrogates(str(path)): _seen(ctx).remember(path, data)}
 
 
 def remember_part(ctx: ToolContext, path: Path, data: bytes) -> None:
-    """Record that the model knows this change to a file, whose content it has not seen."""
+    """Record that the model knows this change to a file whose content it has not seen."""
     _seen(ctx).remember_part(path, data)
 
 
@@ -82,7 +82,7 @@ def knowledge(ctx: ToolContext, path: Path, data: bytes) -> Knowledge:
 
 
 def _seen(ctx: ToolContext) -> SeenFiles:
-    """Return the files that the model has seen; without a session it has seen none."""
+    """Return the files that the model has seen; none without a session."""
     return ctx.service(SeenFiles) or SeenFiles()
 
 
@@ -94,7 +94,7 @@ def require_seen(ctx: ToolContext, handle: FileHandle, data: bytes) -> None:
 
 
 def with_files_seen(ctx: ToolContext, command: str, result: ToolOutput) -> ToolOutput:
-    """Return a command's result; files that it shows whole count as seen, as if the read tool had shown them."""
+    """Return a command's result; files that it shows completely count as seen, as if the read tool had shown them."""
     from agentcli.context.ledger.shell_effects import effects  # 3 ms that only a command needs
 
     texts = (command, result.output, re.sub(r"(?m)^ *\d+\t", "", result.output))
@@ -121,7 +121,7 @@ def _seen_by_command(ctx: ToolContext, path: str, texts: tuple[str, ...]) -> dic
 
 
 def replace(handle: FileHandle, data: bytes) -> None:
-    """Replace or make a file atomically: a reader sees all of the old or all of the new content.
+    """Replace or create a file atomically: readers see all of the old or all of the new content.
 
     Mode bits and, if permitted, the owner remain. Raises ToolError; then nothing has changed.
     """

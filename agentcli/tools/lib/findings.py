@@ -1,4 +1,4 @@
-"""Findings in the output of a check, and the ones among them that an edit brought."""
+"""Findings in the output of a check, and those that an edit introduced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding: its text, and the line that it is about, 0 if it names none."""
+    """One finding: its text, and its line, 0 if it has none."""
 
     text: str
     line: int = 0
@@ -33,7 +33,7 @@ class Finding:
 
 
 def findings_in(output: str) -> Sequence[Finding]:
-    """Return the findings of an output: its lines that name a line of a file, or its paragraphs that name one.
+    """Return the findings of an output: its lines that contain a file and line number, or its paragraphs that do.
 
     Texts without a place, such as a summary, count only if no text has one.
     """
@@ -66,9 +66,9 @@ def _short(text: str) -> str:
 def new_findings(
     before: Sequence[Finding], after: Sequence[Finding], moved: Callable[[int], int | None]
 ) -> Sequence[Finding]:
-    """Return the findings that an edit brought; `moved` gives the new number of an old line, None for a changed one.
+    """Return the findings that an edit introduced; `moved` gives the new number of an old line, None for a changed one.
 
-    As many findings with equal words count as old as there were before; these are, first of all, the ones in their old places.
+    Of findings with equal text, as many count as old as there were before, first of all those in their old places.
     """
     had = Counter(finding.key for finding in before)
     there = Counter((finding.key, moved(finding.line)) for finding in before)
@@ -90,7 +90,7 @@ def new_findings(
 
 
 def line_shift(old: Sequence[str], new: Sequence[str]) -> Callable[[int], int | None]:
-    """Return what gives the number that a line of the old text has in the new one; None for a line in the changed part."""
+    """Return a function from an old line's number to its new number, or None for a changed line."""
     least = min(len(old), len(new))
     begin = next((n for n in range(least) if old[n] != new[n]), least)
     end = next((n for n in range(least - begin) if old[-1 - n] != new[-1 - n]), least - begin)

@@ -26,12 +26,12 @@ _CLASSES = {
     "graph": "!-~",
     "cntrl": r"\x00-\x1f\x7f",
 }
-"""Named classes of characters between brackets, as git knows them: ASCII only."""
+"""Named character classes between brackets, as git knows them: ASCII only."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One line of a .gitignore: the names it fits, if it fits folders only, and if it re-includes ignored names."""
+    """One line of a .gitignore: which names it matches, whether only folders, and whether it re-includes ignored names."""
 
     names: re.Pattern[str]
     folders_only: bool
@@ -40,14 +40,16 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The rules of one folder, the last first, as the last that fits decides; `folder` is its absolute path with a final slash."""
+    """The rules of one folder, the last first, since the last match decides; `folder` is its absolute path with a final
+    slash.
+    """
 
     folder: str
     rules: tuple[_Rule, ...]
 
 
 def walk(base: Path) -> Iterator[str]:
-    """Yield relative paths of the regular files that no .gitignore names, without links and `.git`."""
+    """Yield relative paths of regular files that no .gitignore covers, without links and `.git`."""
     root = os.path.abspath(base)
     above = () if is_ignored(base) else _rules_above(root)
     yield from _walk(root, "", above)
@@ -59,8 +61,8 @@ Kind = Literal["file", "ignored", "folder", "skipped", "large"]
 def everything(base: Path, skip: frozenset[str], most: int) -> list[tuple[str, Kind]]:
     """List all entries in a folder that a command may change, links as files, sorted, without `.git`.
 
-    Folders named in `skip` are not entered, nor are `large` ones: ignored folders with more entries than are left of
-    `most`, which counts the entries of all ignored folders together.
+    Folders in `skip` are not entered, nor are `large` ones: ignored folders with more entries than are left of `most`,
+    which counts the entries of all ignored folders together.
     """
     root = os.path.abspath(base)
     above = () if is_ignored(base) else _rules_above(root)
@@ -226,7 +228,7 @@ def _translated(token: str) -> str:
 
 
 def _in_brackets(found: re.Match[str]) -> str:
-    """Return a member of a bracket as Python writes it. Raises re.error for a class that there is not."""
+    """Return a member of a bracket as Python writes it. Raises re.error for an unknown class."""
     name, escaped, bracket = found.groups()
     if name is not None and name not in _CLASSES:
         raise re.error(f"there is no class {name}")
@@ -234,7 +236,7 @@ def _in_brackets(found: re.Match[str]) -> str:
 
 
 def _says_ignored(around: tuple[_Rules, ...], path: str) -> bool:
-    """Return the verdict of the innermost rule that fits a path; a folder's path ends with a slash."""
+    """Return the verdict of the innermost rule that matches a path; a folder's path ends with a slash."""
     name = path.rstrip("/")
     for rules in reversed(around):
         inner = name[len(rules.folder) :]

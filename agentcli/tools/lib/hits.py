@@ -1,4 +1,4 @@
-"""Hits of a search in the texts of a session, and how they are shown."""
+"""Hits of a search in a session's texts, and their display."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.text.passage import Passage
 
 _MOST_EACH = 3
-"""Maximum matching places that a search for a regular expression shows of each passage."""
+"""Maximum matches that a regular expression search shows of each passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Hit:
 
 
 def at_lines(passage: Passage, numbers: Sequence[int]) -> Iterator[Hit]:
-    """Yield the first places of some lines in a passage; a line that is shown with the one before is part of that."""
+    """Yield the first matches of some lines in a passage; a line shown with the previous one is part of that hit."""
     starts = [0, *(match.end() for match in re.finditer("\n", passage.text)), len(passage.text) + 1]
     known, count = -2, 0
     for n in numbers:
@@ -54,7 +54,7 @@ _WORDS = re.compile(r"\w+")
 
 
 def lead(passage: Passage, line: int) -> str:
-    """Return the beginning of a message of which a later line is shown, because it often says what all of it is about."""
+    """Return the beginning of a message with a later line shown, because it often states what the message is about."""
     if line < _FIRST_LINES or passage.role not in ("user", "assistant"):
         return ""
     first = passage.text.strip().split("\n", 1)[0]
@@ -65,7 +65,7 @@ _FIRST_LINES, _LEAD = 2, 100
 
 
 def shown(hit: Hit, room: int) -> tuple[int, str]:
-    """Return the first line of a hit and its text with its neighbourhood, at most about `room` characters."""
+    """Return the first line of a hit and its text with context, at most about `room` characters."""
     text = hit.passage.text
     start = text.rfind("\n", 0, hit.start) + 1
     if hit.start - start > room // 3:
@@ -91,9 +91,9 @@ def shown(hit: Hit, room: int) -> tuple[int, str]:
 
 
 def definition(hit: Hit) -> int:
-    """Return the place where the function or class ends that is defined in the line of a hit; 0 if none is.
+    """Return where the function or class defined in a hit's line ends; 0 if there is none.
 
-    It ends before the first line that is indented no deeper and does not close it; numbers of lines do not count.
+    It ends before the first line that is indented no deeper and does not close it; line numbers do not count.
     """
     text = hit.passage.text
     start = text.rfind("\n", 0, hit.start) + 1

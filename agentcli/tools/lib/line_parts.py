@@ -1,6 +1,6 @@
-"""One command out of the parts of a line that need boxes of their own: a shell outside starts only the boxes.
+"""One command made of a line's parts that need separate sandboxes: a shell outside starts only the sandboxes.
 
-No text of the line reaches that shell: every box is a run of its positional parameters.
+No text of the line reaches that shell: every sandbox is a run of its positional parameters.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from agentcli.system import probe
 from agentcli.system.programs import find_program
 
 _FIRST = 20
-"""The first descriptor with the data of a box; the shell keeps lower ones for itself."""
+"""The first descriptor with a sandbox's data; the shell keeps lower ones for itself."""
 _EARLIER = 2
-"""Seconds before the line from which on a repository counts as made by it: clocks of file systems lag."""
+"""Seconds before the line from which a repository counts as created by it: clocks of file systems lag."""
 _MADE_REPOSITORY = (
     "git was not started: a part before it made a repository in the workspace, or the look for one failed. "
     "Run git in a call of its own."
@@ -29,22 +29,24 @@ quiet() {{ local made; made=$("$@" 2>&1) && [ -z "$made" ] || {{ printf '%s\\n' 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What parts run with: the shell that starts the boxes, the folders, both environments, and the wrap of git's parts."""
+    """Context of the parts: the shell that starts the sandboxes, the folders, both environments, and the wrap of git's
+    parts.
+    """
 
     shell: str
     cwd: Path
     roots: Sequence[Path]
     env: Mapping[str, str]
     hardened: Mapping[str, str]
-    """The environment of a part in which git records."""
+    """Environment of a part in which git commits."""
     recorder: Wrap
 
 
 def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wrap: Wrap, around: Surroundings) -> Boxed:
-    """Return the command that runs each part in its box, joined as in the line; `shell` makes the argv of a part.
+    """Return the command that runs each part in its sandbox, joined as in the line; `shell` makes the argv of a part.
 
-    A box gets no descriptor of another one. Git is not started after a part that made a repository: git would read that
-    one's settings, which may name programs.
+    A sandbox gets no descriptor of another one. Git does not start after a part that created a repository, whose
+    settings may name programs.
     """
     given: list[str] = []
     files: dict[int, bytes] = {}
@@ -68,7 +70,7 @@ def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wra
 
 
 def _place(given: list[str], words: Sequence[str]) -> str:
-    """Add words to the positional parameters, and return the text by which the shell names them."""
+    """Add words to the positional parameters, and return the text with which the shell refers to them."""
     given += words
     return f'"${{@:{len(given) - len(words) + 1}:{len(words)}}}"'
 
@@ -82,7 +84,9 @@ def _changed(around: Surroundings) -> Sequence[str]:
 
 
 def _finding(around: Surroundings) -> Sequence[str]:
-    """Return the command that prints a repository which the line has made in the workspace, other than its own."""
+    """Return the command that prints a repository that the line has created in the workspace, other than the
+    workspace's own.
+    """
     program = find_program("find", around.roots, "/usr/bin:/bin") or "/usr/bin/find"
     own = next((top / ".git" for top in (around.cwd, *around.cwd.parents) if probe.exists(top / ".git")), None)
     since = f"@{int(time.time()) - _EARLIER}"

@@ -1,4 +1,4 @@
-"""Literal texts that every match of a regular expression contains, so that an index can rule records out."""
+"""Literal texts that every match of a regular expression contains, so that an index can exclude records."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def _runs(pattern: str) -> Iterator[str | None]:
 
 
 def _token(pattern: str, at: int) -> tuple[str, str, int]:
-    """Return the next element: its first character, the literal character that it means if any, and the place after it."""
+    """Return the next element: its first character, the literal character that it stands for, if any, and the index
+    after it.
+    """
     character = pattern[at]
     match character:
         case "\\":

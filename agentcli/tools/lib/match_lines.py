@@ -1,7 +1,6 @@
 """Program that searches texts for a regular expression, line by line; a signal ends it when its time is over.
 
-It reads `{"pattern", "seconds", "texts"}` from stdin and prints the numbers of the matching lines of each text, as
-JSON.
+It reads `{"pattern", "seconds", "texts"}` from stdin and prints the numbers of each text's matching lines as JSON.
 """
 
 import json

@@ -22,7 +22,9 @@ FOLD = str.maketrans(
         **dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
     }
 )
-"""Typographic punctuation and the plain sign that models write for it; always one for one, so that places stay the same."""
+"""Typographic punctuation and the plain character that models write for it; always one for one, so that positions stay
+the same.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Match:
 
 
 def find(text: str, old: str, fits: Callable[[Match], bool] = lambda _: True) -> tuple[list[Match], str]:
-    """Return all matches that fit, of the first kind that has any, and the kind's name; no matches and "" if none has."""
+    """Return all matches of the first kind that has any, and the kind's name; no matches and "" if there are none."""
     for name, search in _LADDER:
         matches = [match for match in search(text, old) if fits(match)]
         if matches:
@@ -52,7 +54,7 @@ def find(text: str, old: str, fits: Callable[[Match], bool] = lambda _: True) ->
 
 
 def unescaped(text: str) -> str:
-    r"""Replace `\n`, `\t` and escaped quotes, as some models write them, by the characters they mean."""
+    r"""Replace ` `, `\t` and escaped quotes, as some models write them, by the characters they stand for."""
     return re.sub(r"\\([nt\"'\\])", lambda found: _ESCAPES[found[1]], text)
 
 
@@ -65,7 +67,7 @@ _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\"}
 
 
 def _at_unended_end(text: str, old: str) -> tuple[list[Match], str]:
-    """Return the match at the end of a text without a final newline, for an old text that has one."""
+    """Return the match at the end of a text without a final newline, for an old text with one."""
     if not text or text[-1] in "\r\n" or not old.rstrip("\r\n") or old[-1] not in "\r\n":
         return [], ""
     for _, search in _LADDER:
@@ -89,7 +91,7 @@ def _other_line_endings(text: str, old: str) -> Iterator[Match]:
 
 
 def _other_trailing_blanks(text: str, old: str) -> Iterator[Match]:
-    """Yield matches of whole lines, except the first one's indentation, that differ by blanks at their ends."""
+    """Yield matches of whole lines, except the first one's indentation, that differ by trailing blanks."""
     if not old.strip():
         return
     lines = re.split(NEWLINE, old)
@@ -99,7 +101,7 @@ def _other_trailing_blanks(text: str, old: str) -> Iterator[Match]:
     elif lines[-1]:
         pattern += r"(?=[ \t]*(?:[\r\n]|\Z))"
     if not lines[0].strip(" \t"):
-        before = r"(?<![ \t])"  # from the first of many blanks only, or else the time is quadratic
+        before = r"(?<![ \t])"  # starts only at the first of many blanks; otherwise the time is quadratic
     else:
         before = r"(?:\A|(?<=[\r\n]))" + ("" if lines[0][0] in " \t" else r"[ \t]*")
     for found in re.finditer(f"{before}(?P<old>{pattern})", text):
@@ -128,7 +130,9 @@ def _other_indentation(text: str, old: str) -> Iterator[Match]:
 
 
 def _places(lines: list[str], wanted: list[str]) -> Iterator[int]:
-    """Yield the indices of the wanted lines, ignoring indentation, by one search in one text, even for many equal lines."""
+    """Yield the indices of the wanted lines, ignoring indentation, with one search in one text, even for many equal
+    lines.
+    """
     bare = [line.strip(" \t") for line in lines]
     starts = list(accumulate((len(line) + 1 for line in bare), initial=0))
     joined, sought = "\n" + "\n".join(bare) + "\n", "\n" + "\n".join(line.strip(" \t") for line in wanted) + "\n"
@@ -150,7 +154,7 @@ def _other_punctuation(text: str, old: str) -> Iterator[Match]:
 
 
 def _other_composition(text: str, old: str) -> Iterator[Match]:
-    """Yield matches in which a letter with an accent is one character here, and a letter and its mark there."""
+    """Yield matches in which one text has a composed accented letter, and the other a letter and its mark."""
     if is_normalized("NFC", text) and is_normalized("NFC", old):
         return
     composed, places = _composed(text)
@@ -163,7 +167,7 @@ def _other_composition(text: str, old: str) -> Iterator[Match]:
 
 
 def _composed(text: str) -> tuple[str, list[int]]:
-    """Return a text with composed letters, and the place in the text of each of its characters and of its end."""
+    """Return a text with composed letters, and the original position of each of its characters and of its end."""
     pieces, places = list[str](), list[int]()
     for cluster in _CLUSTER.finditer(text):
         piece = cluster[0] if cluster[0].isascii() else normalize("NFC", cluster[0])
@@ -176,7 +180,7 @@ def _composed(text: str) -> tuple[str, list[int]]:
 
 
 _CLUSTER = re.compile(r"[\x00-\x7f]+(?![^\x00-\x7f])|.[^\x00-\x7f]*", re.DOTALL)
-"""Characters that may compose with each other: one, and those outside ASCII that follow it."""
+"""Characters that may compose with each other: one, and the following ones outside ASCII."""
 
 _LADDER: tuple[tuple[str, Callable[[str, str], Iterator[Match]]], ...] = (
     ("exact", _exact),

@@ -1,4 +1,4 @@
-"""Existing files and folders that a path which does not exist may have meant."""
+"""Existing files and folders that a missing path may have meant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentcli.system import probe
 from agentcli.tools.lib import gitignore
 
 _FILES = 20_000
-"""Maximum files of the workspace that are searched for one of the same name."""
+"""Maximum files of the workspace to search for one of the same name."""
 _SECONDS = 0.5
 """Maximum seconds of that search."""
 _LIKENESS = 0.6
@@ -22,7 +22,7 @@ _LIKENESS = 0.6
 
 
 def did_you_mean_file(path: Path, root: Path, cwd: Path) -> str:
-    """Return ` Did you mean src/a.py?`, or an empty text; paths below `cwd` are relative to it, others whole.
+    """Return ` Did you mean src/a.py?`, or an empty text; paths below `cwd` are relative to it, others complete.
 
     First come files of the same name anywhere below `root`, the nearest paths first, then similar names in the same
     folder, then similar folders.
@@ -33,7 +33,7 @@ def did_you_mean_file(path: Path, root: Path, cwd: Path) -> str:
 
 
 def _same_name(path: Path, root: Path) -> list[Path]:
-    if root == Path(root.anchor):  # not the workspace, but a path that was allowed by itself
+    if root == Path(root.anchor):  # not the workspace, but a path that was allowed individually
         return []
     wanted = str(path.relative_to(root))
     found = [name for name in _files(root) if os.path.basename(name).casefold() == path.name.casefold()]

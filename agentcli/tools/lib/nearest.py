@@ -1,4 +1,4 @@
-"""Hints for an edit whose old text is not in the file: the most similar place, and the new text if it is already there."""
+"""Hints for an edit whose old text is not in the file: the most similar place, or that the new text is already there."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from collections.abc import Sequence
 from agentcli.tools.lib.matching import NEWLINE
 
 _SEARCHED = 20_000
-"""Maximum lines that are searched for the nearest place if nothing matches."""
+"""Maximum lines to search for the nearest place if nothing matches."""
 _SHOWN, _LEAD, _WIDTH = 30, 3, 200
 """Lines of the diff, lines before the first difference, characters of a line: the cost grows with their cubes."""
 _AROUND = 2
 """Lines of the file shown before and after the place."""
 _TELLING = 3
-"""Characters of a new text, without outer blanks, from which its presence in the file is worth a hint."""
+"""Minimum characters of a new text, without outer blanks, for a hint that it is already in the file."""
 
 
 def nearest(text: str, old: str) -> str:
-    """Return the most similar lines with a small diff against the old text, for the model's next try; or an empty text."""
+    """Return the most similar lines with a small diff against the old text, for the model's next attempt; or an empty
+    text.
+    """
     lines = re.split(NEWLINE, text)[:_SEARCHED]
     wanted = re.split(NEWLINE, old.strip("\r\n"))
     start = _most_alike(lines, wanted)
@@ -55,12 +57,14 @@ def _compared(ours: Sequence[str], theirs: Sequence[str], lead: int, trail: int)
 
 
 def _added(diff: Sequence[str]) -> int:
-    """Return the number of lines at the beginning that only the file has."""
+    """Return how many leading lines only the file has."""
     return next((n for n, line in enumerate(diff) if not line.startswith("+")), len(diff))
 
 
 def _most_alike(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Return the index where most wanted lines match, ignoring outer blanks; else by a line like the longest of them."""
+    """Return the index where most wanted lines match, ignoring outer blanks; otherwise by a line like the longest of
+    them.
+    """
     stripped = [line.strip() for line in lines]
     places: dict[str, list[int]] = {}
     for n, line in enumerate(stripped):

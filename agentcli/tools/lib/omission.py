@@ -1,4 +1,4 @@
-"""Lines that mean omitted code (`// ... existing code ...`), which must not be written into a file."""
+"""Lines that stand for omitted code (`// ... existing code ...`), which must not be written into a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS = (
 _DOTS = r"(?:\.{3,}|…)"
 _OPEN = r"(?://+|#+|--|;+|%+|/\*+|\*|<!--|\{/\*|\(|\[)"
 _CLOSE = r"(?:\*+/\}?|-->|\)|\])"
-# Patterns compiled when first used: all of them together would add milliseconds to each start.
+# Patterns compiled on first use: together they would add milliseconds to each start.
 _PLACEHOLDER = (
     rf"(?i)(?:{_OPEN}\s*[(\[]?{_DOTS}\s*[(\[]?{_WORDS}[)\]]?\s*\.?|{_OPEN}\s*{_DOTS}?\s*[(\[]?{_WORDS}[)\]]?\s*{_DOTS}"
     rf"|{_DOTS}\s*[(\[]?{_WORDS}[)\]]?\s*{_DOTS}?)\s*{_DOTS}?\s*{_CLOSE}?"
@@ -28,11 +28,13 @@ _HINT = re.compile(r"(?i)rest|existing|unchanged|remain|same|before|here")
 
 
 _PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".org", ".tex", ".txt")
-"""Endings of files of prose, where such a line is an example or a sentence."""
+"""Extensions of prose files, where such a line is an example or a sentence."""
 
 
 def refuse_omissions(file: str, before: str, new: str, field: str) -> None:
-    """Raise ToolError if the new text of a file of code has a line that means omitted code, unless the old text has it as well."""
+    """Raise ToolError if the new text of a code file has a line that stands for omitted code, unless the old text has
+    it too.
+    """
     if file.lower().endswith(_PROSE):
         return
     for n, line in enumerate(new.splitlines(), 1):

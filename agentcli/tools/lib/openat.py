@@ -1,4 +1,4 @@
-"""Reading beneath an open folder by openat(2), without following a link that is swapped in meanwhile."""
+"""Read below an open folder with openat(2), without following a link that is swapped in meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 @dataclass(slots=True)
 class DirHandle:
-    """An open folder; `folder` is its descriptor, and `path` names it for programs that only list its entries.
+    """An open folder; `folder` is its descriptor, and `path` its name for programs that only list its entries.
 
     The folder of the last name stays open, since names come sorted.
     """

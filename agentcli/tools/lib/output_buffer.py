@@ -13,18 +13,19 @@ from agentcli.core.tool import ToolLimits
 from agentcli.tools.lib.truncate import whereabouts
 
 _IN_MEMORY = 5_000_000
-"""Maximum bytes of the whole output that are kept without a file: the session is not stored, or its disk is full."""
+"""Maximum bytes of the whole output that stay in memory without a file: the session is not stored, or its disk is full.
+"""
 
 _MARKED = 8_000
-"""Bytes of the first piece that show if the output is in UTF-16."""
+"""Bytes of the first piece that reveal UTF-16."""
 
 
 class OutputBuffer:
     """An output, piece by piece.
 
-    `keep` saves a text as the call's whole output and returns its path; it is used only if the output is too long to
-    show, or if parts of it were overwritten, such as the frames of a progress bar. `call_id` is named in the notice of the
-    cut if `recall` can find the whole by it.
+    `keep` saves a text as the call's whole output and returns its path. It is used only if the output is too long to
+    show, or if parts of it were overwritten, such as frames of a progress bar. The truncation notice contains `call_id`
+    if `recall` can find the whole with it.
     """
 
     def __init__(self, limits: ToolLimits, keep: Callable[[str], str], call_id: str = "") -> None:
@@ -47,7 +48,7 @@ class OutputBuffer:
 
     @property
     def enough(self) -> int:
-        """Number of the last bytes that are still wanted once there is no room for the whole; 0 before that."""
+        """How many of the last bytes are still wanted once the whole no longer fits; 0 before that."""
         return self._half if self._shown > 2 * self._half and self._room <= 0 else 0
 
     @property
@@ -100,11 +101,11 @@ class OutputBuffer:
         return self._limits.bash_output // 2
 
     def _rest(self) -> bytes:
-        """Return what a terminal shows and can still change."""
+        """Return what a terminal shows and may still change."""
         return _bytes(self._screen.rest)
 
     def _show(self, data: bytes | memoryview) -> None:
-        """Add bytes that are final to the beginning or the end."""
+        """Add final bytes to the beginning or the end."""
         self._shown += len(data)
         missing = self._half - len(self._head)
         if missing > 0:

@@ -1,6 +1,6 @@
-"""Pages of the web: fetched by their addresses, and HTML as Markdown.
+"""Web pages: fetched by address, with HTML as Markdown.
 
-HTML is made plain in one pass first: whole tags with the attributes that Markdown can express. Parsers search all of the
+HTML is first made plain in one pass: whole tags with the attributes that Markdown can express. Parsers would search the
 rest again for each piece of markup that is never closed.
 """
 
@@ -21,7 +21,7 @@ from agentcli.tools.lib.web_request import Page, Unreadable, WebRequest, client_
 
 _REDIRECTS = 5
 _CONVERTED = 400_000
-"""Maximum characters of HTML that are turned into Markdown; the library needs seconds for a million."""
+"""Maximum characters of HTML to convert to Markdown; the library needs seconds for a million."""
 _UNSEEN = ("script", "style", "noscript", "svg", "template", "iframe")
 _ACCEPT = "text/markdown, text/html, text/plain, */*;q=0.5"
 _HTML = r"(?i)text/html|application/xhtml"
@@ -97,7 +97,7 @@ def _charset(page: Page) -> str:
 def _decoded(page: Page) -> str:
     try:
         return page.body.decode(_charset(page), "replace")
-    except (LookupError, ValueError):  # a codec for other data than text, or one that replaces nothing
+    except (LookupError, ValueError):  # a codec for data other than text, or one that replaces nothing
         return page.body.decode("utf-8", "replace")
 
 
@@ -117,7 +117,7 @@ def markdown_of(html: str) -> str:
 
 
 def _without(html: str, tag: str) -> str:
-    """Remove these elements with their content; an element that is never closed extends to the end."""
+    """Remove these elements with their content; an unclosed element extends to the end."""
     begin, end = re.compile(rf"<{tag}\b", re.IGNORECASE), re.compile(rf"</{tag}\s*>", re.IGNORECASE)
     pieces, position = [], 0
     while opened := begin.search(html, position):
@@ -164,7 +164,7 @@ def _few_blanks(text: str) -> str:
 
 
 def _end_of_tag(text: str, start: int) -> int:
-    """Return the place of the `>` that ends a tag, ignoring any in quotes after `=`; -1 if there is none."""
+    """Return the position of the `>` that ends a tag, ignoring any in quotes after `=`; -1 if there is none."""
     position = start
     while (stop := _STOP.search(text, position)) is not None:
         if stop[0] == ">":
@@ -179,7 +179,7 @@ def _end_of_tag(text: str, start: int) -> int:
 
 
 def _tag(inside: str) -> str:
-    """Return a tag from the text between its brackets; empty if that is no tag."""
+    """Return a tag from the text between its brackets; empty if it is not a tag."""
     closing = inside.startswith("/")
     name = _NAME.match(inside, 1 if closing else 0)
     if name is None:

@@ -1,4 +1,4 @@
-"""A patch applied to the files that it names, with the allowances of `edit` for each of its hunks: all of it or nothing."""
+"""Apply a patch to its files, with the allowances of `edit` for each hunk: all or nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge
 
 @dataclass(slots=True)
 class _File:
-    """A file that a patch touches: its content before and as planned, None where there is no file, and the model's knowledge of it."""
+    """A file that a patch touches: its content before and as planned, None where there is no file, and what the model
+    knows of it.
+    """
 
     display: str
     before: bytes | None
@@ -41,7 +43,7 @@ class _File:
 
 
 def apply(ctx: ToolContext, text: str) -> ToolOutput:
-    """Apply a patch to the files that it names, all or none. Raises ToolError."""
+    """Apply a patch to its files, all or none. Raises ToolError."""
     with ExitStack() as stack:
         files, handles = _planned(ctx, text, stack)
         changed = {path: file for path, file in files.items() if file.after != file.before}
@@ -61,7 +63,7 @@ def diff_of(ctx: ToolContext, text: str) -> str:
 
 
 def _planned(ctx: ToolContext, text: str, stack: ExitStack) -> tuple[dict[Path, _File], dict[Path, FileHandle]]:
-    """Return the files of a patch with the content that it gives them, and the open handles of files whose folder exists.
+    """Return a patch's files with their new content, and the open handles of files whose folder exists.
 
     The files are locked until the stack is closed.
     """
@@ -72,7 +74,7 @@ def _planned(ctx: ToolContext, text: str, stack: ExitStack) -> tuple[dict[Path, 
     targets = {path: locate(ctx, path) for path in dict.fromkeys(path for each in changes for path in each.paths)}
     files: dict[Path, _File] = {}
     handles: dict[Path, FileHandle] = {}
-    # In the order of their paths: two patches then never wait for each other.
+    # In the order of paths: two patches then never wait for each other.
     for name, target in sorted(targets.items(), key=lambda item: item[1].path):
         if target.path in files:
             continue
@@ -118,7 +120,7 @@ def _plan(
 
 
 def _settle(file: _File, target: _File, data: bytes, result: Patched) -> None:
-    """Plan the new content of a file, which is another file if it moves."""
+    """Plan the new content of a file; if it moves, that is another file."""
     if target is not file:
         _require_known(target)
         file.after, file.target = None, target.display
@@ -142,7 +144,7 @@ def _text(file: _File) -> tuple[str, Encoding]:
 
 
 def _write(ctx: ToolContext, files: Mapping[Path, _File], handles: Mapping[Path, FileHandle]) -> None:
-    """Write all files; after a failure, put back the ones already written."""
+    """Write all files; after a failure, restore those already written."""
     done: list[Path] = []
     try:
         for path, file in files.items():
@@ -203,7 +205,7 @@ def _output(files: Mapping[Path, _File], seen: Mapping[str, str]) -> ToolOutput:
 
 
 def _line(file: _File, moved: set[str]) -> str:
-    """Return the line of the result about a file; empty for the new name of a moved one."""
+    """Return the result's line about a file; empty for the new name of a moved one."""
     note = f" ({file.note})" if file.note else ""
     if file.target:
         return f"Moved {file.display} to {file.target}"
@@ -221,14 +223,14 @@ def _diff(file: _File) -> Diff:
 
 
 _BLANK_END = ("\n\n", "\r\n\r\n")
-"""A blank line at the end of a file, which the format takes for the end of the line before."""
+"""A blank line at the end of a file, which the format treats as the end of the previous line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """A text after its hunks; `allowances` are the kinds of matches that were not exact.
+    """A text after its hunks; `allowances` are the kinds of inexact matches.
 
-    `proven` is true if every hunk has just one place after its anchors and the hunk before it, and that exactly.
+    `proven` is true if every hunk has exactly one place, with an exact match, after its anchors and the previous hunk.
     """
 
     text: str
@@ -238,7 +240,7 @@ class Patched:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The span of a hunk in the text, its new text, and the kind of its match."""
+    """Span of a hunk in the text, its new text, and the kind of its match."""
 
     start: int
     end: int
@@ -248,9 +250,11 @@ class _Place:
 
 
 def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
-    """Return the text with all hunks applied, `name` being the file's in messages. Raises ToolError if one has no place.
+    """Return the text with all hunks applied; `name` is the file's in messages. Raises ToolError if a hunk has no
+    place.
 
-    A hunk is searched after the one before it and after its anchors; of several places it gets the first, as its format means it.
+    A hunk is searched after the previous one and its anchors; of several places it gets the first, as the format
+    defines.
     """
     places: list[_Place] = []
     after = 0
@@ -280,7 +284,7 @@ def _place(text: str, hunk: Hunk, after: int, taken: Sequence[_Place]) -> _Place
     last_blank = hunk.old[-1] == "" and len(hunk.old) > 1
     for old, new in ((hunk.old, hunk.new), *([_without_last_blank(hunk)] if last_blank else [])):
         given = _joined(old)
-        # Out of order, or with an anchor that is not there, a hunk has no place but the only one.
+        # Out of order, or with a missing anchor, a hunk has a place only if it is unique.
         for start in dict.fromkeys((after if begin is None else begin, 0)):
             matches, found_by = _matches(text, given, start, taken)
             if start == 0 and (begin is None or start < begin) and len(matches) > 1:
@@ -297,7 +301,9 @@ def _place(text: str, hunk: Hunk, after: int, taken: Sequence[_Place]) -> _Place
 
 
 def _ignoring_blanks(text: str, old: Sequence[str], start: int, taken: Sequence[_Place]) -> list[Match]:
-    """Return the places whose lines differ from the old ones only by blanks around each: models count spaces wrongly in context."""
+    """Return the places whose lines differ from the old ones only by surrounding blanks: models count spaces wrongly in
+    context.
+    """
     wanted = [line.strip(" \t") for line in old]
     spans = [(found.start(), found.end()) for found in re.finditer(r"[^\r\n]*(?:\r\n|\n|\r)", text)]
     lines = [text[begin:end].strip(" \t\r\n") for begin, end in spans]
@@ -316,7 +322,7 @@ def _ignoring_blanks(text: str, old: Sequence[str], start: int, taken: Sequence[
 
 
 def _matches(text: str, old: str, start: int, taken: Sequence[_Place]) -> tuple[list[Match], str]:
-    """Return the matches of whole lines from a place on, without the spans of other hunks."""
+    """Return the matches of whole lines from a position on, without the spans of other hunks."""
 
     def fits(match: Match) -> bool:
         begins_line = match.start == 0 or text[match.start - 1] in "\r\n"
@@ -335,7 +341,7 @@ def _matches(text: str, old: str, start: int, taken: Sequence[_Place]) -> tuple[
 
 
 def _anchored(text: str, anchors: Sequence[str], after: int) -> int | None:
-    """Return the place after the lines of the anchors, one after the other; None if one is missing."""
+    """Return the position after the anchors' lines, in order; None if one is missing."""
     for anchor in anchors:
         found, _ = _matches(text, f"{anchor}\n", after, ())
         if not found:
@@ -359,7 +365,7 @@ def _without_last_blank(hunk: Hunk) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _new(text: str, match: Match, old: str, new: Sequence[str]) -> str:
-    """Return the text for a match; whole lines that were deleted take their line ending with them."""
+    """Return the new text for a match; whole deleted lines take their line ending with them."""
     return replacement(text, match, old, _joined(new)) if new else ""
 
 

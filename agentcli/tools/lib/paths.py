@@ -1,4 +1,4 @@
-"""Resolution of the paths that a tool may touch, without following a link that is swapped in meanwhile."""
+"""Resolve the paths that a tool may touch, without following a link that is swapped in meanwhile."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class FileHandle:
 def locate(ctx: ToolContext, path: str) -> ResolvedPath:
     """Return the resolved form of a path from the model. Raises ToolError for a path that the call may not touch.
 
-    With `ctx.scope.allowed_paths` these are the only ones it may touch, otherwise all paths below one of `ctx.roots`.
+    If `ctx.scope.allowed_paths` is set, these are the only paths it may touch; otherwise all paths below one of
+    `ctx.roots`.
     """
     real = resolve(ctx.cwd, path)
     if ctx.scope.allowed_paths and real not in ctx.scope.allowed_paths:
@@ -90,7 +91,8 @@ def resolve(cwd: Path, path: str) -> Path:
 def open_parent(ctx: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
     """Open a file handle with its parent folder, reached part by part from the root without following a link.
 
-    With `make`, missing folders are made. Raises ToolError if there is no such folder, or if the path keeps changing.
+    With `make`, missing folders are created. Raises ToolError if there is no such folder, or if the path keeps
+    changing.
     """
     for _ in range(_TRIES):
         target = locate(ctx, path)
@@ -140,7 +142,7 @@ def open_folder(ctx: ToolContext, path: str) -> tuple[ResolvedPath, int]:
 
 
 def missing(handle: FileHandle) -> ToolError:
-    """Return the error for a file that does not exist, with similar paths that do."""
+    """Return the error for a missing file, with similar existing paths."""
     return ToolError(f"{handle.display} does not exist.{_near(handle.target)}")
 
 

@@ -1,4 +1,4 @@
-"""Files, parts of huge ones, pictures and entries of folders, as read and list show them."""
+"""Files, parts of huge ones, images and entries of folders, as read and list show them."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from agentcli.tools.lib.paths import FileHandle, open_folder, open_parent, open_
 from agentcli.tools.lib.truncate import fitting
 
 _HEAD = 64_000
-"""Bytes of a file too large for memory that decide about its encoding."""
+"""Bytes of a file too large for memory that decide its encoding."""
 AT_ONCE = 64_000
-"""Maximum bytes of a file that is read without a thread, which would take longer than the reading."""
+"""Maximum bytes of a file to read without a thread, which would take longer than the reading."""
 _LARGEST_IMAGE = 50_000_000
 """Maximum bytes of an image that is read to make a smaller copy."""
 _UNSAVED = "[with changes in the user's editor that are not saved: commands and searches see the file on disk]"
 
 _SORTED = 50_000
-"""Maximum entries that are read and sorted: a million would take longer than people wait."""
+"""Maximum entries to read and sort: a million would take longer than people wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """The lines that a call asks for, from 1; `numbered` if they get line numbers."""
+    """The lines that a call requests, from 1; `numbered` if they get line numbers."""
 
     first: int
     count: int
@@ -49,10 +49,10 @@ class _Range:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Some lines of a file as they are shown.
+    """Some lines of a file as shown.
 
     `total` is the number of all lines, None if it would need further reading. `numbered` is true if the lines have
-    numbers, `clipped` if one of them is shown in part.
+    numbers, `clipped` if one of them is truncated.
     """
 
     rows: tuple[str, ...]
@@ -77,7 +77,7 @@ def is_small(ctx: ToolContext, path: str) -> bool:
 
 
 def read_file(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
-    """Return some lines of a file, a picture, or the entries of a folder. Raises ToolError."""
+    """Return some lines of a file, an image, or the entries of a folder. Raises ToolError."""
     count = min(limit, ctx.limits.read_lines) if limit > 0 else ctx.limits.read_lines
     numbers = ctx.limits.line_numbers
     numbered = numbers == "always" or (numbers != "never" and offset > 0)
@@ -147,7 +147,9 @@ def _page(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Range) -> 
 
 
 def _page_of_huge(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: _Range) -> _Page:
-    """Return only the wanted lines of a file too large for memory, whose bytes for newlines are those of ASCII; the file counts as not seen."""
+    """Return only the wanted lines of a file too large for memory, whose newlines are ASCII bytes; the file does not
+    count as seen.
+    """
     decoded = decode_beginning(file.read(_HEAD))
     if decoded is None:
         raise _binary(handle, os.fstat(file.fileno()).st_size)

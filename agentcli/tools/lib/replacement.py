@@ -1,4 +1,6 @@
-"""The text that replaces a match of an edit: the model's text in the file's own line endings, indentation and signs."""
+"""The text that replaces a match of an edit: the model's text with the file's own line endings, indentation and
+punctuation.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ from agentcli.core.text.encodings import newline_style
 from agentcli.tools.lib.matching import FOLD, NEWLINE, Match
 
 _COMPARED = 2_000
-"""Maximum characters of a line that is compared sign by sign: the cost grows with their square."""
+"""Maximum characters of a line to compare character by character: the cost grows with their square."""
 
 
 def replacement(text: str, match: Match, old: str, new: str) -> str:
     """Return the replacement of a match: the new text with the file's line endings.
 
     Lines that old and new share keep the file's own bytes, even if an allowance found them; changed lines keep the
-    file's typographic signs in the parts that old and new share.
+    file's typographic characters in the parts that old and new share.
     """
     found = text[match.start : match.end]
     ending = _ending_around(text, match)
@@ -70,7 +72,7 @@ def _exactly(new: str, old: str, found: str, ending: str) -> str:
 
 
 def _ending_around(text: str, match: Match) -> str:
-    """Return the line ending used in the match, or else after it, or else in most of the file."""
+    """Return the line ending used in the match, else after it, else in most of the file."""
     found = re.search(NEWLINE, text[match.start : match.end]) or re.compile(NEWLINE).search(text, match.end)
     return found.group() if found else newline_style(text)
 
@@ -87,7 +89,7 @@ def _paired(old: Sequence[str], new: Sequence[str]) -> tuple[dict[int, int], dic
 
 
 def _with_signs(new: str, old: str, found: str, indent: tuple[str, str]) -> str:
-    """Return a changed line in which the parts that it shares with the old one are spelled as in the file."""
+    """Return a changed line in which the parts shared with the old one are spelled as in the file."""
     old, new = _indented(old, indent), _indented(new, indent)
     if found.isascii() or len(old) > _COMPARED or len(new) > _COMPARED:
         return new

@@ -1,4 +1,4 @@
-"""Search for files and matching lines: by ripgrep if it is installed, otherwise the same answers from Python."""
+"""Search for files and matching lines: with ripgrep if it is installed, otherwise with the same results in Python."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from agentcli.tools.lib import gitignore
 from agentcli.tools.lib.openat import DirHandle
 
 _BATCH = 60_000
-"""Maximum bytes of file names for one run of ripgrep: well below the limit of every system."""
+"""Maximum bytes of file names for one run of ripgrep: well below every system's limit."""
 _LONGEST = 1 << 20
-"""Maximum bytes of one line that the Python search reads; the rest of the line is skipped."""
+"""Maximum bytes of a line that the Python search reads; the rest of the line is skipped."""
 _HEAD = 8_000
-"""Bytes of a file that decide if it is text or binary."""
+"""Bytes of a file that decide whether it is text or binary."""
 _HELD = 100
-"""Files that are open at a time: well below every system's limit for a process."""
+"""Maximum open files at a time: well below every system's limit for a process."""
 _LISTING = ["--no-config", "--files", "--hidden", "--null", "--no-messages", "--no-ignore-global", "--no-ignore-dot"]
 _SEARCHING = [
     "--no-config",
@@ -43,16 +43,17 @@ _SEARCHING = [
     "--color=never",
 ]
 _FOREIGN = r"(?-u:\x00|[\xc0-\xff](?:[\x00-\x7f\xc0-\xff]|$)|(?:^|[\x00-\x7f])[\x80-\xbf])"
-"""Bytes that no text in UTF-8 has; ripgrep decodes UTF-16 with a mark itself."""
+"""Bytes that no UTF-8 text has; ripgrep itself decodes UTF-16 with a byte order mark."""
 _WHOLE = 16_000_000
-"""Bytes of a file of another encoding than UTF-8 that are searched as a whole; a larger one is searched line by line."""
+"""Maximum bytes of a file in another encoding than UTF-8 to search as a whole; a larger one is searched line by line.
+"""
 _BASIC_OPERATOR = r"\\[|(){}]"
 """An operator of basic regular expressions, which is text in all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file that matches, or is near one that does. `number` counts from 1."""
+    """A line of a file that matches, or is near a match. `number` counts from 1."""
 
     file: str
     number: int
@@ -76,10 +77,11 @@ def ripgrep(workspace: Iterable[Path] = ()) -> str:
 
 
 def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
-    """Return the regular files below a folder, as sorted relative paths, without ignored ones, `.git` and `.env` secrets.
+    """Return the regular files below a folder, as sorted relative paths, without ignored ones, `.git` and `.env`
+    secrets.
 
-    `pattern` is a glob; without a slash it applies at any depth. Its brackets and braces are text if a file is so named.
-    After `!` it names the files to leave out, as in ripgrep.
+    `pattern` is a glob; without a slash it applies at any depth. Its brackets and braces are literal if a file has such
+    a name. After `!` it excludes files, as in ripgrep.
     """
     found = _files_by_ripgrep(base, rg) if rg else gitignore.walk(base)
     readable = [path for path in found if not is_secret_file(path)]
@@ -90,9 +92,9 @@ def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
 
 
 def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:
-    """Yield matching lines with those around them, file by file in the given order. Raises ToolError for a bad pattern.
+    """Yield matching lines with context, file by file in the given order. Raises ToolError for a bad pattern.
 
-    Every line comes from a file that was opened beneath the open folder, even if links change meanwhile.
+    Every line comes from a file that was opened below the open folder, even if links change meanwhile.
     """
     if "\0" in wanted.pattern or wanted.pattern != replace_surrogates(wanted.pattern):
         raise ToolError("The pattern has a character in it that no text has.")
@@ -118,8 +120,8 @@ def compiled(wanted: Wanted) -> re.Pattern[str] | None:
 def basic_readings(pattern: str) -> tuple[str, ...]:
     """Return the readings of a pattern as a basic regular expression (POSIX), whose operators have a backslash.
 
-    In the first reading only the operators change: models mix the dialects. In the second, the bare signs become text
-    as well. Escaped brackets with nothing between them remain text at first: an empty group means nothing.
+    In the first reading only the operators change: models mix the dialects. In the second, the bare characters also
+    become text. Escaped brackets with nothing between them remain text in the first: an empty group is meaningless.
     """
     operators = r"\\\|" if r"\(\)" in pattern else _BASIC_OPERATOR
     if not re.search(operators, re.sub(r"\\\\", "", pattern)):
@@ -130,7 +132,7 @@ def basic_readings(pattern: str) -> tuple[str, ...]:
 
 
 def _swapped(found: re.Match[str]) -> str:
-    """Remove the backslash of a sign, or add one if it has none; leave any other escape unchanged."""
+    """Remove a character's backslash, or add one if it has none; leave any other escape unchanged."""
     sign = found.group()
     if sign[-1] not in "|(){}+?":
         return sign
@@ -181,7 +183,7 @@ def _case(wanted: Wanted) -> list[str]:
 
 
 def _in_both_forms(pattern: str) -> str:
-    """Return a pattern that matches its letters with accents both as one character and as a letter with its marks."""
+    """Return a pattern that matches accented letters both as one character and as a letter with its marks."""
     if pattern.isascii():
         return pattern
     flags, rest = re.match(r"((?:\(\?[a-zA-Z]+\))?)(.*)", pattern, re.DOTALL).groups()  # type: ignore[union-attr]
@@ -195,7 +197,7 @@ def _lines_of_ripgrep(
     options = [*_SEARCHING, *_case(wanted), "-e", wanted.pattern]
     around = [f"-B{wanted.before}", f"-A{wanted.after}", "--line-number", "--with-filename"]
     for part in _batches(names):
-        # Names only tell ripgrep where to look; the lines come from descriptors that were opened beneath the folder.
+        # Names only tell ripgrep where to look; the lines come from descriptors opened below the folder.
         foreign = ["-e", _FOREIGN] if regex is not None else []
         command = [rg, *options, *foreign, "--files-with-matches", "--", *part]
         done = subprocess.run(command, cwd=top.path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -212,7 +214,7 @@ def _lines_of_ripgrep(
 
 @contextmanager
 def _opened(top: DirHandle, names: Sequence[str]) -> Iterator[dict[int, str]]:
-    """Open text files; yield their names by descriptor, without files that can no longer be opened."""
+    """Open text files; yield their names by descriptor, skipping files that can no longer be opened."""
     held: dict[int, str] = {}
     try:
         for name in names:
@@ -225,7 +227,7 @@ def _opened(top: DirHandle, names: Sequence[str]) -> Iterator[dict[int, str]]:
 
 
 def _printed(command: list[str], held: dict[int, str]) -> Iterator[Line]:
-    """Yield the lines that ripgrep prints, reading one at a time so that no volume fills the memory."""
+    """Yield the lines that ripgrep prints, reading one at a time so that no amount of output fills the memory."""
     if not held:
         return
     doors = [f"/dev/fd/{fd}" for fd in held]
@@ -263,7 +265,7 @@ def bounded_lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _is_foreign(fd: int) -> bool:
-    """Return True if an open file of a size that fits into memory is not in UTF-8, and ripgrep does not decode it."""
+    """Return True if an open file that fits into memory is not in UTF-8, and ripgrep does not decode it."""
     data = os.pread(fd, _WHOLE + 1, 0)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or len(data) > _WHOLE:
         return False
@@ -275,7 +277,7 @@ def _is_foreign(fd: int) -> bool:
 
 
 def _lines_of_python(top: DirHandle, name: str, regex: re.Pattern[str], wanted: Wanted) -> Iterator[Line]:
-    with suppress(OSError):  # gone or unreadable meanwhile: as with ripgrep, it has no matches
+    with suppress(OSError):  # gone or unreadable meanwhile: as in ripgrep, it has no matches
         fd = top.open(name)
         try:
             yield from _matching(name, _lines_in(fd), regex, wanted)
@@ -300,7 +302,7 @@ def _matching(name: str, texts: Iterable[str], regex: re.Pattern[str], wanted: W
 
 
 def _lines_in(fd: int) -> Iterator[str]:
-    """Yield the lines of an open text file, as the read tool decodes them, none of a binary file."""
+    """Yield the lines of an open text file, as the read tool decodes them; none of a binary file."""
     with open(fd, "rb", closefd=False) as stream:
         data = stream.read(_WHOLE + 1)
         decoded = decode(data) if len(data) <= _WHOLE else decode_beginning(data[:_HEAD])

@@ -1,4 +1,4 @@
-"""Results of glob and grep: what a search of files has found, in the form that a call asks for."""
+"""Results of glob and grep: the result of a file search, in the form that a call requests."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from agentcli.tools.lib.truncate import truncated
 
 Mode = Literal["content", "files_with_matches", "count"]
 _ROWS = 20_000
-"""Lines of a result that are kept in full; further ones are only counted."""
+"""Maximum lines of a result to keep; further ones are only counted."""
 Search = Callable[[Wanted], Iterator[Line]]
 """A function that searches the files of a call for a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of a result: its mode, line numbers or none, the maximum number of matches, and the prefix of each path."""
+    """Form of a result: its mode, line numbers or none, the maximum number of matches, and the prefix of each path."""
 
     mode: Mode
     numbers: bool
@@ -83,7 +83,7 @@ def grep_files(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: 
 
 
 def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Line]]:
-    """Search for the pattern as written; if it has no match or is invalid, for its first basic reading that has one.
+    """Search for the pattern as written; if it has no match or is invalid, for its first basic reading with a match.
 
     Raises ToolError for a pattern that is invalid as written and has no match in another reading.
     """
@@ -179,12 +179,12 @@ def _nothing(text: str) -> ToolOutput:
 
 
 def _prefix(target: ResolvedPath) -> str:
-    """Return the prefix that makes a found path valid for the other tools."""
+    """Return the prefix that makes a found path valid for other tools."""
     return "" if target.display == "." else f"{target.display.rstrip('/')}/"
 
 
 def _is_hidden(ctx: ToolContext, path: Path) -> bool:
-    """Return True if a rule denies reading the file that a path leads to through its links."""
+    """Return True if a rule denies reading a path's target."""
     real = follow(str(path))
     return any(real.is_relative_to(hidden) for hidden in ctx.scope.hidden)
 

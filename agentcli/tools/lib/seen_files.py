@@ -11,7 +11,9 @@ from agentcli.core.message import File, Message, ToolResult
 from agentcli.core.record import Body, Record
 
 Knowledge = Literal["current", "changed", "in part", "unread"]
-"""The model has seen the present content; an earlier one; an earlier one, with the lines around its own edits since; or none."""
+"""The model has seen the current content; an earlier one; an earlier one, plus the lines around its own edits since; or
+none.
+"""
 UNSEEN: Mapping[Knowledge, str] = {
     "changed": "has changed since you read it",
     "in part": "has changed since you read it",
@@ -26,7 +28,9 @@ _IN_PART = "in part: "
 
 
 class SeenFiles:
-    """The content of each file as the model last saw it in full or in part: replacing a whole file requires the current one."""
+    """Content of each file as the model last saw it, completely or in part: replacing a whole file requires the current
+    one.
+    """
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._digests: dict[Path, str] = {}
@@ -48,16 +52,16 @@ class SeenFiles:
                 pass
 
     def remember(self, path: Path, data: bytes) -> str:
-        """Note that the model has seen this content, and return its digest."""
+        """Record that the model has seen this content, and return its digest."""
         self._digests[path] = fingerprint(data)
         return self._digests[path]
 
     def remember_part(self, path: Path, data: bytes) -> None:
-        """Note that the model knows this change to a file, whose content it has not seen."""
+        """Record that the model knows this change to a file whose content it has not seen."""
         self._digests[path] = _IN_PART + fingerprint(data)
 
     def knowledge(self, path: Path, data: bytes) -> Knowledge:
-        """Return the model's knowledge of the present content, by hash: current even if seen under another name."""
+        """Return what the model knows of the current content, by hash: current even if seen under another name."""
         now = fingerprint(data)
         if now in tuple(self._digests.values()):
             return "current"

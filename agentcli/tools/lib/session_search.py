@@ -1,4 +1,4 @@
-"""Searches of a session for recall: one part of it whole, or the places that match a query, best first."""
+"""Searches of a session for recall: one complete part of it, or the matches of a query, best first."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from agentcli.tools.lib.word_search import Term, Weights, hits, likeliest, terms
 
 _NAME = "recall"
 _FIRST = 1
-"""The first record of a session; records of a session that was handed off to it have numbers below 1."""
+"""First record of a session; records of a session that was handed off to it have numbers below 1."""
 _PAGE = 3_000
-"""Bytes of a page of hits, about 1,000 tokens at most."""
+"""Maximum bytes of a page of hits, about 1,000 tokens."""
 _SHOWN = (450, 200)
-"""Characters shown of a hit, at most: of the first ones of a page, and of the others."""
+"""Maximum characters shown of a hit: of the first ones of a page, and of the others."""
 _LONG_HITS = 3
-"""Number of the first hits of a page, which are shown at more length."""
+"""Number of the first hits of a page that are shown at more length."""
 OTHER_WORDS = "[No hit has most of these words together. Search with other words for the same thing, or with fewer.]"
 """First line of a page whose first hits have few of the words."""
 _ENOUGH = 0.5
-"""Share of the weight of all words, from which a hit has most of them."""
+"""Share of the weight of all words from which a hit has most of them."""
 _MARKS = 2_000
-"""Marks of the index between two moments at which other work continues."""
+"""Marks of the index between two points at which other work continues."""
 _READ = 150
 """Records that a search for words reads."""
 _EQUAL = 20
@@ -43,7 +43,7 @@ _EQUAL = 20
 _PAUSE = 20
 """Records between two moments at which other work continues."""
 _DEFINITION = re.compile(r"^\W*(?:def|class|fn|func|function|interface|struct|enum|trait|impl|type)(?:\s|\\s)")
-"""A query for a definition, of which all is shown."""
+"""A query for a definition, which is shown completely."""
 _SHORT = 200
 """Characters of a call's input below which the output alone is enough."""
 _CAPITAL = re.compile(r"[^\W\d_a-z]")
@@ -56,7 +56,7 @@ _REGEX_SIGNS = re.compile(
 async def recalled(
     ctx: ToolContext, call_id: str, id: str, pattern: str, role: str, since: int, until: int, offset: int, limit: int
 ) -> ToolOutput:
-    """Return one part of the session whole, or a page of the places that match. Raises ToolError."""
+    """Return one complete part of the session, or a page of matches. Raises ToolError."""
     await _indexed(ctx, call_id)
     if id:
         return await _one(ctx, id, role, pattern, offset, limit)
@@ -73,7 +73,7 @@ def _text(ctx: ToolContext) -> SessionText:
 
 
 async def _indexed(ctx: ToolContext, call_id: str) -> None:
-    """Make the index of an old session first, in pieces between which other work continues, and report the progress."""
+    """Build the index of an old session first, in pieces between which other work continues, and report the progress."""
     shown = -1
     for share in _text(ctx).index():
         if (tenth := int(share * 10)) > shown:
@@ -92,7 +92,7 @@ def _compiled(pattern: str, *, any_case: bool = False) -> re.Pattern[str]:
 
 
 def _phrase(pattern: str) -> re.Pattern[str]:
-    """Return a pattern for the unchanged query, ignoring case, that cannot take long."""
+    """Return a pattern for the unchanged query, ignoring case, that is always fast."""
     with contextlib.suppress(re.error):
         regex = re.compile(pattern, re.IGNORECASE)
         if BoundedRegex(regex, 0).is_plain:
@@ -101,7 +101,7 @@ def _phrase(pattern: str) -> re.Pattern[str]:
 
 
 def _looks_like_a_regex(pattern: str) -> bool:
-    """Return True for a pattern with signs that words do not have, if it can be compiled."""
+    """Return True for a pattern with characters that words do not have, if it can be compiled."""
     with contextlib.suppress(re.error):
         return _REGEX_SIGNS.search(pattern) is not None and re.compile(pattern) is not None
     return False
@@ -175,7 +175,7 @@ async def _page(
 
 
 async def _matching_lines(pattern: str, text: str, limits: ToolLimits) -> Sequence[int]:
-    """Return the lines of a text that match, else that match ignoring case, else that have one of the words."""
+    """Return a text's lines that match, else that match ignoring case, else that contain one of the words."""
     wanted = terms(pattern)
     attempts: list[Callable[[], re.Pattern[str]]] = [
         partial(_compiled, pattern),
@@ -233,7 +233,7 @@ class _Search:
         return self._page(found, ranked=ranked)
 
     async def _matching(self, regex: re.Pattern[str]) -> Sequence[Hit]:
-        """Return the places that match, from the newest record back, until a page is full."""
+        """Return the matches, from the newest record back, until a page is full."""
         bounded, needles = BoundedRegex(regex, self.ctx.limits.pattern_seconds), literals(regex)
         found: list[Hit] = []
         waiting: list[Passage] = []
@@ -265,14 +265,14 @@ class _Search:
         return found
 
     def _may_match(self, passage: Passage, needles: Needles) -> bool:
-        """Return False for passages that cannot match: they lack the literals of the pattern, or are this tool's own."""
+        """Return False for passages that cannot match: they lack the pattern's literals, or are this tool's own."""
         if passage.name == _NAME or self.role not in ("", passage.role):
             return False
         known = folded(passage.text)
         return not needles or any(all(folded(piece) in known for piece in group) for group in needles)
 
     async def _ranked(self, wanted: Sequence[Term]) -> Sequence[Hit]:
-        """Return the places that hold the rarest and the most of these words, best first."""
+        """Return the places with the rarest and the most of these words, best first."""
         marks: list[Mark] = []
         try:
             for mark in _text(self.ctx).marks([term.stem for term in wanted], newest=self.until, until=self._end):
@@ -339,7 +339,7 @@ class _Search:
 
 
 def _without_names(passage: Passage) -> Passage:
-    """Return a summary without its list of bare names, which would answer any search for one of them."""
+    """Return a summary without its list of bare names, which would match any search for one of them."""
     if passage.role != "summary":
         return passage
     from agentcli.context.snapshot.form import (

@@ -1,4 +1,4 @@
-"""Truncation of results: the part that fits, and a notice that names the place of the whole."""
+"""Truncation of results: the part that fits, and a notice with the place of the whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESULT_BYTES = 51_200
 def truncated(
     ctx: ToolContext, call_id: str, part: Sequence[str], whole: Sequence[str], notice: str, metadata: Mapping[str, Any]
 ) -> ToolOutput:
-    """Return some lines of many with the notice. Without a notice they are all, and no copy is kept."""
+    """Return some lines of many with the notice. Without a notice they are complete, and no copy is kept."""
     if not notice:
         return whole_or_cut(ctx, call_id, "\n".join(part), metadata)
     file = ctx.keep_output(call_id, replace_surrogates("\n".join(whole)))
@@ -28,7 +28,7 @@ def truncated(
 
 
 def whole_or_cut(ctx: ToolContext, call_id: str, text: str, metadata: Mapping[str, Any]) -> ToolOutput:
-    """Return a text unchanged, or its beginning and end if it is larger than `RESULT_BYTES`."""
+    """Return a text unchanged, or its beginning and end if it exceeds `RESULT_BYTES`."""
     size = len(text.encode("utf-8", "replace"))
     if size <= RESULT_BYTES:
         return ToolOutput(text, metadata=metadata)
@@ -41,8 +41,7 @@ def whole_or_cut(ctx: ToolContext, call_id: str, text: str, metadata: Mapping[st
 def fitting(lines: Iterable[tuple[int, str]], limits: ToolLimits, *, numbers: bool) -> list[str]:
     """Return as many lines as fit into `read_bytes`, at least one, each clipped; `numbers` adds uncounted line numbers.
 
-    A tab follows a number, without padding: measured over the reads of a recorded session, padding costs 18 % of all
-    tokens.
+    A tab follows a number, without padding: in the reads of a recorded session, padding would cost 18 % of all tokens.
     """
     rows: list[str] = []
     size = 0
@@ -58,7 +57,7 @@ def fitting(lines: Iterable[tuple[int, str]], limits: ToolLimits, *, numbers: bo
 def whereabouts(file: str, call_id: str, what: str = "the whole output") -> str:
     """Return `; recall(id="c1", pattern="…") searches the whole output`; without an id the file, if there is one.
 
-    No tool reads files of the session, so a model is told of none that `recall` can search.
+    No tool reads the session's files, so the model gets no path of a file that `recall` can search.
     """
     if call_id and file:
         return f'; recall(id="{call_id}", pattern="…") searches {what}'

@@ -1,4 +1,4 @@
-"""One HTTP request to an address that was checked, with a limit on the answer, which must be text."""
+"""One HTTP request to a checked address, with a limit on the response, which must be text."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class WebRequest:
 
 
 def client_for(seconds: float) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
-    """Return a client that connects directly and waits so long for each step."""
+    """Return a client that connects directly, with this time limit for each step."""
     import httpx2
 
-    # The transport reads only SSL_CERT_FILE and SSL_CERT_DIR; proxies are up to the client, which ignores them.
+    # The transport reads only SSL_CERT_FILE and SSL_CERT_DIR; the client handles proxies, and ignores them.
     transport = httpx2.AsyncHTTPTransport(retries=0)
     return httpx2.AsyncClient(transport=transport, trust_env=False, timeout=seconds)
 
 
 async def exchanged(client: httpx2.AsyncClient, goal: Target, request: WebRequest, most: int) -> Page | str:
-    """Send a request to a checked address; return the page, of at most so many bytes, or the URL that it redirects to."""
+    """Send a request to a checked address; return the page, of at most so many bytes, or the redirect's URL."""
     headers = {
         "Host": goal.authority,
         "User-Agent": "agentcli",

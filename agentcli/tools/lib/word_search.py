@@ -1,7 +1,7 @@
-"""Search by words: which records of a session to read, and which of their texts answer best, without a model.
+"""Search by words: which records of a session to read, and which of their texts match best, without a model.
 
-Words match in other forms (`merging` finds `merged`), and as parts of names in camelCase and snake_case. Rare words weigh
-more than frequent ones (as in BM25), so no list of words to ignore is needed.
+Words match in other forms (`merging` finds `merged`), and as parts of names in camelCase and snake_case. Rare words
+weigh more than frequent ones (as in BM25), so no stop words are needed.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from agentcli.core.text.passage import Mark, Passage, PassageRole
 from agentcli.tools.lib.hits import Hit
 
 _LEAST = 3
-"""Characters of the shortest term that the index can look for."""
+"""Characters of the shortest term that the index can search for."""
 _WINDOW = 350
 """Characters within which terms count as together."""
 _EACH = 300
-"""Places of one term in one text that are looked at."""
+"""Maximum places of one term in one text to examine."""
 _SIZE_COUNTS = 0.4
-"""Weight, between 0 and 1, with which the size of a record lowers its score."""
+"""Weight, between 0 and 1, with which a record's size lowers its score."""
 _SATURATES = 1.2
 """BM25's k1."""
 _REPEATED = 0.15
-"""Weight of a repetition of a term within a window, as a share of the term's; at most three count."""
+"""Weight of a term's repetition within a window, as a share of the term's; at most three count."""
 _ELSEWHERE, _BESIDE = 0.3, 0.2
 """Weight of a term outside the window: elsewhere in its text, or in a neighbouring record."""
 _PHRASE = 0.8
 """Weight of the whole query, found unchanged, as a share of all its terms."""
 _ROOT_COUNTS = 0.4
-"""Weight of the beginning of a long word, as a share of the word's."""
+"""Weight of a long word's beginning, as a share of the word's."""
 _COVER = 0.3
 """Part of a score that depends on the share of all terms found in the window."""
 _LONG = 0.15
-"""Factor by which each doubling of a text lowers the scores of its windows: in a long text some window is good by chance."""
+"""Factor by which each doubling of a text lowers its windows' scores: in a long text some window is good by chance."""
 _SECOND = 0.8
 """Weight of the second hit of a text."""
 _ROLES: Mapping[PassageRole, float] = {"user": 1.2, "assistant": 1.15, "output": 1.0, "input": 0.9, "summary": 0.8}
@@ -44,9 +44,10 @@ _ROLES: Mapping[PassageRole, float] = {"user": 1.2, "assistant": 1.15, "output":
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of a query, case folded. `stem` is the part that all its forms begin with; `whole`, that it is a name of several parts.
+    """A word of a query, case folded. `stem` is the prefix that all its forms share; `whole` marks a name of several
+    parts.
 
-    `share` is the part of its weight that counts.
+    `share` is the counting part of its weight.
     """
 
     stem: str
@@ -71,7 +72,7 @@ def terms(query: str) -> tuple[Term, ...]:
 
 
 def _stem(word: str) -> str:
-    """Return the stem of a word: without its ending, and without a consonant doubled before that."""
+    """Return the stem of a word: without its ending, and without a doubled consonant before that."""
     if not (word.isascii() and word.isalpha()):
         return word
     stem = re.sub(_ENDING, "", word)
@@ -81,7 +82,7 @@ def _stem(word: str) -> str:
 
 
 class Weights:
-    """The weights of a query's terms in one session, by how many of its records hold them."""
+    """Weights of a query's terms in one session, by how many of its records contain them."""
 
     def __init__(self, wanted: Sequence[Term], marks: Sequence[Mark]) -> None:
         holding = [sum(mark.held >> n & 1 for mark in marks) for n in range(len(wanted))]
@@ -98,7 +99,7 @@ class Weights:
 
 
 def likeliest(marks: Sequence[Mark], weights: Weights, count: int) -> Sequence[tuple[Mark, int]]:
-    """Return up to `count` records that hold terms, best first, the newer first among equals; and the terms of their neighbours."""
+    """Return up to `count` records with terms, best first, the newer first among equals; and their neighbours' terms."""
     if not marks:
         return ()
     usual = sum(mark.size for mark in marks) / len(marks) or 1.0
@@ -185,7 +186,7 @@ def _places(text: str, wanted: Sequence[Term]) -> Iterator[tuple[int, int]]:
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
-    """Return True if a word begins at `start`, also within a name, and ends a few letters behind `end`."""
+    """Return True if a word begins at `start`, also within a name, and ends a few letters after `end`."""
     first = text[start]
     if not first.isalpha():
         return not (start and text[start - 1].isdigit())
@@ -208,4 +209,6 @@ _VOWEL = r"[aeiouy]"
 _DOUBLED = r"([bdfgmnprt])\1$"
 _LONGEST_ENDING = 5
 _LONG_WORD, _ROOT = 8, 5
-"""Letters of a stem from which its beginning counts, too, and the least of these (`authorship` finds `author`)."""
+"""Minimum letters of a stem for its beginning to count, too, and the minimum length of that beginning (`authorship`
+finds `author`).
+"""
