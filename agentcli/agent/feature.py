@@ -84,7 +84,7 @@ class SessionPart:
         return ()
 
     def answered(self) -> None:
-        """Called when all calls of a reply have their results. Raises AgentError to end the turn."""
+        """Handle the results of all calls of a reply. Raises AgentError to end the turn."""
 
     def news(self) -> Sequence[str]:
         """Return events outside the conversation since the last call, for the model."""

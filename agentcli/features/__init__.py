@@ -1,1 +1,1 @@
-"""Features: each can be taken away without breaking a turn. None knows another, or a front end."""
+"""Features: each can be removed without breaking a turn. None knows another, or a front end."""

@@ -1,1 +1,3 @@
-"""One run of the program, below features and front ends: options, project, `Program`, what features may bring, slash commands."""
+"""One run of the program, below features and front ends: options, project, `Program`, interfaces for features, slash
+commands.
+"""

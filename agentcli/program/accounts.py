@@ -1,4 +1,4 @@
-"""The account of a run: which of several stored keys its requests use, by flag, by the session, or by the folder."""
+"""Account of a run: which stored key its requests use, by flag, session or folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RunAccounts:
-    """The account in use, and the ones that take over from it at a rate limit, in their order; none for the usual keys."""
+    """The current account, and those that take over at a rate limit, in order; none for the usual keys."""
 
     def __init__(self, project: Project) -> None:
         """Raise InputError for a name that cannot be an account's."""
@@ -32,25 +32,25 @@ class RunAccounts:
         """Its name; empty for the usual keys."""
 
     def resume(self, recorded: str) -> None:
-        """Continue with the account that a session has recorded, or that the folder has, unless this run was given one."""
+        """Continue with the account that a session has recorded, or with the folder's, unless this run was given one."""
         if not self._given:
             self._names = self._here if not recorded or recorded in self._here else (recorded,)
             self.current = _plain(recorded or (self._names[0] if self._names else ""))
 
     def use(self, text: str) -> None:
-        """Use these accounts, separated by commas, from the next request on. Raises InputError for a name that cannot be one."""
+        """Use these accounts, separated by commas, from the next request on. Raises InputError for an invalid name."""
         names = account_names(text)
         self._names = self._given = names
         self.current = _plain(names[0]) if names else ""
         self._limited.clear()
 
     def stored(self, provider: str) -> Sequence[str]:
-        """Return the accounts of a provider with a stored key of their own."""
+        """Return a provider's accounts with a stored key."""
         return self._store.accounts(provider)
 
     @property
     def order(self) -> Sequence[str]:
-        """The accounts that were asked for, in the order in which they take over."""
+        """The requested accounts, in the order in which they take over."""
         return self._names
 
     def begin_turn(self) -> None:
@@ -58,7 +58,9 @@ class RunAccounts:
         self._limited.clear()
 
     def passes_on(self, error: ModelError, provider: str) -> bool:
-        """Return True if another account takes over after this error: only at a rate limit, and only among those asked for."""
+        """Return True if another account takes over after this error: only at a rate limit, and only among the
+        requested ones.
+        """
         return error.cause == "rate_limit" and bool(self._next(provider))
 
     def move_on(self, provider: str) -> str:
@@ -73,12 +75,14 @@ class RunAccounts:
         return next((name for name in self._names if name != here and name in known - self._limited), "")
 
     def require(self, settings: ProviderSettings, env: Mapping[str, str]) -> None:
-        """Raise CredentialsError if a provider that takes keys lacks the account in use: no other key replaces it."""
+        """Raise CredentialsError if a provider that takes keys has none for the current account: no other key replaces
+        it.
+        """
         if PROVIDERS[settings.kind].takes_key and key_variables(settings) and credentials(settings, env) is None:
             raise _lacking(self.current, settings.name, self.stored(settings.name))
 
     def environment(self, env: Mapping[str, str], providers: Mapping[str, ProviderSettings]) -> Mapping[str, str]:
-        """Return the environment with the keys of the account in use, and no others: a provider without this account has no key."""
+        """Return the environment with only the current account's keys: a provider without this account has no key."""
         if not self.current:
             return env
         variables = {name: key_variables(settings) for name, settings in providers.items()}
@@ -96,7 +100,7 @@ def _lacking(name: str, provider: str, stored: Sequence[str]) -> CredentialsErro
 
 
 def by_folder(accounts: Mapping[str, str], folder: Path, home: Path) -> str:
-    """Return the accounts that the setting `accounts` has for a folder or the nearest folder above it; empty if it has none."""
+    """Return the accounts that the setting `accounts` has for a folder or its nearest parent; empty if there are none."""
     inside = {
         place: names
         for given, names in accounts.items()

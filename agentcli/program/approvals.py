@@ -1,4 +1,6 @@
-"""Approvals of programs that a trusted project would start (hooks, MCP servers, plugins), each by the hash of its definition."""
+"""Approvals of programs that a trusted project would start (hooks, MCP servers, plugins), each by its definition's
+hash.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,17 @@ from agentcli.program.trust import read_own, repository
 from agentcli.system.locked_file import update
 
 APPROVED = "approved.json"
-"""The file in the state folder that stores the user's answers."""
+"""File in the state folder with the user's answers."""
 
 Confirm = Callable[[str, Sequence[str]], Awaitable[bool]]
 """Asks a yes-or-no question, given its title and lines."""
 
 _Answers = Mapping[str, Mapping[str, Any]]
-"""Root of a repository to the answers there: kind and hash of a definition to the answer."""
+"""Root of a repository to its answers: kind and hash of a definition to the answer."""
 
 
 class Approvals:
-    """The user's answers about what one project may start. A changed definition is an unanswered one.
+    """The user's answers about what one project may start. A changed definition is unanswered.
 
     `everything` approves all for this run, and writes nothing.
     """
@@ -34,7 +36,10 @@ class Approvals:
         self._root, self._file, self._everything = str(repository(folder)), file, everything
 
     def allows(self, definition: Definition) -> bool:
-        """Return whether a definition may be started. If the file cannot be read, or others may write it, nothing may."""
+        """Return True if a definition may be started.
+
+        If the file is unreadable, or others may write it, nothing may.
+        """
         return self._everything or self._answer(definition) is True
 
     def undecided(self, definitions: Iterable[Definition]) -> list[Definition]:
@@ -46,7 +51,7 @@ class Approvals:
         return [one for one in definitions if not self.allows(one)]
 
     def decide(self, answers: Sequence[tuple[Definition, bool]]) -> None:
-        """Remember answers. Raises ConfigError when the file there cannot be read, and StoreError when it cannot be written."""
+        """Remember answers. Raises ConfigError if the file there is unreadable, and StoreError if it is not writable."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
 
         def changed(_: str) -> str:
@@ -69,7 +74,7 @@ class Approvals:
 
 
 def not_started(refused: Sequence[Definition]) -> str:
-    """Return the warning of a run in which no person can approve; empty if nothing was refused."""
+    """Return the warning of a run in which nobody can approve; empty if nothing was refused."""
     if not refused:
         return ""
     names = "; ".join(map(str, refused))
@@ -93,7 +98,7 @@ def _read(file: Path) -> _Answers:
 
 
 async def answers(found: Sequence[Definition], confirm: Confirm) -> list[tuple[Definition, bool]]:
-    """Ask about each definition by its exact command line, and return the definitions with the answers."""
+    """Ask about each definition, showing its exact command line, and return the definitions with the answers."""
     given = []
     for number, one in enumerate(found, 1):
         place = f" ({number} of {len(found)})" if len(found) > 1 else ""

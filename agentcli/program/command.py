@@ -1,4 +1,4 @@
-"""One slash command as it is listed: its name, group, help, and the arguments that it takes."""
+"""A slash command in a list: its name, group, help, and arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Group = Literal["Sessions", "Work", "Context", "Model and permissions", "Cost an
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One completion: `label` is inserted as it is; `name` and `detail` are displayed, both sanitised. Enter sends one that `runs`."""
+    """One completion: `label` is inserted unchanged; `name` and `detail` are displayed; all are sanitised.
+
+    Enter sends it if it `runs`.
+    """
 
     label: str
     detail: str = ""
@@ -38,7 +41,7 @@ class Command:
     help: str
     group: Group
     at_once: bool | tuple[str, ...] = False
-    """It changes nothing under a running turn and does not wait for its end; or only with these arguments."""
+    """True if it changes nothing under a running turn and does not wait for its end; or only with these arguments."""
     arguments: Callable[..., Sequence[Item]] | None = None
     """Return completions of the argument, given the terminal."""
     aliases: tuple[str, ...] = ()
@@ -63,7 +66,7 @@ class Command:
 
     @property
     def paragraphs(self) -> list[str]:
-        """The help as paragraphs of one line each, to be wrapped to any width."""
+        """The help as paragraphs of one line each, for wrapping to any width."""
         return [" ".join(paragraph.split()) for paragraph in self.help.split("\n\n")]
 
     @property
@@ -73,7 +76,7 @@ class Command:
 
     @property
     def takes_text(self) -> bool:
-        """True if the argument may be any text, also of several lines."""
+        """True if the argument may be any text, including several lines."""
         return self.takes_argument and self.values is None
 
     def takes(self, argument: str) -> bool:
@@ -81,11 +84,11 @@ class Command:
         return not argument or (self.takes_argument and (self.values is None or argument in self.values))
 
     def acts_at_once(self, argument: str) -> bool:
-        """Return whether it runs with this argument without waiting for the end of a turn."""
+        """Return True if it runs with this argument without waiting for the end of a turn."""
         return self.at_once if isinstance(self.at_once, bool) else argument in self.at_once
 
     def check(self, argument: str, typed: str) -> None:
-        """Raise UsageError for an argument that it does not take; `typed` is the name that it was called by."""
+        """Raise UsageError for an argument that it does not take; `typed` is the name used to call it."""
         if self.takes(argument):
             return
         if not self.takes_argument:

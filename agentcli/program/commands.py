@@ -1,6 +1,6 @@
-"""Slash commands below the terminal: the context that they run in, and the outputs that every front end shows.
+"""Slash commands below the terminal: their context, and the outputs that every front end shows.
 
-Help comes from a function's docstring; names, completions, where and when a command runs come from its decorator.
+Help comes from a function's docstring; names, completions, and where and when a command runs come from its decorator.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice of a dialog; any of the characters in `keys`, and the key named `shortcut`, chooses it at once.
+    """One choice of a dialog; any character in `keys`, and the key `shortcut`, chooses it at once.
 
-    `about` is shown below a searched list while the cursor is on the choice. The texts are sanitised: names of sessions, models and
-    rules come from outside.
+    `about` is shown below a searched list while the cursor is on the choice. The texts are sanitised: names of
+    sessions, models and rules are external.
     """
 
     label: str
@@ -68,7 +68,7 @@ class Terminal(Protocol):
         ...
 
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
-        """Ask for one line, `text` to begin with; None if cancelled."""
+        """Ask for one line, beginning with `text`; None if cancelled."""
         ...
 
     async def move_to(self, session: AgentSession) -> None:
@@ -85,7 +85,7 @@ class Context:
     terminal: Terminal | None = None
 
     def only_in_terminal(self, usage: str) -> Terminal:
-        """Return the terminal. Raises InputError, naming the usage that needs it, in other front ends."""
+        """Return the terminal. Raises InputError, mentioning the usage that needs it, in other front ends."""
         if self.terminal is None:
             raise InputError(f"{usage} works only in the terminal.")
         return self.terminal
@@ -101,7 +101,9 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Framed(Said):
-    """Markdown that a terminal sets off from the conversation: under a title, with notes after it and a line at its end."""
+    """Markdown that a terminal sets off from the conversation: below a title, with notes after it and a line at its
+    end.
+    """
 
     title: str = ""
     body: str = ""
@@ -119,7 +121,7 @@ class Acted:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Long work that can be interrupted; `doing` names it."""
+    """Long work that can be interrupted; `doing` is its name."""
 
     doing: str
     run: Interruptible
@@ -127,7 +129,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A prompt for the model, always the last output of a command; the parts in `along` are sent with it and not shown."""
+    """A prompt for the model, always the last output of a command; the parts in `along` are sent with it but not shown."""
 
     text: str
     along: tuple[Part, ...] = ()
@@ -155,7 +157,8 @@ def command(
     aliases: Sequence[str] = (),
     values: Sequence[str] | None = None,
 ) -> Callable[[Yields], OutputCommand]:
-    """Make a slash command of a function whose docstring is its help, and which yields outputs, so that it works in every front end.
+    """Make a slash command of a function that yields outputs, so that it works in every front end; its docstring is the
+    help.
 
     `values` are its possible arguments, if they are few.
     """

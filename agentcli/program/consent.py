@@ -1,4 +1,4 @@
-"""What a person agrees to: trust in the folder, and approval of what its files would start."""
+"""A person's consent: trust in the folder, and approval of what its files would start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def undecided(program: Program, *, declined: bool = False) -> Sequence[Definition]:
-    """Return the trusted folder's hooks, servers and plugins that wait for an answer, or that may not start if `declined`."""
+    """Return the trusted folder's hooks, servers and plugins without an answer, or those that may not start if
+    `declined`.
+    """
     found = program.definitions()
     return program.approvals.refused(found) if declined else program.approvals.undecided(found)
 
@@ -41,7 +43,7 @@ def trust_folder(program: Program, session: AgentSession, allow: Sequence[str] =
 
 
 def _reopened(program: Program, session: AgentSession, otherwise: str) -> AgentSession:
-    """Reopen the session with the program's present state. Raises InputError(otherwise) if it is not stored."""
+    """Reopen the session with the program's current state. Raises InputError(otherwise) if it is not stored."""
     journal = session.journal
     if not isinstance(journal, Session):
         raise InputError(otherwise)

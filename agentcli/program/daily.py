@@ -1,4 +1,4 @@
-"""Warnings that are shown once a day: a file of the state folder has the ones of today."""
+"""Warnings that are shown once a day: a file of the state folder lists today's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ FILE = "told-today.json"
 
 
 def first_today(path: Path, text: str, today: str) -> bool:
-    """Return whether a warning was not shown yet today, an ISO date, and remember it. If the file is unusable, it was not."""
+    """Return True if a warning was not shown yet today, an ISO date, and remember it.
+
+    If the file is unusable, it counts as not shown.
+    """
     try:
         known: Any = json.loads(path.read_text(encoding="utf-8"))
         told = list(known["told"]) if known["day"] == today else []

@@ -1,4 +1,4 @@
-"""Definitions of a project that start a program or connect to an address: each needs the approval of a person."""
+"""Definitions in a project that start a program or connect to an address: a person must approve each."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Kind = Literal["hook", "server", "plugin", "check"]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One hook, server, plugin or check as a file of the project defines it.
+    """One hook, server, plugin or check in a file of the project.
 
-    `content` is the JSON value as in the file, no variable expanded. `starts` is the exact command line or URL.
+    `content` is the file's JSON value, with variables not expanded. `starts` is the exact command line or URL.
     """
 
     kind: Kind
     name: str
     file: str
-    """Name of the file that defines it, as the person knows it: `.mcp.json`."""
+    """Name of the defining file, for people: `.mcp.json`."""
     starts: str
     content: Mapping[str, Any]
 

@@ -1,4 +1,4 @@
-"""Checks of the subagents' worktrees: kept for their changes, or left behind by a crash."""
+"""Checks of subagents' worktrees: kept because of their changes, or left behind by a crash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from agentcli.system.git import GitError, run_git
 
 
 def worktree_rows(program: Project) -> Iterator[Row]:
-    """For each worktree its name, whether its subagent has finished or is at work, and how to resume or remove it."""
+    """Report for each worktree its name, whether its subagent has finished or is working, and how to resume or remove
+    it.
+    """
     if not probe.is_dir(program.worktrees):
         return
     children: dict[str | None, _Subagents] = {}
@@ -29,7 +31,7 @@ def worktree_rows(program: Project) -> Iterator[Row]:
         if not common:
             yield name, False, f"{display_path(tree)}: its repository is gone; `rm -r {_quoted(tree)}` removes it"
             continue
-        bare = main == tree  # each worktree is a project of its own, so the subagent may belong to any of them
+        bare = main == tree  # each worktree is a separate project, so the subagent may belong to any of them
         repository = Path(common) if bare else main
         remove = f"`git -C {_quoted(repository)} worktree remove --force {_quoted(tree)}` removes it with its changes"
         if branch := _branch(tree):
@@ -46,7 +48,7 @@ class _Subagents:
         self._store, self._project = program.store, project
 
     def state(self, tree: Path, remove: str) -> tuple[bool, str]:
-        """Return whether all is well with a worktree that is on no branch, and the next step for it."""
+        """Return whether a worktree without a branch is fine, and the next step for it."""
         place = display_path(tree)
         child = next((info for folder, info in self._folders if folder.is_relative_to(tree)), None)
         if child is None:

@@ -1,4 +1,4 @@
-"""Extras: programs beside the agent, which nothing of it imports. This table is the one way to them."""
+"""Extras: programs beside the agent; nothing in the agent imports them. This table is the only way to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXTRAS: Mapping[str, str] = {
     "export atif": "exporters.command_line:trajectory",
     "export to another agent": "exporters.command_line:exported",
 }
-"""What extras are used for, each with its module and the name in it."""
+"""Uses of extras, each with its module and the name in it."""
 
 
 def extra(use: str) -> Any:

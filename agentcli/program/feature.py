@@ -1,4 +1,7 @@
-"""What one package brings to a program, as a class. Imports almost nothing at run time: the package of each feature imports it."""
+"""What one package adds to a program, as a class.
+
+Imports almost nothing at run time: each feature's package imports it.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +31,17 @@ if TYPE_CHECKING:
     WrapTurn = Callable[[RunTurn, AgentSession, asyncio.Event, Emit], Awaitable[TurnEnded]]
 
 Row = tuple[str, bool, str]
-"""The result of a check: its subject, whether all is well, and the detail with a cure."""
+"""Result of a check: its subject, whether it is fine, and the detail with a solution."""
 
 
 class RunPart:
-    """What a feature keeps for a whole run. Every method may be left out."""
+    """What a feature keeps for a whole run. Every method may be omitted."""
 
     def start(self) -> None:
-        """Begin in the background what the sessions of the run will need."""
+        """Begin in the background what the run's sessions will need."""
 
     def servers(self) -> Servers | None:
-        """Return the MCP servers that a session gets; None if none is configured."""
+        """Return a session's MCP servers; None if none is configured."""
         return None
 
     def notes(self) -> Sequence[str]:
@@ -46,7 +49,7 @@ class RunPart:
         return ()
 
     def unread(self) -> str:
-        """Return a warning about what is not read because the folder is not trusted; empty if there is nothing to say."""
+        """Return a warning about what is not read because the folder is not trusted; empty if there is none."""
         return ""
 
     def close(self) -> None:
@@ -55,7 +58,7 @@ class RunPart:
 
 @dataclass(frozen=True, slots=True)
 class FoundHooks:
-    """The hooks in force: `make` makes those of a session; `notes` are about entries that were skipped."""
+    """Hooks in force: `make` makes a session's; `notes` are about skipped entries."""
 
     make: MakeHooks | None = None
     notes: Sequence[str] = ()
@@ -65,10 +68,10 @@ P = TypeVar("P", contravariant=True)
 
 
 class Feature(Generic[P]):
-    """What one package brings to a program. Every method may be left out; it imports what only some runs need.
+    """What one package adds to a program. Every method may be omitted; methods import what only some runs need.
 
-    `P` is what it uses of the program: `Program`, whose module imports this one, or any object. For a feature that is off nothing is
-    called but `tools`, `commands`, `keyed`, and for `doctor` its `checks`.
+    `P` is the part of the program that it uses: `Program`, whose module imports this one, or any object. If a feature
+    is off, only `tools`, `commands`, `keyed`, and for `doctor` its `checks` are called.
     """
 
     name: str
@@ -110,7 +113,7 @@ class Feature(Generic[P]):
         return None
 
     def definitions(self, program: P) -> Iterable[Definition]:
-        """Return what the files of a trusted project would start: a person has to approve each."""
+        """Return what the files of a trusted project would start: a person must approve each."""
         return ()
 
     def started(self, program: P) -> Iterable[Started]:
@@ -122,20 +125,26 @@ class Feature(Generic[P]):
         return ()
 
     def refuse(self, program: P, text: str, own: str) -> None:
-        """Raise InputError for a prompt that cannot be sent without a person there; `own` is the part of it that was not piped in."""
+        """Raise InputError for a prompt that cannot be sent in an unattended run; `own` is the part that was not piped
+        in.
+        """
 
     def wraps(self, program: P) -> Iterable[WrapTurn]:
-        """Return what wraps the last turn of a run without a terminal, and each of the Python API. Raises InputError for an unusable option."""
+        """Return what wraps the last turn of a headless run, and each turn of the Python API. Raises InputError for an
+        unusable option.
+        """
         return ()
 
 
 def tools_of(features: Sequence[Feature[P]]) -> Sequence[Tool]:
-    """Return the tools of features in the order that models see them."""
+    """Return the tools of features in the order in which models see them."""
     from agentcli.tools.entry import tool_of
 
     return [tool_of(entry) for feature in features for entry in feature.tools()]
 
 
 def traits_of(features: Sequence[Feature[P]]) -> Mapping[str, Traits]:
-    """Return the traits of all tools of features, also of tools that a session lacks: former sessions may have used them."""
+    """Return the traits of all tools of features, including tools that a session lacks: earlier sessions may have used
+    them.
+    """
     return {entry.name: entry.traits for feature in features for entry in feature.tools()}

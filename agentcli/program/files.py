@@ -22,7 +22,7 @@ CLAUDE_FILES = (".claude/settings.json", ".claude/settings.local.json")
 
 @dataclass(frozen=True, slots=True)
 class ProjectFiles:
-    """Files or folders found, outermost first, and a note for each that leads out of the repository."""
+    """Found files or folders, outermost first, and a note for each that leads out of the repository."""
 
     paths: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
@@ -31,8 +31,8 @@ class ProjectFiles:
 def project_files(cwd: Path, names: Sequence[str]) -> ProjectFiles:
     """Return the files or folders of these names in the folders from the repository's root down to `cwd`.
 
-    A link that leads out of the repository is skipped and named: an unknown repository must not make agentcli read the
-    user's own files.
+    A link that leads out of the repository is skipped with a note: an unknown repository must not make agentcli read
+    the user's own files.
     """
     places = list(folders(cwd))
     root = places[0].resolve()
@@ -65,7 +65,9 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 
 def label(path: Path, cwd: Path) -> str:
-    """Return the path relative to the folder that its settings apply to, such as `.claude/settings.json`; another folder than `cwd` is named first."""
+    """Return the path relative to the folder of its settings, such as `.claude/settings.json`, preceded by the folder
+    if it is not `cwd`.
+    """
     folder = path.parent.parent
     inner = str(path.relative_to(folder))
     return inner if folder == cwd else f"{folder.name}/{inner}"

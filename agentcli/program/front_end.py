@@ -1,4 +1,4 @@
-"""Parts that a front end gives to the program that it starts: a person to ask, an editor, further tools."""
+"""Parts that a front end gives to its program: a person to ask, an editor, additional tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import Question, Tool
 
 WARM_AFTER = 0.3
-"""Seconds after which imports that take long begin in the background: the editor comes first."""
+"""Seconds after which slow imports begin in the background: the editor comes first."""
 
 
 async def nobody(_: ApprovalRequest) -> ApprovalResponse | None:
@@ -32,7 +32,7 @@ class FrontEnd:
     ask: AskUser = no_answer
     editor: EditorFiles | None = None
     tools: Sequence[Tool] = ()
-    """Tools of the program around this one, in addition to the built-in ones."""
+    """Tools of the embedding program, in addition to the built-in ones."""
     one_turn: bool = False
     """True if the first turn of a session is its last."""
 

@@ -15,7 +15,9 @@ SECONDS = 10.0
 def with_keys(
     env: Mapping[str, str], providers: Mapping[str, ProviderSettings], stored: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Return the environment with the stored keys, each in its provider's variable; a variable that is set wins."""
+    """Return the environment with the stored keys, each in its provider's variable; variables that are set take
+    precedence.
+    """
     more = {}
     for name, key in stored.items():
         settings = providers.get(name)
@@ -31,7 +33,7 @@ def provider_of(key: str) -> str:
 
 
 def checked(key: str) -> str:
-    """Return the key without the blanks around it. Raises InputError if it cannot be a key."""
+    """Return the key without surrounding blanks. Raises InputError if it cannot be a key."""
     key = key.strip()
     if not key or not (key.isascii() and key.isprintable()) or " " in key:
         raise InputError(
@@ -41,7 +43,10 @@ def checked(key: str) -> str:
 
 
 def try_key(settings: ProviderSettings, key: str, env: Mapping[str, str]) -> str:
-    """Send one free request with the key; the reason why it could not be tried, or empty. Raises CredentialsError if it is rejected."""
+    """Send one free request with the key; return why it could not be tried, or an empty text.
+
+    Raises CredentialsError if it is rejected.
+    """
     if not settings.kind:
         return f"each search with {settings.name} is billed"
     vendor = PROVIDERS[settings.kind]

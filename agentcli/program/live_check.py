@@ -21,7 +21,7 @@ from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, RetryPolicy, base_url, credentials, needs_key
 
 MOST_COST = 0.01
-"""USD for one request at most; a model that would cost more is not asked, the vendor's cheap one is."""
+"""Maximum USD of one request; if a model would cost more, the vendor's cheap one is used."""
 PROMPT, REPLY = 1_500, 400
 """Upper bounds in tokens of the request, including the vendor's additions, and of the reply."""
 LIST_SECONDS = 5.0
@@ -36,7 +36,7 @@ _TOOL = ToolSchema(
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A provider and the model to ask; `cost` in USD at most, None if its price is unknown."""
+    """A provider and the model to query; `cost` is the maximum in USD, None if its price is unknown."""
 
     settings: ProviderSettings
     model: ModelSpec
@@ -45,7 +45,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a probe: `error`, or for each capability `yes`, `no`, or `-` if the model does not use it."""
+    """Answer to a probe: `error`, or for each capability `yes`, `no`, or `-` if the model does not use it."""
 
     model: str
     capabilities: Sequence[str] = ()
@@ -109,7 +109,7 @@ def _ready(program: Program, settings: ProviderSettings) -> bool:
 
 
 def _probe(program: Program, settings: ProviderSettings) -> Probe | None:
-    """Return the probe with the first of a provider's models that is known by name and cheap enough; None without such a model."""
+    """Return the probe with a provider's first model that is known by name and cheap enough; None if there is none."""
     for name in _names(program, settings):
         try:
             model = program.models.spec(name)

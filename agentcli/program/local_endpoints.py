@@ -1,4 +1,4 @@
-"""Model servers on this machine: find the ones that answer, with their models."""
+"""Model servers on this machine: find those that answer, with their models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LocalServer:
 
 
 def local_servers(providers: Mapping[str, ProviderSettings], env: Mapping[str, str]) -> Sequence[LocalServer]:
-    """Every known server of this machine, asked all at once; `providers` are the configured ones."""
+    """Return every known server of this machine, queried all at once; `providers` are the configured ones."""
     names = [name for name, (_, preset) in PRESETS.items() if preset.is_local]
     with ThreadPoolExecutor(len(names)) as threads:
         return list(threads.map(lambda name: _asked({**BUILT_IN, **providers}[name], env), names))

@@ -1,4 +1,4 @@
-"""Refreshing the lists of models of all endpoints, and the models in them."""
+"""Refresh the lists of models of all endpoints, and return the models in them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from agentcli.providers.endpoint_asking import Asking
 
 PATIENCE = 1.0
-"""Seconds that `/model` waits for lists; later ones are there when it is opened again."""
+"""Seconds that `/model` waits for lists; later ones appear when it is opened again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The outcome of a refresh in lines: `told` endpoints that answered, and `warnings`."""
+    """Outcome of a refresh in lines: `told` endpoints that answered, and `warnings`."""
 
     told: Sequence[str]
     warnings: Sequence[str]
 
 
 def known_models(models: Models) -> Sequence[ModelSpec]:
-    """Return the known models: of the table, and of the lists of endpoints as they were last read."""
+    """Return the known models: of the table, and of the endpoints' lists as last read."""
     return [*catalog.models(), *specs(models)]
 
 
@@ -49,9 +49,9 @@ def stale(models: Models) -> bool:
 
 
 def refresh(models: Models, seconds: float | None = None) -> Refreshed:
-    """Ask all endpoints and vendors for their models and keep what they answer; one without an answer keeps its former list.
+    """Query all endpoints and vendors for their models and store the answers; without an answer, the old list stays.
 
-    With `seconds`, ask no vendor, and return after that time: what comes later is kept as well.
+    With `seconds`, query no vendor, and return after that time: later answers are stored as well.
     """
     from agentcli.providers.endpoint_asking import ask_all
 

@@ -1,4 +1,4 @@
-"""The models of a run: found by name in the table and in configuration, connected when they are needed."""
+"""Models of a run: found by name in the table and in configuration, connected on demand."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that configuration and the keys in the environment make available."""
+    """Models that configuration and the environment's keys make available."""
 
     config: Config
     env: Mapping[str, str]
@@ -64,21 +64,21 @@ class Models:
     figures: Figures = field(default_factory=Figures)
     """Windows and prices that the user has read from elsewhere."""
     cache: Path | None = None
-    """The folder in which the lists of endpoints' models are kept; None if none are."""
+    """Folder with the lists of endpoints' models; None if none are stored."""
     stored: Set[str] = frozenset()
     """The variables of `env` that hold stored keys."""
     gates: Path | None = None
-    """The folder of the rate gates that all processes share; None if nothing is shared."""
+    """Folder of the rate gates that all processes share; None if nothing is shared."""
     attended: bool = False
-    """True if a person is present, who may start a local server that does not run."""
+    """True if a person is present, who may start a local server."""
     accounts: RunAccounts | None = field(default=None, compare=False)
     """The accounts of the run."""
     connected: list[Connected] = field(default_factory=list)
-    """The models that were connected: asked for again, to be closed one day."""
+    """Models connected so far: reused, and closed at the end."""
 
     @property
     def providers(self) -> Mapping[str, ProviderSettings]:
-        """The configured providers by name. Raises ConfigError for a table that makes no sense."""
+        """Configured providers by name. Raises ConfigError for an invalid table."""
         return {name: _provider(name, table) for name, table in self.config.providers.items()}
 
     @property
@@ -94,7 +94,7 @@ class Models:
     def spec(self, name: str) -> ModelSpec:
         """Return the spec of a model, including the model that writes its summaries.
 
-        Raises InputError, naming similar models, if none has this name.
+        Raises InputError, with similar models, for an unknown name.
         """
         found = self._listed(name)
         mapping = self.config[ContextSettings].compression_model
@@ -103,14 +103,14 @@ class Models:
         return replace(found, summary_model=writer, summary_prices=prices)
 
     def known_spec(self, name: str) -> ModelSpec | None:
-        """Return the spec of a model that a session names; None if no provider or model has this name now."""
+        """Return the spec of a session's model; None if no provider or model has this name now."""
         try:
             return self._listed(name)
         except (InputError, ConfigError):
             return None
 
     def price(self, name: str, usage: Usage, time: str) -> float | None:
-        """USD of a usage of the model with this name at a time in ISO form; None if it is not known."""
+        """Return the USD of a usage of the model with this name at a time in ISO form; None if unknown."""
         try:
             return self._listed(name, time[:10]).cost(usage, time[:10])
         except (InputError, ConfigError):
@@ -118,12 +118,12 @@ class Models:
 
     @property
     def lacking_keys(self) -> Set[str]:
-        """The names of the providers that need a key and have none."""
+        """Names of the providers that need a key and have none."""
         known = {**BUILT_IN, **self.providers}
         return {name for name, one in known.items() if needs_key(one, self.env) and not key_variable(one, self.env)}
 
     def alias_faults(self) -> Iterator[str]:
-        """Yield what is wrong with each alias of the user's that means no model."""
+        """Yield the fault of each user's alias that means no model."""
         for alias in self.config.aliases:
             try:
                 self._listed(alias)
@@ -131,7 +131,7 @@ class Models:
                 yield str(error)
 
     def table_faults(self) -> Iterator[str]:
-        """Yield what is wrong with each table of the user's, such as `[models."local/x"]`, whose name means no model."""
+        """Yield the fault of each user's table, such as `[models."local/x"]`, whose name means no model."""
         for name in self.config.models:
             try:
                 self._listed(name)
@@ -142,8 +142,8 @@ class Models:
     def connect(self, name: str, *, brief: bool = False) -> Model:
         """Connect the model with this name; with `brief` an outage is not waited out.
 
-        A model that is connected already is returned again with its open connections; a script starts from its beginning.
-        Raises CredentialsError if a key is missing.
+        A connected model is returned again with its open connections; a script starts from its beginning. Raises
+        CredentialsError if a key is missing.
         """
         found = self._connect(name, brief)
         if PROVIDERS[found.spec.kind].takes_key:
@@ -174,7 +174,10 @@ class Models:
         return Connected(model, spec, settings, retry, self.env)
 
     def defers(self, spec: ModelSpec) -> bool:
-        """Return whether this model loads tools that a search finds: most gateways refuse that, so `auto` allows it only at the vendor's own address."""
+        """Return True if this model loads tools found by a search.
+
+        Most gateways refuse that, so `auto` allows it only at the vendor's own address.
+        """
         settings = self.providers.get(spec.provider) or BUILT_IN.get(spec.provider)
         if not spec.deferred_tools or settings is None or not is_vendor(settings):
             return False
@@ -190,7 +193,10 @@ class Models:
         return None
 
     def summariser(self, spec: ModelSpec) -> Model:
-        """Connect the model that writes the summaries of a session that runs on `spec`. Without a model, a snapshot is made from the ledger."""
+        """Connect the model that writes the summaries of a session that runs on `spec`.
+
+        Without a model, the ledger supplies a snapshot.
+        """
         return self.connect(spec.summary_model or spec.name, brief=True)
 
     def _has_fallback(self, spec: ModelSpec) -> bool:
@@ -217,7 +223,7 @@ class Models:
         return EndpointLists(self.cache / FOLDER if self.cache is not None else None)
 
     def listed_by(self, provider: str) -> EndpointList:
-        """Return the models that an endpoint listed when it was last asked."""
+        """Return the models that an endpoint listed when last queried."""
         settings = self.providers.get(provider) or BUILT_IN.get(provider)
         return self.lists.of(provider, address(settings, self.env) if settings is not None else "")
 
@@ -230,7 +236,7 @@ class Models:
 
     @property
     def with_lists(self) -> Sequence[ProviderSettings]:
-        """The endpoints that are asked for their models: the configured ones, and services with a key."""
+        """Endpoints to query for their models: the configured ones, and services with a key."""
         configured = [
             each
             for each in self.providers.values()
@@ -245,13 +251,13 @@ class Models:
 
     @property
     def vendors(self) -> Sequence[ProviderSettings]:
-        """The vendors with a key, which are asked for models newer than the table on demand."""
+        """Vendors with a key, queried on demand for models newer than the table."""
         own = [BUILT_IN[name] for name in SERVERS if name not in {each.name for each in self.with_lists}]
         return [each for each in own if credentials(each, self.env)]
 
     @property
     def _overrides(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return fields of models by name: figures read from elsewhere, overridden by the configuration."""
+        """Return fields of models by name: downloaded figures, overridden by the configuration."""
         if not self.figures.models:
             return self.config.models
         changes = {model.name: model.price_changes for model in catalog.models()}
@@ -262,17 +268,17 @@ class Models:
 
 
 class ModelSource:
-    """Gives the models of a run as its configuration and keys are now, with the connections of the whole run."""
+    """Provides a run's models for its current configuration and keys, with the connections of the whole run."""
 
     def __init__(self, project: Project, attended: bool) -> None:
-        """`attended`: a person is there, who may start a local server that does not run."""
+        """`attended`: a person is present, who may start a local server."""
         self._project, self._attended = project, attended
         self._connected: list[Connected] = []
         self._keyed: tuple[str, Mapping[str, str], Mapping[str, str]] = ("", {}, {})
 
     @cached_property
     def accounts(self) -> OnDemand[RunAccounts]:
-        """The accounts of the run. Raises InputError for a name that cannot be an account's."""
+        """Accounts of the run. Raises InputError for an invalid account name."""
         project = self._project
 
         def make() -> RunAccounts:
@@ -284,7 +290,7 @@ class ModelSource:
 
     @cached_property
     def _memory(self) -> EndpointMemory:
-        """Capabilities that endpoints were found to lack, kept in the state folder unless this run writes nothing."""
+        """Capabilities found missing on endpoints, stored in the state folder unless this run writes nothing."""
         project = self._project
         return EndpointMemory(None if project.options.no_session else project.dirs.state / FILE)
 
@@ -309,7 +315,7 @@ class ModelSource:
         )
 
     def _environment(self) -> Mapping[str, str]:
-        """Return the environment with the keys of the account in use, which are read once."""
+        """Return the environment with the current account's keys, which are read once."""
         accounts, env = self.accounts.now, self._project.env
         if accounts is None or not accounts.current:
             return env
@@ -362,7 +368,10 @@ def no_key() -> str:
 
 
 def _provider(name: str, table: Mapping[str, object]) -> ProviderSettings:
-    """Build a provider from its table, whose settings have the right types already. A preset's table changes only the fields that it names."""
+    """Build a provider from its table, whose settings have valid types.
+
+    A preset's table changes only the fields that it contains.
+    """
     if name in PRESETS and table.get("kind", PRESETS[name][0]) == PRESETS[name][0]:
         return replace(BUILT_IN[name], **table)  # type: ignore[arg-type]
     kind = table.get("kind", name)

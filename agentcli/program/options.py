@@ -1,7 +1,7 @@
-"""The options of a run as one value: the same for the REPL, `-p`, `resume` and `demo`.
+"""Options of a run as one value: the same for the REPL, `-p`, `resume` and `demo`.
 
-Each field that people can give says so itself (`Flag`). The flags of the command line and its fast path, of `agentcli acp` and
-`agentcli demo`, the options of the Python API and the arguments of the Harbor adapter are derived from it.
+Each field that people can set has a `Flag`. The command line's flags and its fast path, those of `agentcli acp` and
+`agentcli demo`, the Python API's options and the Harbor adapter's arguments are derived from it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,12 @@ Kind = Literal["text", "list", "choice", "whole", "decimal", "switch"]
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Flag of a run: help in one line, the placeholder of its value there (empty for a switch), its names, the long one last.
+    """Flag of a run: help in one line, the value's placeholder there (empty for a switch), its names, the long one
+    last.
 
-    Without names the field's name is used. `also` names the other programs that take it. `file` is the help of a second flag,
-    `--NAME-file FILE`, which reads the value from a file. `needs_print` means that it works only with -p. `field`, `type` and `default` come from the field of `Options` that it sets.
+    Without names the field's name is used. `also` are the other programs that take it. `file` is the help of a second
+    flag, `--NAME-file FILE`, which reads the value from a file. `needs_print` means that it works only with -p.
+    `field`, `type` and `default` come from the field of `Options` that it sets.
     """
 
     help: str
@@ -75,12 +77,13 @@ _KINDS: Mapping[Scalar, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Flags of a run. Empty and None mean "not given": configuration decides then. They are listed in the order of `--help`.
+    """Flags of a run. Empty and None mean "not given": then configuration decides. They are listed in the order of
+    `--help`.
 
-    `then` are prompts that follow `prompt`; slash commands such as `/compress` are executed. `session` is the argument of `resume`:
-    None for a new session, "" for a choice, "--last" for the newest of this project. `session_id` is the id of a new
-    session. `agent` names the agent definition of the session. `handoff` describes the next task, which a new session continues
-    with; None to continue the session itself.
+    `then` are prompts after `prompt`; slash commands such as `/compress` are executed. `session` is the argument of
+    `resume`: None for a new session, "" for a choice, "--last" for the newest of this project. `session_id` is the id
+    of a new session. `agent` is the session's agent definition. `handoff` describes the next task, with which a new
+    session continues; None to continue the session itself.
     """
 
     prompt: Annotated[
@@ -156,7 +159,7 @@ class Options:
         return self.system_prompt is not None or bool(self.append_system_prompt or self.add_dirs or self.agent)
 
     def prompts(self, first: str) -> tuple[str, ...]:
-        """Return the prompts of the run in their order. A goal is set before the `first` prompt, or is the first one itself."""
+        """Return the run's prompts in order. A goal is set before the `first` prompt, or is the first one itself."""
         goal = (f"/goal {'--wait ' if first else ''}{self.goal}",) if self.goal else ()
         return (*goal, *([first] if first else ()), *self.then)
 
@@ -169,11 +172,11 @@ class Options:
 
 LAST = "--last"
 Texts = Sequence[str] | str
-"""One value of a flag that may be repeated, or several."""
+"""One value of a repeatable flag, or several."""
 
 
 class FlagOptions(TypedDict, total=False):
-    """The flags that the Python API takes, by their names there, as a type checker sees them."""
+    """The flags that the Python API takes, by their names there, for type checkers."""
 
     cwd: "str | Path"
     model: str

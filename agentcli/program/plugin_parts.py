@@ -12,7 +12,7 @@ from agentcli.core.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PluginHooks:
-    """The files of hooks of a plugin, and the tables of hooks in its manifest. `gemini` is true for the format of Gemini CLI."""
+    """Hook files of a plugin, and the hook tables in its manifest. `gemini` is true for Gemini CLI's format."""
 
     source: str
     """The plugin's name in messages."""
@@ -24,7 +24,7 @@ class PluginHooks:
 
 @dataclass(frozen=True, slots=True)
 class PluginServers:
-    """The text that defines the MCP servers of a plugin, its variables filled in; empty if it has none."""
+    """The text that defines a plugin's MCP servers, with variables filled in; empty if it has none."""
 
     source: str
     """The plugin's name in messages."""

@@ -69,13 +69,13 @@ P = TypeVar("P", bound=RunPart)
 
 
 def newcomer(home: Path, sessions: Path) -> list[str]:
-    """Return a note for a person who comes from Claude Code, before the first session of all."""
+    """Return a note for a person who comes from Claude Code, before the very first session."""
     known = probe.is_dir(home / ".claude") and not any(sessions.glob("*/*/records/*"))
     return ["Found ~/.claude: `agentcli import-config` takes over its settings, and lists them first."] if known else []
 
 
 class Program(Project):
-    """Everything of one run of agentcli, which a front end may start. Parts are made when they are first needed."""
+    """Everything of one run of agentcli, which a front end may start. Parts are created on demand."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Program(Project):
         env: Mapping[str, str] | None = None,
         front_end: FrontEnd | None = None,
     ) -> None:
-        """Raise UsageError if the folder does not exist, ConfigError if the configuration is wrong."""
+        """Raise UsageError if the folder does not exist, ConfigError if the configuration is invalid."""
         super().__init__(options, schema, env)
         if options.mode:
             mode_named(options.mode)
@@ -111,7 +111,7 @@ class Program(Project):
         return [feature for feature in self.features if feature.on(self)]
 
     def part(self, kind: type[P]) -> P | None:
-        """Return the part of the run of this class; None without its feature."""
+        """Return the run's part of this class; None without its feature."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
     def _session_part(self, feature: Feature[Program], core: SessionCore) -> SessionPart | None:
@@ -123,13 +123,13 @@ class Program(Project):
         return self._models.now()
 
     async def close(self) -> None:
-        """Close the resources of this run's sessions: connections of models, and MCP servers."""
+        """Close the resources of this run's sessions: model connections and MCP servers."""
         await self._models.close()
         await asyncio.to_thread(self.close_parts)
         self.workspace_policy.close()
 
     def start_parts(self) -> None:
-        """Begin in the background what the sessions of the run will need, such as MCP servers."""
+        """Begin in the background what the run's sessions will need, such as MCP servers."""
         for part in self.parts:
             part.start()
 
@@ -139,7 +139,9 @@ class Program(Project):
             part.close()
 
     def counts_for(self, history: History, policy: str) -> TokenCounter:
-        """Return a token counter for a policy, the session's own if `policy` is empty; it has learned from the session's replies."""
+        """Return a token counter for a policy, the session's own if `policy` is empty, calibrated by the session's
+        replies.
+        """
         counts = TokenCounter(self._estimator(policy or self.selection.policy_of(history)))
         counts.use_model(self.selection.spec_for(history).id, history.system, self.tools_of(history))
         counts.learn(history)
@@ -151,11 +153,11 @@ class Program(Project):
 
     @property
     def vocabularies(self) -> Path:
-        """The folder in which tiktoken's vocabularies are looked for, before its own cache."""
+        """Folder to search for tiktoken's vocabularies, before its own cache."""
         return self.dirs.cache / "tiktoken"
 
     def reload(self) -> None:
-        """Read the configuration again: a folder that is trusted now has its say."""
+        """Read the configuration again: a newly trusted folder then takes effect."""
         self.__dict__.pop("config", None)
         self.__dict__.pop("extensions", None)
         self.__dict__.pop("plugins", None)
@@ -203,11 +205,11 @@ class Program(Project):
         return [one for feature in self.active for one in feature.started(self)]
 
     def definitions(self) -> Sequence[Definition]:
-        """Return all that the files of the project would start; nothing if the folder is not trusted."""
+        """Return everything that the files of the project would start; nothing if the folder is not trusted."""
         return [one for feature in self.active for one in feature.definitions(self)] if self.trusted else []
 
     def wraps(self) -> Sequence[WrapTurn]:
-        """Return what features wrap around the turns of a run. Raises InputError."""
+        """Return what features wrap around a run's turns. Raises InputError."""
         return [wrap for feature in self.active for wrap in feature.wraps(self)]
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
@@ -274,7 +276,7 @@ class Program(Project):
         )
 
     def _rules_that_match_nothing(self) -> Sequence[str]:
-        """Return the warning about rules that deny or ask about paths that do not exist, once a day, for a person."""
+        """Return the warning about rules that deny or ask about missing paths, once a day, for a person."""
         from agentcli.permissions.denied.files import naming_nothing
 
         rules, traits = self.workspace_policy.rules(), self.traits.items()
@@ -323,7 +325,7 @@ class Program(Project):
         )
 
     def _unstarted(self) -> Iterator[str]:
-        """Yield warnings about programs that are not started because nobody can be asked to approve them."""
+        """Yield warnings about programs that are not started because nobody can approve them."""
         if self.front_end.attended:
             return
         if self.trusted:
@@ -335,7 +337,7 @@ class Program(Project):
         yield from filter(None, texts)
 
     def tools_with(self, servers: bool) -> Sequence[Tool]:
-        """Return the tools of a session, including the tools that reach servers if there are any."""
+        """Return a session's tools, including those that reach servers if there are any."""
         lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
         offered = [
             tool
@@ -354,12 +356,12 @@ class Program(Project):
 
     @property
     def agent(self) -> AgentKind | None:
-        """Return the agent definition of this run (`--agent`). Raises UsageError if the name is unknown."""
+        """Return this run's agent definition (`--agent`). Raises UsageError for an unknown name."""
         return self.selection.agent
 
     @property
     def agent_settings(self) -> AgentSettings:
-        """The settings of a turn, including the settings of the definition that this run works by."""
+        """Settings of a turn, including those of this run's agent definition."""
         configured = self.config[AgentSettings]
         if self.agent is None:
             return configured
@@ -375,7 +377,9 @@ class Program(Project):
         own_text: str | None = None,
         lasting: bool = False,
     ) -> tuple[str, ...]:
-        """Return the system prompt of a session that begins now, with `own_text` in place of the program's; `lasting`: without the facts of the folder."""
+        """Return the system prompt of a session that begins now, with `own_text` replacing the program's; `lasting`:
+        without facts about the folder.
+        """
         policy, options = self.workspace_policy, self.options
         family = model.family.prompt
         small = self.agent_settings.is_small(model.window)
@@ -426,7 +430,7 @@ class Program(Project):
 
 
 def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:
-    """Return the files of a workspace that a checkpoint covers, and the ones that it leaves out."""
+    """Return the files of a workspace that a checkpoint covers, and those that it omits."""
     from agentcli.tools.lib.gitignore import everything
 
     return everything(base, SKIPPED, most)

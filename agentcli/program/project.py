@@ -1,4 +1,4 @@
-"""The project of a run: folder, trust, settings, plugins and session store. Imports no agent, provider or tool."""
+"""Project of a run: folder, trust, settings, plugins and session store. Imports no agent, provider or tool."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ if TYPE_CHECKING:
     from agentcli.sessions.project import Project as StoredProject
 
 TRUSTED = "trusted.json"
-"""The file in the state folder that lists the folders the user trusts."""
+"""File in the state folder that lists the folders that the user trusts."""
 
 
 class Project:
-    """The project a command runs in: enough for commands that only manage sessions. Importing it costs a third of a whole Program.
+    """The project in which a command runs: enough for commands that only manage sessions. Importing it costs a third of
+    a whole Program.
 
-    `schema` returns the settings that there are; it is called once the settings are read.
+    `schema` returns all settings; it is called when the settings are first read.
     """
 
     def __init__(self, options: Options, schema: Callable[[], Schema], env: Mapping[str, str] | None = None) -> None:
         """Raise UsageError if the folder does not exist, InputError if the current one has been removed."""
         self.options, self._schema = options, schema
         self.given_env = self.env = os.environ if env is None else env
-        """The environment without the stored keys. `env` has them as well."""
+        """The environment without the stored keys, which `env` includes."""
         self.is_embedded = env is not None
-        """True in another program, which gives the environment: the environment of the process must not change."""
+        """True in an embedding program, which provides the environment: the process's own must not change."""
         self.cwd = folder_named(options.cwd or _here())
         self.leave_out([self.cwd])
         self.dirs: AppDirs = app_dirs(self.env)
@@ -58,14 +59,14 @@ class Project:
 
     @property
     def trusted(self) -> bool:
-        """True if the user trusts the folder, for good or for this run."""
+        """True if the user trusts the folder, permanently or for this run."""
         from agentcli.program.trust import is_trusted
 
         return self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
 
     @property
     def running_its_code(self) -> Sequence[str]:
-        """Lines about the user's settings that run code of a trusted folder. Raises as `config`."""
+        """Lines about the user's settings that run code of a trusted folder. Raises like `config`."""
         from agentcli.program.config.general import General
 
         general = self.config[General]
@@ -81,7 +82,7 @@ class Project:
 
     @cached_property
     def config(self) -> Config:
-        """The settings in force. Raises ConfigError for configuration that is wrong."""
+        """Settings in force. Raises ConfigError for an invalid configuration."""
         from agentcli.program.config import load
 
         project = self._folder_config_file if self.trusted else None
@@ -91,7 +92,7 @@ class Project:
 
     @cached_property
     def roots(self) -> tuple[Path, ...]:
-        """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
+        """Folders of the workspace, the current one first. Raises UsageError for a missing one."""
         from agentcli.program.config.general import General
 
         return (self.cwd, *map(folder_named, (*self.config[General].add_dirs, *self.options.add_dirs)))
@@ -108,7 +109,7 @@ class Project:
 
     @cached_property
     def plugins(self) -> tuple[Sequence[Plugin], Sequence[str]]:
-        """Return the plugins in force, and notes about unusable ones. Nothing else is read if no plugin is listed."""
+        """Return the plugins in force, and notes about unusable ones. Reads nothing else if no plugin is listed."""
         if not probe.exists(self.dirs.state / PLUGINS_FILE):
             return (), ()
         from agentcli.program.extensions.installed_plugins import Plugins
@@ -117,11 +118,11 @@ class Project:
 
     @cached_property
     def extensions(self) -> Extensions:
-        """The skills, slash commands and kinds of agents as they were last looked for, the project's only in a folder that is trusted."""
+        """Skills, slash commands and kinds of agents from the last search; the project's only in a trusted folder."""
         return self.look_for_extensions()
 
     def look_for_extensions(self) -> Extensions:
-        """Look for skills, slash commands and kinds of agents, and keep them in `extensions`."""
+        """Search for skills, slash commands and kinds of agents, and store them in `extensions`."""
         from agentcli.program.extensions.discover import discover
 
         plugins, notes = self.plugins
@@ -172,7 +173,7 @@ def _here() -> str:
 
 
 def folder_named(name: str) -> Path:
-    """Return a folder that the user names. Raises UsageError if it is not a folder."""
+    """Return a folder that the user specifies. Raises UsageError if it is not a folder."""
     path = Path(name).expanduser().resolve()
     if not probe.is_dir(path):
         raise UsageError(f"{name} is not a folder.")

@@ -1,4 +1,4 @@
-"""Permission rules of a project: deny and ask rules apply before it is trusted, allow rules only as answers of the user."""
+"""Permission rules of a project: deny and ask rules apply before it is trusted, allow rules only as the user's answers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _READERS: Mapping[str, str] = {
     ".gemini/settings.json": "gemini",
     ".codex/config.toml": "codex",
 }
-"""The files that are read, each with the program that it belongs to."""
+"""The files to read, each with its program."""
 _OFFERED = (
     "a project cannot allow; the question of trust offers its rules, and permissions.allow in your config takes any"
 )
 
 
 def project_rules(project: Project, known: Collection[str]) -> tuple[Rules, list[str]]:
-    """Return the rules of files for other programs about these tools, trusted or not, and a line for each entry that has no effect."""
+    """Return other programs' rules about these tools, trusted or not, and a line for each entry without effect."""
     rules, unused = Rules(), []
     for found in _found(project, [*_READERS]):
         unused += found.skipped
@@ -45,7 +45,10 @@ def project_rules(project: Project, known: Collection[str]) -> tuple[Rules, list
 
 
 def rules_before_trust(project: Project, known: Collection[str]) -> Rules:
-    """Return the rules of the folder's own settings that deny or ask, if it is not trusted: they only tighten. An invalid one is left out."""
+    """Return the deny and ask rules of an untrusted folder's own settings, since they only tighten.
+
+    Invalid ones are omitted.
+    """
     rules = Rules()
     if project.trusted:
         return rules
@@ -58,7 +61,7 @@ def rules_before_trust(project: Project, known: Collection[str]) -> Rules:
 
 
 def restrictions(project: Project, known: Collection[str]) -> list[str]:
-    """Return the rules of a project that deny or ask although it is not trusted, each with what it does."""
+    """Return an untrusted project's rules that deny or ask, each with its effect."""
     rules = rules_before_trust(project, known) + project_rules(project, known)[0]
     return [f"{kind} {rule}" for kind, rule in rules.listed() if rule.origin == "project"]
 
@@ -70,14 +73,14 @@ def rows(project: Project, known: Collection[str]) -> Iterator[Row]:
 
 
 def entries_without_effect(project: Project) -> int:
-    """Return how many entries of the project's files for other programs have no effect, besides rules that allow."""
+    """Return how many entries of the project's files for other programs have no effect, apart from allow rules."""
     return sum(len(found.skipped) for found in _found(project, [*_READERS]))
 
 
 def offered_rules(project: Project, known: Collection[str]) -> list[str]:
     """Return the allow rules of the project's settings for Claude Code in our names, trusted or not.
 
-    None of them applies: the user may copy them into the answers that are saved for the project.
+    None of them applies: the user may copy them into the answers saved for the project.
     """
     offered: dict[str, None] = {}
     for found in _found(project, CLAUDE_FILES):

@@ -13,7 +13,7 @@ from agentcli.sessions.settings import Retention
 from agentcli.system.paths import folder
 
 SWEPT = "swept"
-"""The file in the state folder whose time says when sessions were last swept."""
+"""File in the state folder whose time is that of the last sweep."""
 DAY = 86_400.0
 SWEEP_AFTER = 5.0
 """Seconds after the start: the person comes first."""
@@ -30,7 +30,7 @@ def sweep_later(program: Program, after: float = SWEEP_AFTER) -> None:
 
 
 def sweep_now(program: Program) -> None:
-    """Sweep, and remember when. Nothing waits for it, so failures go to the log."""
+    """Sweep, and record the time. Nothing waits for it, so failures go to the log."""
     from agentcli.sessions.retention import sweep
 
     stamp = program.dirs.state / SWEPT
@@ -45,7 +45,7 @@ def sweep_now(program: Program) -> None:
 
 
 def due(stamp: Path, now: float | None = None) -> bool:
-    """Return whether the last sweep is a day ago, or lies in the future because the clock was set back."""
+    """Return True if the last sweep is a day ago, or in the future because the clock was set back."""
     try:
         since = (time.time() if now is None else now) - stamp.stat().st_mtime
     except OSError:

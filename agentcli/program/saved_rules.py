@@ -20,13 +20,13 @@ from agentcli.system.paths import replace_file
 FILE = "rules.json"
 """The file in the project's folder of the session store."""
 DAMAGED = "rules.json.damaged"
-"""Its former text, if it could not be read when a rule was saved."""
+"""The old text, if it was unreadable when a rule was saved."""
 
 _Saved = list[dict[str, Any]]
 
 
 class SavedRules:
-    """The rules saved in one folder of a project; their paths are relative to it. Worktrees of a repository share them."""
+    """Rules saved in one folder of a project; their paths are relative to it. Worktrees of a repository share them."""
 
     def __init__(self, sessions: Path, directory: Path) -> None:
         """`sessions` is the folder of the session store."""
@@ -35,7 +35,7 @@ class SavedRules:
         self._below = str(here.relative_to(top)) if here.is_relative_to(top) else "."
 
     def rules(self) -> tuple[Rules, str]:
-        """Return the rules in force in this folder, and the error if the file or one of its rules cannot be used."""
+        """Return the rules in force in this folder, and the error if the file or one of its rules is unusable."""
         try:
             known = _read(self.file)
         except ConfigError as error:
@@ -50,11 +50,14 @@ class SavedRules:
         return rules, ""
 
     def listed(self) -> Sequence[str]:
-        """Return the texts of the rules saved in this folder. Raises ConfigError if the file cannot be used."""
+        """Return the texts of the rules saved in this folder. Raises ConfigError if the file is unusable."""
         return self._texts(_read(self.file))
 
     def add(self, rules: Sequence[Rule]) -> None:
-        """Save rules, each once, with the mark of those that a person wrote. Raises ConfigError for a file that others may write, StoreError if the disk refuses."""
+        """Save rules, each once, marking those that a person wrote.
+
+        Raises ConfigError for a file that others may write, StoreError if the disk refuses.
+        """
         now = datetime.now(UTC).isoformat(timespec="seconds")
 
         def entry(rule: Rule) -> dict[str, Any]:
@@ -68,7 +71,7 @@ class SavedRules:
         self._change(added)
 
     def remove(self, rule: str) -> None:
-        """Remove a rule. Raises InputError if it is not saved here, else as `add` does."""
+        """Remove a rule. Raises InputError if it is not saved here, else like `add`."""
         saved = self.listed()
         if rule not in saved:
             listed = f" Saved here: {', '.join(saved)}." if saved else " None is saved here."

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 Reading = Callable[[int], Through]
-"""Wraps the records of a session while it is opened, given their number; for instance to show progress."""
+"""Wraps a session's records while it is opened, given their number; for example to show progress."""
 
 _FOUND = 30
 """Largest number of sessions that are found by their contents."""
@@ -49,7 +49,9 @@ def unseen(total: int) -> Through:
 
 
 class Selection:
-    """The model, mode and context policy of a session: this run's flags first, then the session's own, then the configured ones."""
+    """Model, mode and context policy of a session: this run's flags first, then the session's own, then the configured
+    ones.
+    """
 
     def __init__(self, project: Project, models: ModelSource) -> None:
         self._project = project
@@ -57,7 +59,7 @@ class Selection:
 
     @cached_property
     def agent(self) -> AgentKind | None:
-        """Return the agent definition of this run (`--agent`). Raises UsageError if the name is unknown."""
+        """Return this run's agent definition (`--agent`). Raises UsageError for an unknown name."""
         name = self._project.options.agent
         if not name:
             return None
@@ -79,9 +81,10 @@ class Selection:
         return self._models.now().spec(name)
 
     def model_for(self, history: History) -> tuple[str, str]:
-        """Return the model with which a session would continue, and why it is not the session's own although no other was requested.
+        """Return the model with which a session would continue, and why it is not the session's own although no other
+        was requested.
 
-        A session never changes to another provider only because a key is missing.
+        A session never changes its provider only because a key is missing.
         """
         own = "" if self._project.options.model else history.model
         obstacle = self._models.now().obstacle(own) if own else None
@@ -94,9 +97,9 @@ class Selection:
         )
 
     def model_name(self) -> str:
-        """Return the model of a new session. Raises CredentialsError, saying how to set a key, if none is configured.
+        """Return the model of a new session. Raises CredentialsError, with how to set a key, if none is configured.
 
-        Raises TrustError if only the settings of an untrusted folder name one.
+        Raises TrustError if only the settings of an untrusted folder specify one.
         """
         models, agent = self._models.now(), self.agent
         default = models.default
@@ -114,12 +117,15 @@ class Selection:
         raise CredentialsError(no_key())
 
     def mode(self, own: str = "") -> Mode:
-        """Return the mode of a new session, or of a session with a mode of its `own`. Raises UsageError if it does not exist."""
+        """Return the mode of a new session, or of a session with its `own` mode.
+
+        Raises UsageError for an unknown one.
+        """
         return mode_named(self._project.options.mode or own or self._project.config[General].mode)
 
     @property
     def policy_asked(self) -> str:
-        """The policy that this run asks for by `--set`; empty if it leaves the choice to session and configuration."""
+        """The policy that this run requests with `--set`; empty if session and configuration decide."""
         config = self._project.config
         return config[ContextSettings].policy if config.origins.get("context.policy") == "--set" else ""
 
@@ -147,7 +153,7 @@ class SessionOpener:
         self.choosing = self._options.session == ""
         """True until the person has chosen the session that `agentcli resume` opens."""
         self.wanted = ""
-        """The words to choose it by, if they name no session; empty otherwise."""
+        """The search words for choosing it, if they are not a session's name; empty otherwise."""
 
     def new(self, source: Source = "startup") -> AgentSession:
         """Start a new session in the current folder."""
@@ -162,7 +168,7 @@ class SessionOpener:
                 return self.resume(self.chosen(selector), reading)
 
     def begin_with_choice(self, reading: Reading = unseen) -> AgentSession:
-        """Do the same at a terminal; open a new session if the person has to choose one first."""
+        """Do the same at a terminal; open a new session if the person must choose one first."""
         selector = self._options.session
         self.wanted = selector if selector and selector != LAST and self._may_mean(selector) else ""
         if not self.wanted and selector != "":
@@ -173,7 +179,8 @@ class SessionOpener:
         return self.new()
 
     def named(self, selector: str) -> AgentSession:
-        """Open a session by id, unique prefix or name; the one to be chosen as the command line asks, such as a copy.
+        """Open a session by id, unique prefix or name; the chosen one as the command line requests, for example as a
+        copy.
 
         Raises InputError if it is unknown, SessionBusy if it is open elsewhere.
         """
@@ -202,7 +209,9 @@ class SessionOpener:
         return {one.info.id: one.hits[0].text for one in found if one.hits}
 
     def _may_mean(self, words: str) -> bool:
-        """Return True if these words name no session or several, and stored sessions have them in their titles or contents."""
+        """Return True if these words are no session's name, or several sessions', but stored titles or contents contain
+        them.
+        """
         store, project = self._project.store, self._project.project
         try:
             store.find(words, project)
@@ -212,7 +221,7 @@ class SessionOpener:
         return False
 
     def chosen(self, selector: str) -> SessionInfo:
-        """Return the session that `resume` names. Raises InputError if it is unknown."""
+        """Return the session that `resume` specifies. Raises InputError if it is unknown."""
         if selector == LAST:
             newest = self._project.store.newest(self._project.project)
             if newest is None:
@@ -237,9 +246,9 @@ class SessionOpener:
         return self.session_for(in_memory(session) if aloof else session, notes, source)
 
     def session_for(self, journal: Journal, notes: Sequence[str] = (), source: Source | None = None) -> AgentSession:
-        """Prepare an open session for work, with the model and mode it had, unless this run asks for others.
+        """Prepare an open session for work, with its model and mode unless this run requests others.
 
-        `notes` are shown to the person first, together with the notes about the settings.
+        `notes` are shown to the person first, with the notes about the settings.
         """
         history = journal.history
         if history.account or self._models.accounts.now is not None:
@@ -254,7 +263,7 @@ class SessionOpener:
         return AgentSession(journal, setup, models.connect(spec.name), mode, source, self._features)
 
     def _lifetime(self, spec: ModelSpec) -> str:
-        """Return the warning that a model is retired, or will be soon, once a day."""
+        """Return the warning that a model is retired, or soon will be, once a day."""
         today = date.today().isoformat()
         ends = lifetime(spec, today)
         if not ends or self._options.no_session:
@@ -264,7 +273,7 @@ class SessionOpener:
         return ends if first_today(self._project.dirs.state / FILE, ends, today) else ""
 
     def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
-        """Start a new session that continues another with this handoff; `session` stays as it is."""
+        """Start a new session that continues another with this handoff; `session` stays unchanged."""
         journal = session.journal
         if not isinstance(journal, Session) or self._options.no_session:
             fresh = in_memory(predecessor=Predecessor(journal, handoff.until))
@@ -297,7 +306,9 @@ class SessionOpener:
         return self._project.store.open(info.project_id, info.id)
 
     def children(self, parent: Journal, since: int) -> Sequence[tuple[str, str]]:
-        """Return the ids and first prompts of the subagents that a session has sent since its record `since`, oldest first."""
+        """Return the ids and first prompts of the subagents that a session has started since its record `since`, oldest
+        first.
+        """
         if not isinstance(parent, Session):
             return ()
         infos = sorted(self._project.store.list(self._project.project), key=lambda info: info.id)
@@ -311,14 +322,14 @@ class SessionOpener:
         return self._project.store.create(self._project.cwd, version=__version__, session_id=session_id)
 
     def _from_elsewhere(self, info: SessionInfo) -> Sequence[str]:
-        """Return a notice of the folder that a session comes from, if it is not this project's."""
+        """Return a notice of a session's folder, if it is not this project's."""
         if info.project_id == self._project.project.id and self._project.project.elsewhere(info) is None:
             return ()
         gone = "" if probe.is_dir(Path(info.directory)) else ", which is gone"
         return (f"This session was started in {info.directory}{gone}. It continues in {self._project.cwd}.",)
 
     def _not_taken_over(self, session: Session) -> Sequence[str]:
-        """Return a notice of the imported settings that have no effect, before an imported session first continues."""
+        """Return a notice of imported settings without effect, before an imported session first continues."""
         if not session.info.foreign or session.history.system:
             return ()
         model, mode = _said_elsewhere(session)
@@ -334,7 +345,7 @@ class SessionOpener:
 
 
 def _said_elsewhere(session: Session) -> tuple[str, str]:
-    """Return the model and mode that the imported records of a session name last."""
+    """Return the last model and mode in a session's imported records."""
     said = [
         record.body.carry if isinstance(record.body, Compaction) else record.body
         for kind in ("compaction", "settings")
@@ -346,7 +357,7 @@ def _said_elsewhere(session: Session) -> tuple[str, str]:
 
 
 def _is_sent(origin: Parent, session: str, since: int) -> bool:
-    """Return whether this is the origin of a subagent that a session has sent since its record `since`."""
+    """Return True if this is the origin of a subagent that a session has started since its record `since`."""
     return (origin.session, origin.kind) == (session, "subagent") and origin.seq >= since
 
 
@@ -358,7 +369,7 @@ def _first_prompt(session: Session) -> str:
 
 
 def mode_named(name: str) -> Mode:
-    """Return the permission mode of this name. Raises UsageError if it does not exist."""
+    """Return the permission mode of this name. Raises UsageError for an unknown one."""
     if name not in MODES:
         raise UsageError(f"Unknown mode {name!r}. Use one of: {', '.join(MODES)}.")
     return name

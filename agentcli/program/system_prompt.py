@@ -1,4 +1,4 @@
-"""The system prompt of a session: written once, when the session begins, and recorded with it."""
+"""System prompt of a session: written once, when the session begins, and recorded with it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from agentcli.system import probe
 from agentcli.system.programs import find_program, hardened
 
 _ENTRIES, _CHANGED, _NAME = 220, 110, 60
-"""Characters of the entries of the folder and of the changed files that are named, and of one name."""
+"""Maximum characters of the listed folder entries, of the listed changed files, and of one name."""
 _COMMITS = 3
-"""Newest commits that are named."""
+"""Newest commits to list."""
 _SCANNED = 2_000
 """Entries of the folder that are looked at."""
 _PROGRAMS = ("python3", "python", "node", "gcc", "make", "rg", "uv", "curl")
@@ -35,7 +35,7 @@ _GIT_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The circumstances in which a session begins: its folders, and how its calls are approved and sandboxed."""
+    """Circumstances in which a session begins: its folders, and how its calls are approved and sandboxed."""
 
     cwd: Path
     env: Mapping[str, str]
@@ -49,9 +49,10 @@ class Surroundings:
 def system_blocks(
     base: Sequence[str], files: Sequence[Instructions], parts: Sequence[str], here: str, more: str
 ) -> tuple[str, ...]:
-    """Return the system prompt: `base`, these instruction files, the parts of features, the working folder, and the run's additions.
+    """Return the system prompt: `base`, these instruction files, the features' parts, the working folder, and the run's
+    additions.
 
-    Blocks that differ from session to session come last, so that a provider's cache covers as much as possible.
+    Blocks that differ between sessions come last, so that a provider's cache covers as much as possible.
     """
     blocks = [*base]
     if files:
@@ -60,12 +61,14 @@ def system_blocks(
 
 
 def instruction_text(files: Sequence[Instructions]) -> str:
-    """Return the text of these instruction files, each under its path."""
+    """Return the text of these instruction files, each below its path."""
     return "\n\n".join(f"## {file.path}\n{file.text}" for file in files)
 
 
 def environment(here: Surroundings, mode: Mode) -> str:
-    """Return the block about the folder and the circumstances in which the session begins; it stays the same for the whole session."""
+    """Return the block about the folder and the circumstances of the session's beginning; it never changes during the
+    session.
+    """
     more = "".join(f"\nAlso in the workspace: {root}" for root in here.roots if root != here.cwd)
     held = f"commands in the {here.sandbox} sandbox" if here.sandbox else "no sandbox"
     answers = "; the user answers questions" if here.attended else ""
@@ -79,7 +82,7 @@ def _machine() -> str:
     """Return the processor cores that commands may use, and the memory of the machine or of its container."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    with contextlib.suppress(OSError, ValueError):  # no container, or one without a limit, which says "max"
+    with contextlib.suppress(OSError, ValueError):  # no container, or one without a limit, which contains "max"
         memory = min(memory, int(_MEMORY_LIMIT.read_text()))
     return f"{plural(cores, 'core')}, {max(1, round(memory / 2**30))} GB"
 
@@ -94,7 +97,7 @@ def _programs(here: Surroundings) -> str:
 
 
 def _top_level(folder: Path) -> str:
-    """List the entries of a folder: folders before files, hidden ones last."""
+    """List a folder's entries: folders before files, hidden ones last."""
     try:
         with os.scandir(folder) as entries:
             found = [(entry.name, entry.is_dir()) for entry in islice(entries, _SCANNED) if entry.name != ".git"]
@@ -105,7 +108,10 @@ def _top_level(folder: Path) -> str:
 
 
 def _git(here: Surroundings) -> str:
-    """Branch, changed files and newest commits. Git is asked only if nothing in the repository's config can start a program."""
+    """Return branch, changed files and newest commits.
+
+    Git runs only if nothing in the repository's config can start a program.
+    """
     if not any(probe.exists(folder / ".git") for folder in (here.cwd, *here.cwd.parents)):
         return "no repository"
     program = find_program("git", here.roots)
@@ -123,7 +129,7 @@ def _git(here: Surroundings) -> str:
 
 
 def _git_says(program: str, here: Surroundings, *options: str) -> str | None:
-    """Return what a command of git prints; None if it fails or takes too long."""
+    """Return a git command's output; None if it fails or takes too long."""
     try:
         done = subprocess.run(
             [program, *options],
@@ -140,7 +146,7 @@ def _git_says(program: str, here: Surroundings, *options: str) -> str | None:
 
 
 def _changed(rows: Sequence[str]) -> Iterator[str]:
-    """Yield the files of a short status; after a renamed file the next row is its former name."""
+    """Yield the files of a short status; after a renamed file the next row is its old name."""
     left = iter(rows)
     for row in left:
         if row[:1] in ("R", "C"):
@@ -150,7 +156,7 @@ def _changed(rows: Sequence[str]) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str], characters: int) -> str:
-    """As many names as fit, and the number of the others."""
+    """Return as many names as fit, and the number of others."""
     part = list(takewhile(lambda size: size <= characters, accumulate(len(name) + 2 for name in names)))
     rest = len(names) - len(part)
     return ", ".join(names[: len(part)]) + (f" and {rest:,} more" if rest else "")

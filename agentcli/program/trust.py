@@ -66,11 +66,11 @@ class Loadable:
 
 
 def is_trusted(folder: Path, file: Path) -> bool:
-    """Return whether the user trusted this folder, or one above it within the same repository.
+    """Return True if the user trusted this folder, or one above it within the same repository.
 
     A repository inside a trusted folder is not trusted with it: it may have been cloned there later. A worktree is
-    trusted if its repository is. `file` stores the trusted folders; if it cannot be read, or others may write it,
-    nothing is trusted.
+    trusted if its repository is. `file` lists the trusted folders; if it is unreadable, or others may write it, nothing
+    is trusted.
     """
     try:
         trusted = _read(file)
@@ -83,17 +83,19 @@ def is_trusted(folder: Path, file: Path) -> bool:
 
 
 def trust(folder: Path, file: Path) -> None:
-    """Remember that the user trusts a folder. Raises ConfigError when the file there cannot be read, and StoreError when it
-    cannot be written: it is then left as it was.
+    """Remember that the user trusts a folder.
+
+    Raises ConfigError if the file there is unreadable, and StoreError if it is not writable; then it stays unchanged.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     _edit(file, lambda folders: folders | {str(_resolved(folder)): now})
 
 
 def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
-    """Find what agentcli would load from a folder once it is trusted: a file of hooks or servers that has none is left out.
+    """Find what agentcli would load from a folder once it is trusted; files of hooks or servers without any are
+    omitted.
 
-    Settings count in the folder itself, all else in those above it as well, up to the repository's root.
+    Settings count in the folder itself, everything else also in its parents, up to the repository's root.
     """
     places = _reach(_resolved(folder))
     found = (
@@ -107,9 +109,9 @@ def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
 
 
 def _held(kind: Kind, path: Path, root: Path) -> Kind | None:
-    """Return what a file gives agentcli: its kind, "allow" if it only has rules that allow, or None if it has nothing.
+    """Return what a file gives agentcli: its kind, "allow" if it only has allow rules, or None if it has nothing.
 
-    A file that cannot be read as JSON may have anything.
+    A file that is not readable as JSON may have anything.
     """
     from agentcli.core.text.json_comments import without_comments
 
@@ -128,9 +130,9 @@ def _held(kind: Kind, path: Path, root: Path) -> Kind | None:
 
 
 def not_read(folder: Path, servers: Sequence[str] = ()) -> str:
-    """Return the warning of a run without a person about an untrusted folder whose files would start something.
+    """Return an unattended run's warning about an untrusted folder whose files would start something.
 
-    `servers` are the names of the servers that its files define.
+    `servers` are the names of the servers in its files.
     """
     root = repository(folder)
     found = [one for one in what_it_would_load(folder) if one.kind in _STARTS]
@@ -151,7 +153,7 @@ def repository(folder: Path) -> Path:
 
 
 def _reach(folder: Path) -> list[Path]:
-    """Return the folder and its parents in the same repository; without a repository, the folder alone."""
+    """Return the folder and its parents in the same repository; without a repository, only the folder."""
     places = [folder, *folder.parents]
     top = next((number for number, place in enumerate(places) if os.path.lexists(place / ".git")), 0)
     return places[: top + 1]
@@ -164,7 +166,7 @@ def _resolved(folder: Path) -> Path:
 def read_own(file: Path, otherwise: str) -> str | None:
     """Read the text of a file that allows programs to run; None if it does not exist.
 
-    Raises ConfigError if it cannot be read or others may write it; `otherwise` describes the consequence.
+    Raises ConfigError if it is unreadable or others may write it; `otherwise` describes the consequence.
     """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -1,4 +1,4 @@
-"""The workspace policy of a run: folders, permission rules, and the sandbox of its commands."""
+"""Workspace policy of a run: folders, permission rules, and the sandbox of its commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
 
 class WorkspacePolicy:
-    """Workspace folders, permission rules and sandbox of a run; `approve` is asked before a command leaves the sandbox."""
+    """Workspace folders, permission rules and sandbox of a run; `approve` is called before a command leaves the
+    sandbox.
+    """
 
     def __init__(
         self,
@@ -50,20 +52,20 @@ class WorkspacePolicy:
         traits: Mapping[str, Traits],
         started: Callable[[], Sequence[Started]] = tuple,
     ) -> None:
-        """`traits`: the traits of all tools that rules may be about, `started` the commands of hooks and servers."""
+        """`traits`: the traits of all tools that rules may be about, `started`: the commands of hooks and servers."""
         self._context, self._approve, self._traits, self._started = context, approve, traits, started
         self._let_out, self._kept_in = set[str](), set[str]()
         self._aftermath = Aftermath()
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        """The sandbox of commands on this machine. Raises AgentError if one is required and none works."""
+        """Sandbox of commands on this machine. Raises AgentError if one is required and none works."""
         self._context.leave_out(self._context.roots)  # the first program that is tried must not come from the workspace
         return choose(self._context.config[General].sandbox, self._context.roots)
 
     @cached_property
     def _tmp(self) -> PrivateTmp | None:
-        """The folder that sandboxed commands of mode auto see as /tmp; None if they share none here."""
+        """Folder that sandboxed commands of mode auto see as /tmp; None if they share none here."""
         return PrivateTmp() if self.sandbox.lasts else None
 
     @cached_property
@@ -134,7 +136,10 @@ class WorkspacePolicy:
         return UndoCover(min(limits.file_bytes, limits.ignored_bytes), limits.files, SKIPPED)
 
     def rules(self) -> Rules:
-        """Return the permission rules of configuration, flags, plugins, the project and its saved answers. Raises ConfigError or UsageError for a rule about no tool."""
+        """Return the permission rules of configuration, flags, plugins, the project and its saved answers.
+
+        Raises ConfigError or UsageError for a rule about an unknown tool.
+        """
         given, options = self._context.config[PermissionSettings], self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
         known = self._traits
@@ -145,7 +150,10 @@ class WorkspacePolicy:
 
     @property
     def timed(self) -> RunRules | None:
-        """The rules that flags allow for a time, which begins now, or for a number of calls; None without any. Raises UsageError."""
+        """Rules that flags allow for a time, which begins now, or for a number of calls; None without any.
+
+        Raises UsageError.
+        """
         return self._allowed[1]
 
     @cached_property
@@ -178,7 +186,7 @@ class WorkspacePolicy:
         return denial_of(path, denials, self.workspace()) if denials else None
 
     def permissions(self) -> Permissions:
-        """Return the permissions that a session begins with. Raises like `rules`."""
+        """Return the initial permissions of a session. Raises like `rules`."""
         return Permissions(
             rules=self.rules(),
             run=self.timed,
@@ -199,10 +207,10 @@ class WorkspacePolicy:
     def sandboxes(self, mode: Mode, hidden: Hidden = NOTHING, contained: bool = False) -> Sandboxes:
         """Return the sandboxes of commands in this mode.
 
-        Commands that a person or a rule allowed run without a sandbox, unless one is required. Of the others, commands
-        that only read run in the sandbox of `reader`, in every mode; in mode auto the rest run in a sandbox with a
-        writable workspace, and so does one that is `contained`: its decision relies on that.
-        Paths that deny rules protect from reading are hidden in every mode, from allowed commands as well.
+        Commands that a person or a rule allowed run without a sandbox, unless one is required. Other commands that only
+        read run in the `reader` sandbox, in every mode. In mode auto the rest run in a sandbox with a writable
+        workspace, and so does a `contained` one, whose decision relies on that. Paths that deny rules protect from
+        reading are hidden in every mode, also from allowed commands.
         """
         if not self.sandbox.working:
             return Sandboxes()
@@ -249,7 +257,7 @@ class WorkspacePolicy:
         )
 
     def _same_port(self, port: int) -> bool:
-        """Return True if a command in the sandbox meets at a port of loopback what it would meet outside."""
+        """Return True if a sandboxed command reaches the same thing at a loopback port as outside."""
         from agentcli.permissions.sandbox.space import served_ports
 
         space = self._space() if not self._opens_network else None
@@ -257,17 +265,17 @@ class WorkspacePolicy:
 
     @cached_property
     def saved(self) -> SavedRules:
-        """The rules that the user's answers have saved for this project."""
+        """Rules that the user's answers have saved for this project."""
         return SavedRules(self._context.dirs.sessions, self._context.cwd)
 
     def save_everywhere(self, rules: Sequence[str]) -> None:
-        """Add allow rules to the user's own configuration, for good: all, or none if it raises."""
+        """Add allow rules to the user's own configuration permanently: all, or none if it raises."""
         from agentcli.program.config.edit import add_to_list
 
         add_to_list(self._context.dirs.config_file, "permissions", "allow", *rules)
 
     async def _escalate(self, command: str, reason: str) -> bool | None:
-        """Ask once about a command; return None if nobody is there to answer."""
+        """Ask once about a command; return None if nobody can answer."""
         if command in self._kept_in:
             return False
         call = ToolCall("escalate", "bash", {"command": command})
@@ -283,7 +291,7 @@ class WorkspacePolicy:
 
 @dataclass(frozen=True, slots=True)
 class _Wraps:
-    """The wraps of commands in one mode: inside a sandbox with a writable workspace, and outside of it."""
+    """Wraps of commands in one mode: inside a sandbox with a writable workspace, and outside of it."""
 
     sandbox: Sandbox
     workspace: Workspace
@@ -291,7 +299,7 @@ class _Wraps:
     space: PrivateSpace | None
     network: bool
     let_out: Set[str]
-    """The commands that a person has let out of the sandbox."""
+    """Commands that a person has let out of the sandbox."""
     last: list[str] = field(default_factory=list)
     """The last command that was to run in the sandbox."""
 
@@ -307,13 +315,13 @@ class _Wraps:
         return self.sandbox.wrap(argv, self.workspace, git=True, hidden=self.hidden, space=self.space)
 
     def own(self, argv: Sequence[str], writes: bool) -> Boxed:
-        """Run a program that the user's settings name: it is visible with its installation, wherever it lies."""
+        """Run a program from the user's settings: it is visible with its installation, wherever it is."""
         path = ":".join([*folders_of_programs(argv), self.workspace.path])
         workspace = replace(self.workspace, path=path)
         return self.sandbox.wrap(argv, workspace, hidden=self.hidden, space=self.space, still=not writes)
 
     def leaving(self, argv: Sequence[str]) -> Boxed:
-        """Run a command outside, with the session's /tmp if it names that: commands in the sandbox put their files there."""
+        """Run a command outside, with the session's /tmp if it mentions that: sandboxed commands put their files there."""
         from agentcli.permissions.shell.effects.private_tmp import names_tmp
 
         if self.space is not None and names_tmp(argv[-1]):
@@ -330,7 +338,10 @@ class _Wraps:
 
 
 def _denied(tool: str) -> Rules:
-    """Return the rule by which a plugin denies a tool; a command covers all that begin with it. An invalid rule denies the whole tool."""
+    """Return the rule with which a plugin denies a tool; a command covers all with its prefix.
+
+    An invalid rule denies the whole tool.
+    """
     from agentcli.core.aliases import own_rule
 
     name, command, rest = own_rule(tool).partition("(")

@@ -18,7 +18,7 @@ class LanguageServers(Protocol):
     async def ask(
         self, call_id: str, operation: Operation, file_path: str, line: int, symbol: str, new_name: str
     ) -> ToolOutput:
-        """Answer a question about a symbol in a line of a file, or rename it."""
+        """Answer a query about a symbol in a line of a file, or rename it."""
 
 
 async def lsp(

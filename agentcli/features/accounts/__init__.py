@@ -1,4 +1,4 @@
-"""Accounts: several keys of one provider, each with costs of its own."""
+"""Accounts: several keys of one provider, each with separate costs."""
 
 from __future__ import annotations
 

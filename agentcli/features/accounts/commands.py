@@ -40,7 +40,7 @@ async def account(context: Context, names: str) -> AsyncIterator[Output]:
 
 
 def rows(program: Project, folders: Mapping[str, str]) -> Iterator[Row]:
-    """Report the accounts that the configuration gives to folders, and whether a key is stored for each."""
+    """Report the accounts that the configuration assigns to folders, and whether a key is stored for each."""
     stored = [entry.partition("/") for entry in KeyStore(program.dirs.config).places()]
     for name, where in _named(folders).items():
         providers = sorted(provider for provider, _, account in stored if account == name)
@@ -53,7 +53,7 @@ def rows(program: Project, folders: Mapping[str, str]) -> Iterator[Row]:
 
 
 def _named(folders: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the folders of each account that has a key of its own; for names that cannot be one, the reason without a folder."""
+    """Return the folders of each account with its own key; for invalid names, the reason without a folder."""
     found: dict[str, list[str]] = {}
     for folder, text in folders.items():
         try:

@@ -1,4 +1,7 @@
-"""What judges an edit: commands by glob, and language servers. Their new findings go to the model with the result of the edit."""
+"""Checks of edits: commands by glob, and language servers.
+
+Their new findings go to the model with the edit's result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slash command of checks, and the reports on checks and language servers."""
+"""Slash command of checks, and the reports on checks and language servers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def checks(context: Context, argument: str) -> AsyncIterator[Output]:
 
 
 def lines(program: Project, session: AgentSession) -> list[str]:
-    """Describe the checks of a session to people, and the ones that the project suggests."""
+    """Describe a session's checks to people, and those that the project suggests."""
     here = session.core.ctx.service(SessionChecks)
     stopped = here.stopped if here is not None else {}
     known = [f"{_entry(one.glob, one.command)}    # {_state(program, one, stopped)}" for one in configured(program)]
@@ -49,7 +49,7 @@ def lines(program: Project, session: AgentSession) -> list[str]:
 
 
 def rows(program: Project) -> Iterator[Row]:
-    """Report the checks that wait for approval, the ones that the project suggests, and the language servers if they are switched on."""
+    """Report checks that wait for approval, suggested checks, and language servers if they are on."""
     for one in configured(program):
         state = _state(program, one, {})
         missing = _missing(one.command, program.cwd, program.given_env.get("PATH", os.defpath))
@@ -62,7 +62,7 @@ def rows(program: Project) -> Iterator[Row]:
 
 
 def _server_rows(program: Project) -> Iterator[Row]:
-    """Report the language servers in use, the servers that wait for approval, and invalid entries."""
+    """Report the language servers in use, those that wait for approval, and invalid entries."""
     from agentcli.features.checks.lsp.configured import in_force, project_servers
 
     found = in_force(program)
@@ -87,7 +87,7 @@ def _server_rows(program: Project) -> Iterator[Row]:
 
 
 def suggested(program: Project) -> Sequence[Suggestion]:
-    """Return the checks that the project's files suggest for globs that the settings do not name."""
+    """Return the checks that the project's files suggest for globs without a setting."""
     named = program.config[General].checks
     return [one for one in suggestions(program.cwd, program.given_env.get("PATH", os.defpath)) if one.glob not in named]
 

@@ -1,4 +1,4 @@
-"""The checks of the settings: by glob, with the place that sets them; a project's own need the approval of a person."""
+"""Checks in the settings: by glob, with the place that sets them; a project's own need a person's approval."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from agentcli.program.definition import Definition
 from agentcli.program.project import Project
 
 FILE = "{file}"
-"""The placeholder for the file in a command; it becomes the path relative to the session's folder."""
+"""Placeholder for the file in a command, replaced by the path relative to the session's folder."""
 PROJECT_FILE = ".agentcli/config.toml"
 """The file of a project that may define checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: a command for the files that a glob matches."""
+    """One check: a command for files that match a glob."""
 
     glob: str
     command: str
@@ -39,7 +39,7 @@ class Check:
 
     @property
     def by_file(self) -> bool:
-        """True if it checks one file, False if it checks the project as a whole."""
+        """True if it checks one file, False if it checks the whole project."""
         return FILE in self.command
 
     @property
@@ -50,7 +50,7 @@ class Check:
 
 
 def configured(program: Project) -> Sequence[Check]:
-    """Return the checks of the settings, approved or not. An empty command switches a glob off."""
+    """Return the checks in the settings, approved or not. An empty command switches a glob off."""
     origins = program.config.origins
     return [
         Check(glob, command, Path(origins.get(f"checks.{glob}", "")).parts[-2:] == tuple(PROJECT_FILE.split("/")))
@@ -60,9 +60,9 @@ def configured(program: Project) -> Sequence[Check]:
 
 
 def in_force(program: Project) -> Sequence[Check]:
-    """Return the checks that may run: the user's own, and the project's that a person approved.
+    """Return the checks that may run: the user's own, and the project's approved ones.
 
-    In a folder that is not trusted there are none: most load code of it.
+    None in an untrusted folder: most checks load its code.
     """
     if not program.trusted:
         return []
@@ -70,7 +70,7 @@ def in_force(program: Project) -> Sequence[Check]:
 
 
 def definitions(program: Project) -> Sequence[Definition]:
-    """Return the definitions of the project's checks and language servers, which a person has to approve."""
+    """Return the definitions of the project's checks and language servers, which a person must approve."""
     own = [one.definition for one in configured(program) if one.project]
     if not program.config[General].lsp:
         return own

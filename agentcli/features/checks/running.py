@@ -1,4 +1,4 @@
-"""Runs the command of a check: in the sandbox, without secrets, within a time and a size."""
+"""Run the command of a check: in the sandbox, without secrets, within limits of time and size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HELD = r"(?i)read-only file system|EROFS|permission denied|operation not permit
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The end of a check's command: its output, or in `trouble` the reason why that means nothing."""
+    """End of a check's command: its output, or in `trouble` the reason why that is meaningless."""
 
     output: str = ""
     exit_code: int | None = None
@@ -36,10 +36,11 @@ class Ran:
 
 
 async def run_check(core: SessionCore, line: str, deadline: float, writing: set[str]) -> Ran:
-    """Run a command line until a moment of the monotonic clock at most.
+    """Run a command line at most until a moment of the monotonic clock.
 
-    It always runs in the sandbox if one works, in every mode, and never leaves it: it may write in the workspace only if
-    it cannot do without; `writing` are the lines of which that is known. A command that has to be stopped ends in the background.
+    It always runs in the sandbox if one works, in every mode, and never leaves it. It may write in the workspace only
+    if it can't do without; `writing` are the lines known to need that. A command that must be stopped ends in the
+    background.
     """
     ran = await _ran(core, line, deadline, writes=line in writing)
     if line not in writing and ran.exit_code and re.search(_HELD, ran.output):

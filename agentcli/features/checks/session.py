@@ -1,4 +1,4 @@
-"""Checks in a session: they run around each edit, and its result gets the findings that are new."""
+"""Checks in a session: they run around each edit, whose result gets the new findings."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from agentcli.tools.lib.findings import Finding, findings_in, line_shift, new_fi
 CHARACTERS = 4_000
 """Maximum characters that checks add to one result."""
 FILE_BYTES = 5_000_000
-"""Size of a file from which on it is not checked."""
+"""Size of a file from which it is not checked."""
 FILES = 5
 """Maximum files of one edit that are checked."""
 FOUND = 1
-"""The exit code with which a check may tell that it has found something without naming a line, as formatters do."""
+"""Exit code with which a check, such as a formatter, may report a finding without a line."""
 UNTRUSTED = (
     "Checks load code of the folder: none runs until you trust this folder. `agentcli --trust` does for one run."
 )
@@ -56,7 +56,7 @@ class _Job:
 
 
 class ChecksSession(SessionPart):
-    """What judges the edits of a session: checks, and language servers if they are switched on."""
+    """Checks of a session's edits: commands, and language servers if they are on."""
 
     name = "checks"
 
@@ -81,7 +81,7 @@ class ChecksSession(SessionPart):
 
 
 class SessionChecks:
-    """The checks of one session, with their last findings. A check that fails is named once, and off from then on."""
+    """Checks of one session, with their last findings. A check that fails is reported once, and off from then on."""
 
     def __init__(self, program: Project, core: SessionCore) -> None:
         """Warn about checks of a folder that is not trusted."""
@@ -110,7 +110,7 @@ class SessionChecks:
                 yield _Job(check, path, check.line(name))
 
     async def before(self, jobs: Sequence[_Job], deadline: float) -> Sequence[_Job]:
-        """Return the checks with the findings that there are before the edit."""
+        """Return the checks with their findings before the edit."""
         return await asyncio.gather(*(self._before(job, deadline) for job in jobs))
 
     async def _before(self, job: _Job, deadline: float) -> _Job:
@@ -133,7 +133,7 @@ class SessionChecks:
                 self._waiting[(job.check, job.path)] = job.before
 
     async def after(self, jobs: Sequence[_Job], deadline: float) -> str:
-        """Return the text about the new findings of checks; empty if there are none."""
+        """Return the text about the checks' new findings; empty if there are none."""
         texts = await asyncio.gather(*(self._after(job, deadline) for job in jobs if job.before is not None))
         return "\n".join(filter(None, texts))
 
@@ -152,7 +152,7 @@ class SessionChecks:
         return report(job.line, fresh) if fresh else ""
 
     async def _run(self, job: _Job, deadline: float) -> Sequence[Finding] | None:
-        """Run a check and return its findings; None if it gave none, for a reason that is told once."""
+        """Run a check and return its findings; None if it gave none, for a reason that is reported once."""
         ran = await run_check(self._core, job.line, deadline, self._writing)
         trouble = ran.trouble
         if not trouble and ran.exit_code in NOT_FOUND:
@@ -177,7 +177,7 @@ class SessionChecks:
 
 
 class CheckStage(Stage):
-    """Runs checks around edits, within `SECONDS`. The last edit of a file in a reply is checked, not the ones before it."""
+    """Runs checks around edits, within `SECONDS`. Only the last edit of a file in a reply is checked."""
 
     def __init__(self, core: SessionCore, checks: SessionChecks) -> None:
         self._core, self._checks = core, checks

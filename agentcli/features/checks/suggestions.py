@@ -16,7 +16,7 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Linter:
-    """A program, the files for which it is, and its evidence: files that exist only for it, or a pattern in another one."""
+    """A program, its kind of files, and its evidence: files that exist only for it, or a pattern in another one."""
 
     glob: str
     program: str
@@ -27,7 +27,7 @@ class Linter:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A check that a project suggests, and the files that do."""
+    """A check that a project suggests, and the files that suggest it."""
 
     glob: str
     command: str
@@ -76,11 +76,11 @@ LINTERS = (
     Linter("*.sh", "shellcheck", "--format gcc {file}", (".shellcheckrc",)),
 )
 _INSTALLED = (".venv/bin", "venv/bin", "node_modules/.bin", "vendor/bin")
-"""Folders of a project in which its programs are installed."""
+"""Folders in which a project's programs are installed."""
 
 
 def suggestions(folder: Path, path: str | None = None) -> Sequence[Suggestion]:
-    """Return the checks that the files of a folder suggest, one for each glob; only programs that are installed, here or on `path`."""
+    """Return the checks that a folder's files suggest, one for each glob; only installed programs, here or on `path`."""
     found: dict[str, Suggestion] = {}
     for linter in LINTERS:
         evidence = [*_evidence(linter, folder)]
@@ -110,6 +110,8 @@ def _beginning(file: Path) -> str:
 
 
 def _installed(program: str, folder: Path, path: str | None) -> str:
-    """Return the program as a command names it: by its place in the project, or by its name if it is on PATH; empty if it is nowhere."""
+    """Return the program as a command names it: by its path in the project, or by its name if it is on PATH; empty if
+    it is nowhere.
+    """
     here = next((f"{place}/{program}" for place in _INSTALLED if probe.is_file(folder / place / program)), "")
     return here or (program if find_program(program, [folder], path) else "")

@@ -1,4 +1,4 @@
-"""Costs explained: the causes of a turn's cost, and sums by day, project, model and tool."""
+"""Costs explained: the causes of a turn's cost, and totals by day, project, model and tool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentcli.program.command import Command
 
 USUAL_FROM = 4
-"""Turns of a session after which there is a usual cost of a turn."""
+"""Turns of a session after which a turn's usual cost is known."""
 
 
 class Costs(Feature[object]):
@@ -31,7 +31,7 @@ class Costs(Feature[object]):
 
 
 class CostsSession(SessionPart):
-    """The costs of a session's turns so far: one that costs much more than usual gets a line."""
+    """Costs of a session's turns so far: one that costs much more than usual gets a line."""
 
     name = "cost"
 

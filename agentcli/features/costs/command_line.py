@@ -1,4 +1,4 @@
-"""`agentcli stats`: sums over sessions, and what a session would have cost with another model."""
+"""`agentcli stats`: totals over sessions, and what a session would have cost with another model."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _write_csv(by: By, found: dict[str, Sum]) -> None:
 
 
 def as_text(name: str) -> str:
-    """Return a name that no spreadsheet takes for a formula: names of folders and of servers' tools come from elsewhere."""
+    """Return a name that no spreadsheet treats as a formula: names of folders and of servers' tools are external."""
     shown = safe_line(name)
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
 

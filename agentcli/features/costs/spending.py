@@ -1,4 +1,6 @@
-"""The requests of a session with their costs: new tokens, tokens from the cache, and tokens that were sent again in full, with the cause."""
+"""Requests of a session with their costs: new tokens, tokens from the cache, and tokens that were sent again in full,
+with the cause.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ from agentcli.sessions.info import full_name
 SpecOf = Callable[[str], ModelSpec | None]
 """Returns the spec of a model by its name; None for an unknown one."""
 REPLY, SUMMARY, TITLE, RETRY = "replies", "summaries", "titles", "retries"
-"""Kinds of requests; the others are the purposes that features name."""
+"""Kinds of requests; the others are purposes of features."""
 HEAD, PROMPTS = "(system and tools)", "(prompts)"
 """Sources of a prompt's parts that are no tool."""
 USUAL = Prices(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25)
-"""Relations of prices to divide a recorded cost by, if the prices of its model are not known."""
+"""Price ratios for dividing a recorded cost if its model's prices are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,11 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """A request and what it spent, or several of them that one record sums up. `cost` is in USD, None if no price is known.
+    """A request and its spending, or several that one record sums up. `cost` is in USD, None if no price is known.
 
-    `lost` are tokens of the prompt that the cache had and did not give, for the reason `why`; the reason is empty if the records do not show it.
-    `added` is new in the prompt since the request before. `first` is the seq of the prompt that began the turn.
+    `lost` are tokens of the prompt that the cache had and did not supply, for the reason `why`, empty if the records do
+    not show it. `added` is new in the prompt since the previous request. `first` is the seq of the prompt that began
+    the turn.
     """
 
     record: Record
@@ -71,7 +74,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """A request's cost in USD by kind of token; together it is exactly the cost. All None if no price is known."""
+    """A request's cost in USD by kind of token, adding up exactly. All None if no price is known."""
 
     lost: float | None = None
     new: float | None = None
@@ -80,7 +83,7 @@ class Shares:
 
 
 def shares(one: Spending, prices: Prices | None) -> Shares:
-    """Divide the cost of a request among its kinds of tokens, by the prices of its model."""
+    """Divide a request's cost among its kinds of tokens, by its model's prices."""
     if one.cost is None:
         return Shares()
     usage, divided = one.usage, _divided(one.usage, prices) or _divided(one.usage, USUAL)
@@ -93,7 +96,7 @@ def shares(one: Spending, prices: Prices | None) -> Shares:
 
 
 def _divided(usage: Usage, prices: Prices | None) -> tuple[float, float, float, float] | None:
-    """Return the shares of fresh, written, read and output tokens in the cost; None if these prices make it nothing."""
+    """Return the shares of fresh, written, read and output tokens in the cost; None if these prices give nothing."""
     if prices is None or not (whole := prices.cost(usage)):
         return None
     long = bool(prices.over) and usage.prompt > prices.over
@@ -132,7 +135,7 @@ class _Walk:
 
 
 def spendings(records: Iterable[Record], spec_of: SpecOf) -> Iterator[Spending]:
-    """Yield what each record of a session spent, oldest first, also of records that were taken back: they stay spent."""
+    """Yield what each record of a session spent, oldest first, including undone records: they stay spent."""
     walk = _Walk(spec_of)
     for record in records:
         _follow(walk, record)
@@ -159,7 +162,7 @@ def _follow(walk: _Walk, record: Record) -> None:
         case Prune():
             walk.edits.append("old outputs were cleared")
         case Undo(target="rewind"):
-            walk.turn = -1  # a prompt may have the number of one that was taken back
+            walk.turn = -1  # a prompt may have the number of one that was undone
             walk.edits.append("the session was rewound")
         case Undo():
             walk.edits.append("an edit was undone")
@@ -215,7 +218,7 @@ def _reply(walk: _Walk, record: Record, message: Message, usage: Usage) -> Spend
 
 
 def _lost(walk: _Walk, usage: Usage, model: str, spec: ModelSpec | None, sent: str) -> tuple[int, str]:
-    """Return the tokens that the cache had and did not give, and why.
+    """Return the tokens that the cache had and did not supply, and why.
 
     Without a known cause half of them must be missing: a cache without marks does not keep all.
     """
@@ -239,7 +242,7 @@ def _lost(walk: _Walk, usage: Usage, model: str, spec: ModelSpec | None, sent: s
 
 
 def part_size(part: Part) -> int:
-    """Return the characters of a part of a message; an image counts as some text."""
+    """Return the characters of a message part; an image counts as some text."""
     match part:
         case Text(text) | Thinking(text) | File(text=text):
             return len(text)
@@ -254,7 +257,7 @@ _IMAGE = 4_000
 
 
 def seconds_between(earlier: str, later: str) -> float:
-    """Return the seconds between two times of records; 0 if one of them cannot be read."""
+    """Return the seconds between two record times; 0 if one of them is unreadable."""
     try:
         return max(0.0, (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds())
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Usage statistics of sessions per model and per day, from `session.json` alone."""
+"""Usage statistics of sessions per model and day, from `session.json` alone."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from agentcli.sessions.info import SessionInfo, local_day
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Sums over sessions: of all, by model, and by day in the zone of this machine, oldest first."""
+    """Totals over sessions: of all, by model, and by day in the local time zone, oldest first."""
 
     total: CostSum
     models: Mapping[str, CostSum]
     days: Mapping[str, CostSum]
 
     def to_json(self) -> dict[str, Any]:
-        """`total`, `models` and `days`: sessions, usage and cost in USD (None if no price is known)."""
+        """Return `total`, `models` and `days`: sessions, usage and cost in USD (None if no price is known)."""
         return {
             "total": _to_json(self.total),
             "models": {name: _to_json(one) for name, one in self.models.items()},
@@ -33,8 +33,8 @@ class Stats:
 def collect(sessions: Iterable[SessionInfo]) -> Stats:
     """Sum up these sessions.
 
-    Usage that a fork inherited counts once: in its origin, or in the longest of the forks if the origin is gone.
-    Usage of a subagent counts in the session that started it.
+    Usage inherited by a fork counts once: in its origin, or in the longest of the forks if the origin is gone. A
+    subagent's usage counts in the session that started it.
     """
     total = CostSum()
     models: dict[str, CostSum] = {}
@@ -47,7 +47,7 @@ def collect(sessions: Iterable[SessionInfo]) -> Stats:
 
 
 def lines(stats: Stats) -> Sequence[str]:
-    """Describe the sums to people, with a bar for each model, most used first, and for each day."""
+    """Describe the totals to people, with a bar for each model, most used first, and for each day."""
     total = stats.total
     if not total.count:
         return ["No sessions yet."]
@@ -61,7 +61,7 @@ def by_use(sums: Mapping[str, CostSum]) -> Mapping[str, CostSum]:
 
 
 def counted(sessions: Iterable[SessionInfo]) -> Iterator[tuple[SessionInfo, int]]:
-    """Yield the sessions whose usage counts, each with the number of the last record that counts in another one.
+    """Yield the sessions whose usage counts, each with the number of its last record that counts in another one.
 
     A subagent counts in the session that started it, the beginning of a fork in its origin.
     """

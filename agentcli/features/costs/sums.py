@@ -1,4 +1,4 @@
-"""Sums of costs over sessions by day, project, model or tool, from the records of each request."""
+"""Totals of costs over sessions by day, project, model or tool, from each request's records."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ class Counted:
 
 
 def sums(sessions: Iterable[Counted], by: By, spec_of: SpecOf, since: str = "") -> dict[str, Sum]:
-    """Return the sums by name: days in their order, all others by their cost, then by their tokens. `since`: the first day, in ISO form."""
+    """Return the totals by name: days in order, all others by cost, then by tokens.
+
+    `since`: the first day, in ISO form.
+    """
     found: dict[str, Sum] = {}
     for one in sessions:
         tools = _Tools(found, spec_of) if by == "tool" else None
@@ -152,7 +155,7 @@ class _Tools:
             name = result.name if isinstance(result, ToolResult) else f"({one.kind})"
             self._sum(name).add(one.usage, one.cost, 0)
             return
-        # Of the prompt the old part was read from the cache, or sent again; the new part was charged in full.
+        # The prompt's old part was read from the cache, or sent again; the new part was charged in full.
         old_fresh, old_written = float(one.lost - one.rewritten), float(one.rewritten)
         usage = one.usage
         old = (old_fresh, old_written, float(usage.cache_read))

@@ -1,4 +1,6 @@
-"""The causes of a turn's cost: parts that add up to it, the largest first; and the line after a turn that cost much more than usual."""
+"""Causes of a turn's cost: parts that add up to it, the largest first; and the line after a turn that cost much more
+than usual.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ from agentcli.core.text.words import plural
 from agentcli.features.costs.spending import REPLY, RETRY, SUMMARY, Added, Shares, SpecOf, Spending, shares, spendings
 
 LARGE = 5_000
-"""Tokens from which the output of a tool is a cause of its own."""
+"""Tokens from which a tool's output is a separate cause."""
 NAMED = 3
-"""Large outputs that are named each."""
+"""Maximum large outputs to list separately."""
 SHOWN = 60
 """Characters of a title that are shown."""
 LEAST = 0.25
@@ -72,7 +74,7 @@ class TurnCost:
 
 
 def turn_costs(records: Iterable[Record], spec_of: SpecOf) -> list[TurnCost]:
-    """Return the turns of a session that spent something, oldest first; after a rewind a number may be there twice."""
+    """Return the turns of a session that spent something, oldest first; after a rewind a number may occur twice."""
     grouped: dict[int, list[Spending]] = {}
     for one in spendings(records, spec_of):
         grouped.setdefault(one.first, []).append(one)
@@ -93,7 +95,7 @@ def _turn(found: Sequence[Spending], spec_of: SpecOf) -> TurnCost:
 
 
 def _causes(found: Sequence[Spending], spec_of: SpecOf) -> list[Cause]:
-    """Return the causes, the costliest first; without prices the one with the most tokens."""
+    """Return the causes, the costliest first; without prices by tokens."""
     priced = [(one, shares(one, _prices(spec_of, one.model))) for one in found]
     replies = [(one, share) for one, share in priced if one.kind == REPLY]
     large, rest = _outputs(replies)
@@ -122,7 +124,7 @@ def _lost(replies: Sequence[Priced]) -> Iterator[Cause]:
 
 
 def _outputs(replies: Sequence[Priced]) -> tuple[list[Cause], Cause]:
-    """Return the large outputs that are new in these requests, the largest first, and the rest of what is new."""
+    """Return the large new outputs in these requests, the largest first, and the rest of what is new."""
     large: list[Cause] = []
     tokens, costs = 0, list[float | None]()
     for one, share in replies:
@@ -140,7 +142,7 @@ def _outputs(replies: Sequence[Priced]) -> tuple[list[Cause], Cause]:
 
 
 def _named(large: Sequence[Cause]) -> list[Cause]:
-    """Return the largest outputs each by name, the others as one."""
+    """Return the largest outputs separately, the others as one."""
     more = large[NAMED:]
     if not more:
         return list(large)
@@ -209,7 +211,7 @@ def line_on_cost(core: SessionCore, costs: Sequence[float]) -> Iterator[Event]:
 
 
 def _newest_turn(journal: Journal) -> Sequence[Record]:
-    """Return the records of the newest turn, and of the request before it, which left the cache as it was."""
+    """Return the records of the newest turn, and of the previous request, which left the cache as it was."""
     number, found = journal.history.turn, list[Record]()
     records = journal.records(newest_first=True)
     for record in records:

@@ -1,4 +1,4 @@
-"""Goals: work over turns until a check shows that a goal is reached."""
+"""Goals: work turn after turn until a check proves the goal."""
 
 from __future__ import annotations
 

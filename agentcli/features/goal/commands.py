@@ -65,7 +65,10 @@ async def goal(ctx: Context, argument: str) -> AsyncIterator[Output]:
 
 
 def _new(core: SessionCore, parsed: Parsed) -> Goal:
-    """Return the goal that begins now. Raises UsageError for one that says nothing, InputError for a check that deny rules forbid."""
+    """Return the goal that begins now.
+
+    Raises UsageError for an empty one, InputError for a check that deny rules forbid.
+    """
     check = parsed.options.get("check", "")
     if not parsed.text:
         raise UsageError(f"What is the goal? {USAGE}")
@@ -82,7 +85,7 @@ def _new(core: SessionCore, parsed: Parsed) -> Goal:
 
 
 def _resumed(core: SessionCore, parsed: Parsed) -> Goal:
-    """Return the goal as it continues, with other limits if they are given. Raises UsageError if it cannot."""
+    """Return the goal as it continues, with other limits if given. Raises UsageError if it cannot."""
     if parsed.text:
         raise UsageError(USAGE)
     present = _present(core)

@@ -1,4 +1,4 @@
-"""The results of tools since a goal was set: shown to the model that judges, and held against what it quotes."""
+"""Tool results since a goal was set: shown to the judging model, and compared with its quotations."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ QUOTE = 8
 """Characters, blanks left out, that a quotation has at least."""
 INPUT = 300
 OUTPUT = 3_000
-"""Characters of a call and of its output that the model is shown."""
+"""Characters of a call and of its output that the model sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A result of a tool with its record's number and its call."""
+    """A tool's result with its record's number and its call."""
 
     seq: int
     result: ToolResult
@@ -40,12 +40,12 @@ class Shown:
 
     @property
     def told(self) -> bool:
-        """True if the call ran: a denied one tells nothing."""
+        """True if the call ran: a denied one proves nothing."""
         return self.result.status in ("success", "error")
 
     @property
     def digest(self) -> bytes:
-        """A hash of what the result says."""
+        """A hash of the result's content."""
         said = f"{self.result.name}\0{self.result.status}\0{self.call}\0{self.result.output}"
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
 
@@ -74,13 +74,13 @@ def results_since(journal: Journal, seq: int) -> Sequence[Shown]:
 
 
 def has_news(results: Sequence[Shown], since: int) -> bool:
-    """Return whether a result after the record `since` says what none before it said."""
+    """Return True if a result after the record `since` differs from all before it."""
     known = {shown.digest for shown in results if shown.seq <= since}
     return any(shown.told and shown.digest not in known for shown in results if shown.seq > since)
 
 
 def objection(quotes: Sequence[tuple[int, str]], results: Sequence[Shown], traits: Mapping[str, Traits]) -> str:
-    """Return why these quotations, each with the number of a result, do not show that a goal is reached; empty if they do."""
+    """Return why these quotations, each with a result's number, do not prove that a goal is reached; empty if they do."""
     by_seq = {shown.seq: shown for shown in results}
     if not quotes:
         return "it quotes no result"

@@ -18,11 +18,11 @@ from agentcli.features.goal.state import Goal, Verdict, goal_of, save
 from agentcli.features.goal.verifier import Verifier
 
 IDLE = 2
-"""Turns in a row without a new result after which a goal is paused."""
+"""Consecutive turns without a new result after which a goal pauses."""
 UNJUDGED = 2
-"""Checks in a row without a verdict after which a goal is paused."""
+"""Consecutive checks without a verdict after which a goal pauses."""
 LARGE = 1_000_000
-"""Bytes of output from which on the person is told."""
+"""Bytes of output from which the person is told."""
 CONTINUES = "/goal resume continues, /goal clear ends it."
 RAISES = "/goal resume continues with more: --turns N, --time 4h, --cost USD."
 NO_CHECK = (
@@ -47,7 +47,7 @@ def is_running(core: SessionCore) -> bool:
 async def follow(
     core: SessionCore, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit
 ) -> Prompt | TurnEnded | None:
-    """Check the goal after a turn: end, pause, or continue with one more turn. The goal is recorded before anything follows from it."""
+    """Check the goal after a turn: end, pause, or continue with one more turn. The goal is recorded first."""
     goal = goal_of(core)
     if goal is None or not goal.runs(core):
         return None
@@ -120,7 +120,7 @@ async def _after(
 
 
 def _obstacle(goal: Goal, verdict: Verdict) -> AgentError | None:
-    """Return the error with which the goal is paused instead of continued; None if it continues."""
+    """Return the error with which the goal pauses instead of continuing; None if it continues."""
     if verdict.answer == "impossible":
         return AgentError(f"Goal paused: the check says that it is impossible. {verdict.why} {CONTINUES}")
     if goal.unjudged >= UNJUDGED:
@@ -133,12 +133,14 @@ def _obstacle(goal: Goal, verdict: Verdict) -> AgentError | None:
 
 
 def beginning(goal: Goal) -> Text:
-    """Return the reminder that goes with the first prompt of a goal."""
+    """Return the reminder for the first prompt of a goal."""
     return reminder(FIRST.format(text=goal.text, how=CHECKED.format(check=goal.check) if goal.check else NO_CHECK))
 
 
 def continuing(goal: Goal, output: str = "") -> Prompt:
-    """Return the prompt of a further turn: it says the goal again, since a compaction may have taken it out of the view."""
+    """Return the prompt of a further turn, which repeats the goal, since a compaction may have removed it from the
+    view.
+    """
     how = CHECKED.format(check=goal.check) if goal.check else NO_CHECK
     why = "\n\n".join(filter(None, [f"The newest check: {goal.why}", output, how]))
     text = NEXT.format(text=goal.text, why=why, idle=NO_NEWS if goal.idle else "")

@@ -1,4 +1,4 @@
-"""The goal of a session as a value, kept in its records: what is wanted, the check, the bounds, and the progress."""
+"""Goal of a session as a value, stored in its records: its text, the check, the limits, and the progress."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from agentcli.core.record import FeatureState
 NAME = "goal"
 """The name of the feature, and of its records."""
 TURNS = 25
-"""Turns that a goal may take if no other number is given."""
+"""Default maximum turns of a goal."""
 SECONDS = 2 * 3600.0
-"""Seconds that a goal may take if no other time is given."""
+"""Default maximum seconds of a goal."""
 Status = Literal["active", "paused", "reached", "cleared"]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a check: `why` is a line; `warning` is for the person; `output` is more text for the model.
+    """Result of a check: `why` is a line; `warning` is for the person; `output` is more text for the model.
 
-    `unknown` if the check gave no verdict: it hung, or the judging model failed. `model` was paid `usage` and `cost` for it.
+    `unknown` if the check gave no verdict: it hung, or the judging model failed. `model` was paid `usage` and `cost`
+    for it.
     """
 
     answer: Literal["reached", "not yet", "impossible", "unknown", "interrupted"]
@@ -44,7 +45,7 @@ _NOTHING = Verdict("unknown", "")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal and its progress. `check` is the command whose exit code 0 shows that it is reached; without one a model judges."""
+    """A goal and its progress. `check` is the command whose exit code 0 proves it; without one a model judges."""
 
     text: str
     check: str = ""
@@ -54,20 +55,20 @@ class Goal:
     """The largest cost in USD, None for no limit."""
     status: Status = "active"
     why: str = ""
-    """The result of the newest check, or the reason for the pause."""
+    """Result of the newest check, or the reason for the pause."""
     since: int = 0
-    """The number of the newest record when the goal was set."""
+    """Number of the newest record when the goal was set."""
     turn: int = 1
     """The turn that runs or ended last, from 1 on."""
     seconds: float = 0.0
     cost: float = 0.0
     """Time and money spent in the turns that have ended."""
     began: float = 0.0
-    """The time at which the running turn began, in seconds since the epoch; 0 if none runs."""
+    """Time at which the running turn began, in seconds since the epoch; 0 if none runs."""
     cost_before: float = 0.0
     """The cost of the session when the running turn began."""
     turn_since: int = 0
-    """The number of the newest record when the running turn began."""
+    """Number of the newest record when the running turn began."""
     idle: int = 0
     """Turns in a row without a new result."""
     unjudged: int = 0
@@ -96,10 +97,10 @@ class Goal:
         return ""
 
     def accounted(self, core: SessionCore, now: float) -> Goal:
-        """Return the goal with the time and cost of the running turn added, after which none runs."""
+        """Return the goal with the running turn's time and cost added; then no turn is running."""
         if not self.began:
             return self
-        # The time of a turn that a crash ended is unknown, its cost is not.
+        # The duration of a turn that a crash ended is unknown, its cost is not.
         seconds = max(0.0, now - self.began) if self.opened == core.opened_at else 0.0
         cost = max(0.0, (core.journal.history.cost or 0.0) - self.cost_before)
         return replace(self, seconds=self.seconds + seconds, cost=self.cost + cost, began=0.0)
@@ -118,7 +119,7 @@ class Goal:
 
 
 def goal_of(core: SessionCore) -> Goal | None:
-    """Return the newest goal of a session; None if there is none, or its record cannot be read."""
+    """Return a session's newest goal; None if there is none, or its record is unreadable."""
     kept = core.journal.history.features.get(NAME)
     try:
         return None if kept is None else _from_json(kept.data)
@@ -127,7 +128,7 @@ def goal_of(core: SessionCore) -> Goal | None:
 
 
 def save(core: SessionCore, goal: Goal, paid: Verdict = _NOTHING) -> Recorded:
-    """Record a goal, with the cost of the verdict on it."""
+    """Record a goal, with the cost of its verdict."""
     data = {name: getattr(goal, name) for name in Goal.__slots__}
     return core.record(FeatureState(NAME, data, paid.model, paid.usage, paid.cost))
 

@@ -1,4 +1,4 @@
-"""The check of a goal by a cheap model, which must quote what shows that it is reached; code looks the quotations up."""
+"""Check of a goal by a cheap model, which must quote proof that it is reached; code verifies the quotations."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from agentcli.features.goal.state import Verdict
 from agentcli.resources import prompt
 
 SHOWN = 60_000
-"""Characters of results that the model is shown, the newest ones."""
+"""Characters of results that the model sees, the newest ones."""
 SAID = 2_000
 CHARACTERS = 3
 """Characters that a token has at least."""
 REPLY = 2_000
-"""Tokens that it may answer with: an answer is short, but some models think first."""
+"""Tokens for its answer: an answer is short, but some models think first."""
 SECONDS = 120.0
 """Seconds that one answer may take."""
 REASON = 300
@@ -36,14 +36,14 @@ class Unread(ValueError):
 
 
 class Verifier:
-    """Asks the model; `events` are the costs of its answers, to be shown."""
+    """Asks the model; `events` are the costs of its answers, for display."""
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
         self.events: Sequence[Event] = ()
 
     async def judge(self, goal: str, results: Sequence[Shown], said: str, interrupt: asyncio.Event) -> Verdict:
-        """Return the verdict on the results. An answer that cannot be read is asked for once more."""
+        """Return the verdict on the results. An unreadable answer is requested once more."""
         core = self._core
         try:
             model = core.setup.models.summariser(core.model)

@@ -53,14 +53,14 @@ async def hooks(context: Context, argument: str) -> AsyncIterator[Output]:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One hook as it is listed: `state` is `active`, or says why it does not run."""
+    """One hook in a list: `state` is `active`, or why it does not run."""
 
     hook: Hook
     state: str
 
 
 def listed(program: Project) -> tuple[list[Listed], Sequence[str]]:
-    """Return all hooks in order of precedence, with notes about entries that were skipped."""
+    """Return all hooks in order of precedence, with notes about skipped entries."""
     found = loaded(program)
     own = [*configured(program.config[HookSettings]), *found.hooks]
     waiting = [hook for hook in project_hooks(program).hooks if not program.approvals.allows(hook.definition)]
@@ -68,7 +68,7 @@ def listed(program: Project) -> tuple[list[Listed], Sequence[str]]:
 
 
 def lines(program: Project, session: AgentSession) -> list[str]:
-    """Describe the hooks of a session to people, with the last result of each."""
+    """Describe a session's hooks to people, with the last result of each."""
     hooks, notes = listed(program)
     shown = [_line(one, session.core.hooks.last.get(one.hook)) for one in hooks]
     if any(one.state != "active" for one in hooks):
@@ -86,7 +86,7 @@ def result(ran: Ran) -> str:
 
 
 def rows(program: Project) -> Iterator[Row]:
-    """Rows of doctor: name, all well, detail; one for each hook, and one for each thing that is wrong."""
+    """Return doctor's rows (name, fine or not, detail): one for each hook, and one for each problem."""
     hooks, notes = listed(program)
     for note in notes:
         yield "hooks", False, note
@@ -98,7 +98,7 @@ def rows(program: Project) -> Iterator[Row]:
 
 
 def _missing(hook: Hook, program: Project) -> str:
-    """Return the program or script that a hook would start and that does not exist, named by its whole path; empty if none is missing."""
+    """Return the missing program or script that a hook would start, by its full path; empty if none is missing."""
     root = str(hook.folder or next(iter(folders(program.cwd))))
     known = {**program.given_env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}
     first, *others = [_filled(word, known) for word in hook.words] or [""]

@@ -1,4 +1,4 @@
-"""`CLAUDE_ENV_FILE`: shell lines that hooks of SessionStart write, as variables for the commands of the session."""
+"""`CLAUDE_ENV_FILE`: shell lines written by SessionStart hooks, as variables for the session's commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ class EnvironmentFile:
     path: Path
 
     async def variables(self, cwd: Path, env: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
-        """Return the variables that the lines set or change in `env`, the environment of commands, and the reason why some may be missing."""
+        """Return the variables that the lines set or change in `env`, the environment of commands, and why some may be
+        missing.
+        """
         try:
             if not self.path.stat().st_size:
                 return {}, ""

@@ -1,4 +1,4 @@
-"""Hooks, and the JSON files that define them in the format of Claude Code: read as values, without running anything."""
+"""Hooks, and the JSON files that define them in Claude Code's format: read as values, without running anything."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TIMEOUT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """A kind of event at which hooks run. `SessionHooks` has a method that fires it, `Hooks` one that does nothing."""
+    """A kind of event at which hooks run. `SessionHooks` has a method that fires it; in `Hooks` it does nothing."""
 
     gemini: str = ""
     """Gemini CLI's name for it, if it has one."""
@@ -40,7 +40,7 @@ class EventKind:
     has_subject: bool = True
     """False if its hooks run for any matcher."""
     can_block: bool = True
-    """False if nothing can be blocked: a hook's reason is then told to the person."""
+    """False if nothing can be blocked: then a hook's reason goes to the person."""
 
 
 EVENTS: Mapping[str, EventKind] = MappingProxyType(
@@ -65,7 +65,7 @@ EVENTS: Mapping[str, EventKind] = MappingProxyType(
 GEMINI_EVENTS: Mapping[str, str] = MappingProxyType({name: kind.gemini for name, kind in EVENTS.items() if kind.gemini})
 """Gemini CLI's names of events, by ours."""
 PRE_COMPRESS = "PreCompress"
-"""The older name of PreCompact in config.toml; its hooks get the session's folder as transcript."""
+"""Older name of PreCompact in config.toml; its hooks get the session's folder as transcript."""
 _KNOWN = (*EVENTS, PRE_COMPRESS)
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "event": str,
@@ -95,10 +95,10 @@ FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A command that runs at every event of one name whose subject it matches, for at most `timeout` seconds.
+    """A command that runs at every event of one name with a matching subject, for at most `timeout` seconds.
 
     `matcher` is empty or `*` for all, names separated by `,` or `|`, or else a regular expression to search for. With
-    `args` the command is a program that gets them, else a line for the shell.
+    `args` the command is a program that gets them, else a shell line.
     """
 
     event: str
@@ -117,9 +117,9 @@ class Hook:
     project: bool = False
     """True if a project defines it: it may deny and ask, but not allow."""
     dialect: Dialect = "claude"
-    """Program it was written for, whose names of events and tools it gets."""
+    """The program it was written for, whose names of events and tools it gets."""
     folder: Path | None = None
-    """Folder that `CLAUDE_PROJECT_DIR` names; None for the root of the repository."""
+    """Value of `CLAUDE_PROJECT_DIR`; None for the root of the repository."""
     env: tuple[tuple[str, str], ...] = ()
     """Further variables of its environment."""
     secrets: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ class Hook:
 
     @property
     def words(self) -> Sequence[str]:
-        """Words of the command line, as far as they are known without a shell."""
+        """Words of the command line, as far as known without a shell."""
         return [*(_words(self.command) if self.args is None else [self.command]), *(self.args or ())]
 
     @property
@@ -178,7 +178,7 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class HookFile:
-    """Hooks of one file, and notes for the person about left-out ones."""
+    """Hooks of one file, and notes for the person about skipped ones."""
 
     hooks: tuple[Hook, ...] = ()
     notes: tuple[str, ...] = ()
@@ -193,7 +193,7 @@ def read_hooks(
     env: Mapping[str, str] | None = None,
     dialect: Dialect = "claude",
 ) -> HookFile:
-    """Return the hooks of a file, in their order there; `source` is its name in messages. A missing file has none.
+    """Return a file's hooks in order; `source` is its name in messages. A missing file has none.
 
     A file of Gemini CLI (`dialect`) uses its names of events, and times in milliseconds.
     """
@@ -243,7 +243,7 @@ def _broken(source: str, why: str) -> HookFile:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Reading of one file; `base` has the fields that all its hooks share."""
+    """Reader of one file; `base` has the fields that all its hooks share."""
 
     base: Hook
     hooks: list[Hook]
@@ -335,7 +335,7 @@ def _words(command: str) -> list[str]:
 
 
 def configured(settings: HookSettings) -> tuple[Hook, ...]:
-    """Return the hooks that the configuration names. Raises ConfigError for one that makes no sense."""
+    """Return the configured hooks. Raises ConfigError for an invalid one."""
     first = (Hook(PRE_COMPRESS, settings.pre_compress, timeout=settings.timeout),) if settings.pre_compress else ()
     return (*first, *(_hook(entry, settings.timeout) for entry in settings.commands))
 

@@ -1,4 +1,4 @@
-"""The hooks in force: of the settings, of plugins, the user's own, and a trusted project's once a person approved them."""
+"""Hooks in force: of the settings, of plugins, the user's own, and a trusted project's approved ones."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 USER_FILE = "hooks.json"
-"""The file of the user's own hooks, in the config folder."""
+"""File of the user's own hooks, in the config folder."""
 PROJECT_FILES = (".agentcli/hooks.json", *CLAUDE_FILES)
 """The files of a project that may define hooks."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedHooks:
-    """Hooks from files, and notes for the person about entries that were skipped."""
+    """Hooks from files, and notes for the person about skipped entries."""
 
     hooks: tuple[Hook, ...] = ()
     notes: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ def user_hooks(project: Project) -> LoadedHooks:
 
 
 def project_hooks(project: Project) -> LoadedHooks:
-    """Return the hooks that a trusted project's files define, approved or not; none if the folder is not trusted."""
+    """Return the hooks in a trusted project's files, approved or not; none if the folder is not trusted."""
     if not project.trusted:
         return LoadedHooks()
     found = project_files(project.cwd, PROJECT_FILES)
@@ -66,12 +66,12 @@ def _parsed(path: Path, source: str, folder: Path | None, _: tuple[int, ...]) ->
 
 
 def definitions(project: Project) -> Sequence[Definition]:
-    """Return the definitions of the project's hooks, which a person has to approve."""
+    """Return the definitions of the project's hooks, which a person must approve."""
     return [hook.definition for hook in project_hooks(project).hooks]
 
 
 def loaded(project: Project) -> LoadedHooks:
-    """Return the hooks in force, in their order, with notes about the hooks that were left out."""
+    """Return the hooks in force, in order, with notes about skipped hooks."""
     own, theirs = user_hooks(project), project_hooks(project)
     approved = tuple(hook for hook in theirs.hooks if project.approvals.allows(hook.definition))
     bundled = [*_bundled(project.plugins[0])]
@@ -105,7 +105,7 @@ def started(project: Project) -> Sequence[Started]:
 
 
 def found_hooks(project: Project) -> FoundHooks:
-    """Return the hooks in force, with notes about entries that were skipped. Without any, nothing is imported for them."""
+    """Return the hooks in force, with notes about skipped entries. Without any, nothing is imported for them."""
     found, settings = loaded(project), project.config[HookSettings]
     if not (settings.pre_compress or settings.commands or found.hooks):
         return FoundHooks(notes=found.notes)

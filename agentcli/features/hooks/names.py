@@ -1,4 +1,4 @@
-"""Names of tools and of their parameters as hooks of other programs know them."""
+"""Names of tools and their parameters in other programs' hooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST = {"task": "Agent", "bash_stop": "KillShell"}
 
 
 def foreign_call(call: ToolCall, dialect: Dialect, cwd: Path) -> tuple[str, dict[str, Any]]:
-    """Name and input of a call as another program would have them; paths of files are absolute."""
+    """Return a call's name and input as another program would have them; paths of files are absolute."""
     call = effective(call)
     name, parameters = _renaming(call.name, dialect)
     back = {own: foreign for foreign, own in parameters.items()}
@@ -33,16 +33,16 @@ def foreign_call(call: ToolCall, dialect: Dialect, cwd: Path) -> tuple[str, dict
 
 
 def own_input(call: ToolCall, given: Mapping[str, Any], dialect: Dialect) -> Mapping[str, Any]:
-    """Translate the input that a hook gave in the words of another program into the input of our call."""
+    """Translate a hook's input in another program's terms into our call's input."""
     parameters = _renaming(call.name, dialect)[1]
     own = {parameters.get(key, key): value for key, value in given.items()}
     return {**own, "agent": AGENTS.get(own["agent"], own["agent"])} if isinstance(own.get("agent"), str) else own
 
 
 def names_of(call: ToolCall) -> tuple[str, ...]:
-    """All names that a matcher may have for the tool of a call.
+    """Return all names that a matcher may have for a call's tool.
 
-    A hook on edits runs for several edits in one call, too: programs that have no such tool have no name for it.
+    A hook on edits also runs for several edits in one call: programs without such a tool have no name for it.
     """
     own = dict.fromkeys((call.name, like_tool(call.name)))
     foreign = [name for tool in own for table in _TABLES.values() for name, (ours, _) in table.items() if ours == tool]
@@ -50,12 +50,12 @@ def names_of(call: ToolCall) -> tuple[str, ...]:
 
 
 def foreign_agent(kind: str) -> str:
-    """Return the name that Claude Code has for a kind of subagents."""
+    """Return Claude Code's name for a kind of subagents."""
     return next((foreign for foreign, own in AGENTS.items() if own == kind), kind)
 
 
 def foreign_rule(rule: str) -> dict[str, str]:
-    """Return a permission rule as Claude Code writes it in suggestions: the tool's name apart from its content."""
+    """Return a permission rule as Claude Code writes it in suggestions: the tool's name separate from its content."""
     name, _, content = rule.partition("(")
     named = {"toolName": _FIRST.get(name) or _renaming(name, "claude")[0]}
     return {**named, "ruleContent": content.removesuffix(")")} if content else named

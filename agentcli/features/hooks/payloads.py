@@ -1,4 +1,4 @@
-"""The JSON objects that hooks get on stdin, in the form of Claude Code."""
+"""JSON objects that hooks get on stdin, in Claude Code's form."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Circumstances:
 
     @property
     def thinking(self) -> dict[str, Any]:
-        """The effort of the model, which events of tools and of the end of a turn have."""
+        """Return the model's effort, which events of tools and of a turn's end have."""
         return {"effort": {"level": self.effort or "high"}}
 
 
 def event(facts: Circumstances, name: str, subject: str = "", /, **fields: Any) -> HookEvent:
-    """Make an event that is about no tool; one about a subagent matches both names of its kind."""
+    """Make an event without a tool; one about a subagent matches both names of its kind."""
     also = (foreign_agent(subject),) if facts.subagent is not None else ()
     return HookEvent(name, subject, {**facts.common(name), **fields}, also)
 
@@ -81,7 +81,7 @@ def tool_event(facts: Circumstances, name: str, call: ToolCall, /, **fields: Any
 
 
 def as_dialect(found: HookEvent, call: ToolCall | None, dialect: Dialect, cwd: Path) -> Mapping[str, Any]:
-    """Return the payload of an event in the names of another program."""
+    """Return an event's payload in another program's names."""
     if dialect == "claude":
         return found.payload
     payload = {**found.payload, "hook_event_name": GEMINI_EVENTS.get(found.name, found.name)}
@@ -91,7 +91,7 @@ def as_dialect(found: HookEvent, call: ToolCall | None, dialect: Dialect, cwd: P
 
 
 def suggestions(session: str, always: str) -> list[dict[str, Any]]:
-    """Return the rules that a person is offered to save, for the session and permanently, in the form that hooks know."""
+    """Return the rules that a person may save, for the session and permanently, in the form that hooks know."""
     offered = {"session": session, "localSettings": always}
     return [
         {"type": "addRules", "rules": [foreign_rule(rule)], "behavior": "allow", "destination": destination}
@@ -101,14 +101,14 @@ def suggestions(session: str, always: str) -> list[dict[str, Any]]:
 
 
 def error_text(result: ToolResult) -> str:
-    """Return the error of a call that failed, in the form that hooks know."""
+    """Return a failed call's error in the form that hooks know."""
     if not (code := result.metadata.get("exit_code")):
         return result.output
     return f"Exit code {code}\n{result.output.removesuffix(f'[exit code {code}]').rstrip()}"
 
 
 def tool_response(call: ToolCall, result: ToolResult) -> Any:
-    """Return the result of a call in the form that hooks know: objects for reading, editing and commands, else the text."""
+    """Return a call's result in the form that hooks know: objects for reading, editing and commands, else the text."""
     path = str(result.metadata.get("path") or call.input.get("file_path") or "")
     match like_tool(call.name):
         case "read":
@@ -147,7 +147,7 @@ def _report(call: ToolCall, result: ToolResult) -> dict[str, Any]:
 
 
 def _page(path: str, result: ToolResult) -> dict[str, Any]:
-    """Return the lines that were read, without the numbers that the model sees."""
+    """Return the lines that were read, without the line numbers for the model."""
     match result.metadata.get("lines"):
         case [int(first), int(last)]:
             try:
@@ -185,4 +185,4 @@ def _hunks(diff: str) -> list[dict[str, Any]]:
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NUMBERS = ("oldStart", "oldLines", "newStart", "newLines")
 _READ = 2_000_000
-"""Characters of a file that are looked at for the lines of a page."""
+"""Characters of a file to search for the lines of a page."""

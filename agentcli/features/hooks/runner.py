@@ -1,4 +1,4 @@
-"""Runs hooks: all that match an event at once, each equal command once; whatever they do, the session continues."""
+"""Run hooks: all that match an event at once, each equal command once; whatever they do, the session continues."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ from agentcli.features.hooks.verdict import is_asynchronous, verdict
 from agentcli.system.process import Command, Ended, run_until
 
 OUTPUT = 64_000
-"""Bytes of stdout and of stderr that are looked at; the rest is read and thrown away."""
+"""Bytes of stdout and of stderr that are used; the rest is read and discarded."""
 _BINDING = frozenset({"PreToolUse", "PermissionRequest"})
-"""Events whose hooks guard a tool: one that fails is reported as having blocked nothing."""
+"""Events whose hooks guard a tool: a failed one is reported as having blocked nothing."""
 _FOLDERS = ("CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "AGENTCLI_PROJECT_DIR", "extensionPath")
 """Variables of folders that are put into arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """A moment at which hooks run. A matcher is compared with `subject` and the names in `also`; `payload` is the JSON object on their stdin.
+    """A moment at which hooks run. A matcher is compared with `subject` and the names in `also`; `payload` is the JSON
+    object on their stdin.
 
-    `tool` is the name of the tool that it is about, for messages.
+    `tool` is its tool's name, for messages.
     """
 
     name: str
@@ -69,9 +70,9 @@ Input = Callable[[Hook, HookEvent], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs commands in `cwd`; of what each prints, `output` bytes are looked at.
+    """Runs commands in `cwd`; at most `output` bytes of what each prints are used.
 
-    `accepts` decides about the condition of a hook, `input` gives the JSON object on its stdin.
+    `accepts` decides about a hook's condition, `input` gives the JSON object on its stdin.
     """
 
     hooks: Sequence[Hook] = ()
@@ -87,12 +88,15 @@ class Runner:
     """Hooks that run in the background."""
 
     def matching(self, event: HookEvent) -> Sequence[Hook]:
-        """Return the hooks that run at this event, each equal command once, in the order in which they are defined."""
+        """Return the hooks that run at this event, each equal command once, in the order of their definitions."""
         found = [hook for hook in self.hooks if hook.matches(event.name, event.subjects) and self.accepts(hook, event)]
         return [*{(hook.command, hook.args): hook for hook in reversed(found)}.values()][::-1]
 
     async def run(self, event: HookEvent, interrupt: asyncio.Event | None = None) -> Sequence[Ran]:
-        """Run the hooks that match, all at once, and wait for them; never raises for one. An interrupt ends them at once."""
+        """Run the matching hooks, all at once, and wait for them; never raises because of one.
+
+        An interrupt ends them at once.
+        """
         interrupt = interrupt or asyncio.Event()
         return await asyncio.gather(*(self._run(hook, event, interrupt) for hook in self.matching(event)))
 
@@ -102,7 +106,10 @@ class Runner:
         return {**self._seen_by(hook), **self.env, **folders, **dict(hook.env)}
 
     def _seen_by(self, hook: Hook) -> Mapping[str, str]:
-        """Return the variables of the session's environment that a hook sees. A project's hook, like a command, sees no secrets except the ones that it lists."""
+        """Return the variables of the session's environment that a hook sees.
+
+        A project's hook, like a command, sees only the secrets that it lists.
+        """
         if not hook.project:
             return self.base
         return {
@@ -172,12 +179,12 @@ class Runner:
 
 
 class Beginning:
-    """The first bytes that come; the rest is read and thrown away, so that the writer does not block."""
+    """The first bytes that come; the rest is read and discarded, so that the writer does not block."""
 
     def __init__(self, most: int) -> None:
         self.enough = 0
         self.asynchronous = asyncio.Event()
-        """Set once the command has asked to run in the background."""
+        """Set once the command has requested to run in the background."""
         self._most, self._bytes = most, b""
 
     def add(self, piece: memoryview, skipped: int) -> None:

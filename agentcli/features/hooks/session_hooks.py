@@ -1,4 +1,4 @@
-"""Hooks of one open session: fires the events, and turns verdicts into decisions, texts for the model and warnings."""
+"""Hooks of one open session: fire the events, and turn verdicts into decisions, texts for the model and warnings."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
 
 
 TEXT = 10_000
-"""Characters of a hook's text that the model sees at most; the rest stays in a file."""
+"""Maximum characters of a hook's text that the model sees; the rest stays in a file."""
 _NO_MORE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class HookPlace:
-    """The session that hooks run in, as far as they need it."""
+    """The session in which hooks run, as far as they need it."""
 
     journal: Journal
     cwd: Path
@@ -80,7 +80,10 @@ def hooks_of(
 
 
 class SessionHooks(Hooks):
-    """Fires the events of one open session, as `Hooks` describes them. Without a hook for an event nothing happens, and nothing is written."""
+    """Fires the events of one open session, as described in `Hooks`.
+
+    Without a hook for an event nothing happens, and nothing is written.
+    """
 
     def __init__(self, hooks: Sequence[Hook], place: HookPlace) -> None:
         self.hooks = self._own = hooks
@@ -189,7 +192,7 @@ class SessionHooks(Hooks):
         self._background.add(run_beside(self._fire("Notification", kind, asyncio.Event(), **about)))
 
     async def test(self, name: str, subject: str, call: ToolCall | None, fields: Mapping[str, Any]) -> Sequence[Ran]:
-        """Run the hooks of an event for a look at their verdicts."""
+        """Run the hooks of an event to look at their verdicts."""
         if call is not None:
             self._calls[call.call_id] = call
             return await self._ran(tool_event(self._facts(), name, call, **fields), asyncio.Event())
@@ -255,7 +258,7 @@ class SessionHooks(Hooks):
         )
 
     def _outcome(self, name: str, ran: Sequence[Ran], call: ToolCall | None = None) -> Outcome:
-        """Combine the verdicts of all hooks of an event; cut texts to the length that a model may be shown."""
+        """Combine the verdicts of an event's hooks; cut texts to the length that a model may see."""
         verdict = combined([each.verdict for each in ran])
         events: list[Event] = [Warned(each.warning) for each in ran if each.warning]
         shown = [each for each in ran if each.verdict.message and not _is_shown_anyway(name, each.verdict)]
@@ -281,7 +284,7 @@ class SessionHooks(Hooks):
 
 
 def _bounded(ran: Ran, call: ToolCall | None) -> Ran:
-    """Translate the run's input to our names, and keep a project's hook within its limits: it may forbid and ask, never allow."""
+    """Translate the run's input to our names, and limit a project's hook: it may deny and ask, never allow."""
     verdict = ran.verdict
     if ran.hook.project and verdict.answer == "allow":
         verdict = replace(verdict, answer="", reason="")
@@ -296,14 +299,17 @@ def _is_shown_anyway(name: str, verdict: Verdict) -> bool:
 
 
 def _error_kind(error: AgentError) -> str:
-    """Return the kind of an error in the words of Claude Code."""
+    """Return the kind of an error in Claude Code's terms."""
     known = {"auth": "authentication_failed", "billing": "billing_error", "rate_limit": "rate_limit"}
     known |= {"overloaded": "server_error", "server": "server_error", "bad_request": "invalid_request"}
     return known.get(str(getattr(error, "cause", "")), "unknown")
 
 
 def fulfils(condition: str, call: ToolCall, root: Path, traits: Mapping[str, Traits], workspace: Workspace) -> bool:
-    """Return True if the call matches the rule of an `if`, or hides whether it does. Paths in it count from `root`."""
+    """Return True if the call matches the rule of an `if`, or hides whether it does.
+
+    Paths in it are relative to `root`.
+    """
     rule = _rule(condition, str(root))
     if rule is None or not rule.is_for(call.name):
         return False
@@ -316,9 +322,9 @@ def fulfils(condition: str, call: ToolCall, root: Path, traits: Mapping[str, Tra
 
 @lru_cache(maxsize=256)
 def _rule(condition: str, root: str) -> Rule | None:
-    """Parse a condition as a rule with our name of its tool; return None if it makes no sense.
+    """Parse a condition as a rule with our tool name; return None if it is invalid.
 
-    The pattern of a path is written as in `.gitignore`, with `/` for the project's folder and `//` for the root of the disk.
+    A path pattern is written as in `.gitignore`, with `/` for the project's folder and `//` for the root of the disk.
     """
     name, _, rest = condition.strip().partition("(")
     pattern = rest.removesuffix(")")

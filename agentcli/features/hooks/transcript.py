@@ -1,4 +1,4 @@
-"""`transcript.jsonl`: the messages of a session for hooks, one a line, in the form of Claude Code."""
+"""`transcript.jsonl`: a session's messages for hooks, one a line, in Claude Code's form."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ NAME = "transcript.jsonl"
 
 
 class Transcript:
-    """The transcript of one open session; written when a hook is about to run, and only then.
+    """Transcript of one open session; written only when a hook is about to run.
 
-    It lies in the session's folder, or in a temporary file for a session that is not stored.
+    It is in the session's folder, or in a temporary file for a session that is not stored.
     """
 
     def __init__(self, journal: Journal, cwd: Path) -> None:
@@ -33,9 +33,9 @@ class Transcript:
         self._written = 0
 
     def update(self) -> str:
-        """Write the messages that are not in it yet; return its path, or the empty text if it cannot be written.
+        """Write the messages that are not in it yet; return its path, or an empty text if it is not writable.
 
-        Before the first record of a session there is no folder for it: the path is the one that it will have.
+        Before a session's first record there is no folder for it: the path is its future one.
         """
         try:
             if self._path is None:
@@ -71,7 +71,7 @@ class Transcript:
 
 
 def transcript_lines(record: Record, session: str, cwd: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the lines of one record; none for a record that is no message."""
+    """Yield the lines of one record; none for a record that is not a message."""
     head = {"sessionId": session, "cwd": str(cwd), "timestamp": record.time, "uuid": f"{session}-{record.seq}"}
     match record.body:
         case Message(role, parts):

@@ -48,7 +48,7 @@ def verdict(event: str, exit_code: int | None, stdout: str, stderr: str) -> Verd
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
-    """Several verdicts as one: deny before ask before allow, the first changed input and output, all texts."""
+    """Combine verdicts: deny before ask before allow, the first changed input and output, all texts."""
     strongest = _strongest([each.answer for each in verdicts])
     reasons = [each.reason for each in verdicts if each.answer == strongest]
     return Verdict(
@@ -128,7 +128,7 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 def is_asynchronous(stdout: str) -> bool:
-    """Return True if the first line says not to wait for the hook: `{"async": true}`."""
+    """Return True if the first line requests not to wait for the hook: `{"async": true}`."""
     first = stdout.lstrip().partition("\n")[0]
     if not (first.startswith("{") and '"async"' in first):
         return False
@@ -139,7 +139,7 @@ def is_asynchronous(stdout: str) -> bool:
 
 
 def _answering(text: str) -> str:
-    """Return the text that states the answer: after `{"async": true}`, the first line that looks like an object."""
+    """Return the text with the answer: after `{"async": true}`, the first line that looks like an object."""
     if not is_asynchronous(text):
         return text
     return next((line.strip() for line in text.split("\n")[1:] if line.lstrip().startswith("{")), "")

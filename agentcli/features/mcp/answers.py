@@ -1,7 +1,7 @@
-"""Answers of servers in the form that the protocol lays down: each tool, prompt, resource and block is mended or left out by itself.
+"""Servers' answers in the protocol's form: each tool, prompt, resource and block is repaired or dropped separately.
 
-The SDK checks an answer as a whole: without this, one odd tool would remove all tools of its server, and one odd block lose
-the result of a call that has run.
+The SDK checks an answer as a whole: without this, one odd tool would remove all tools of its server, and one odd block
+lose the result of a finished call.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 from agentcli.core.sanitise import safe_line
 
 WRITTEN_SCHEMA = "agentcli/inputSchema"
-"""Key in a tool's metadata of the schema as the server wrote it: the SDK sees a plain one."""
+"""Metadata key of a tool for the schema as the server wrote it: the SDK sees a plain one."""
 DEPTH = 100
-"""Levels of a schema; a tool with a deeper one takes any arguments."""
+"""Maximum levels of a schema; a tool with a deeper one takes any arguments."""
 _SHOWN = 2_000
-"""Characters of an odd block that are given to the model."""
+"""Characters of an odd block that the model sees."""
 _NAME = 80
 """Characters of a name in a note."""
 _KNOWN = ("text", "image", "audio", "resource_link", "resource")
 """Kinds of content blocks in the result of a tool."""
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _AROUND = {"nextCursor": str, "_meta": dict, "description": str, "resultType": str, "ttlMs": int, "cacheScope": str}
-"""Kinds of the fields around the items; a field of another kind is left out."""
+"""Kinds of the fields around the items; a field of another kind is dropped."""
 Note = Callable[[str], None]
-"""Takes a line about an item that was mended or left out, with the server as its subject: `tool x: its schema …`."""
+"""Takes a line about a repaired or dropped item, with the server as its subject: `tool x: its schema …`."""
 
 
 def mended(result: Mapping[str, Any], note: Note) -> dict[str, Any]:
-    """Return an answer with its items in the form of the protocol; anything else in it as it came."""
+    """Return an answer with its items in the protocol's form; everything else as received."""
     made = {**result}
     if "capabilities" in result and "protocolVersion" in result:
         return made | _introduction(result)
@@ -51,7 +51,7 @@ def mended(result: Mapping[str, Any], note: Note) -> dict[str, Any]:
 
 
 def _called(made: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of a call with its flag and its structure in the form of the protocol."""
+    """Return a call's result with its flag and its structure in the protocol's form."""
     if "isError" in made:
         made["isError"] = made["isError"] in (True, "true")
     structured = made.get("structuredContent", {})
@@ -82,7 +82,7 @@ def _introduction(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tool(given: Any, place: int, note: Note) -> Iterator[dict[str, Any]]:
-    """Yield the fields of a tool that are used. Its other fields cannot spoil it, nor a schema of its results refuse one."""
+    """Yield the used fields of a tool. Its other fields cannot spoil it, nor can a schema of its results refuse one."""
     name = given.get("name") if isinstance(given, dict) else None
     if not isinstance(name, str) or not name:
         note(f"tool {place} of its list has no name, and was left out")
@@ -155,7 +155,7 @@ def _template(given: Any, place: int, note: Note) -> Iterator[dict[str, Any]]:
 
 
 def _addressed(given: Any, place: int, note: Note, key: str, what: str) -> Iterator[dict[str, Any]]:
-    """Yield a resource, or a template of them, with the address under this key."""
+    """Yield a resource, or a resource template, with the address under this key."""
     address = given.get(key) if isinstance(given, dict) else None
     if not isinstance(address, str) or not address:
         note(f"{what} {place} of its list has no address, and was left out")
@@ -173,7 +173,7 @@ def _message(given: Any, place: int, note: Note) -> Iterator[dict[str, Any]]:
 
 
 def _block(given: Any, place: int, note: Note) -> Iterator[dict[str, Any]]:
-    """Yield a block, or a text in its place that says what is odd about it, with the beginning of what came."""
+    """Yield a block, or a text that replaces it and explains what is odd, with the beginning of what came."""
     match given:
         case str() | {"type": "text", "text": str()}:
             yield _text(given if isinstance(given, str) else given["text"])
@@ -192,7 +192,7 @@ def _block(given: Any, place: int, note: Note) -> Iterator[dict[str, Any]]:
 
 
 def _contents(given: Any, place: int, note: Note) -> Iterator[dict[str, Any]]:
-    """Yield the content of a resource, as text or as base64."""
+    """Yield a resource's content, as text or as base64."""
     match given:
         case {"blob": str(blob)}:
             held = {"blob": blob}
@@ -215,7 +215,7 @@ _ITEMS: Mapping[str, Callable[[Any, int, Note], Iterator[dict[str, Any]]]] = {
     "contents": _contents,
     "messages": _message,
 }
-"""The lists that an answer may hold, and what makes an item of each."""
+"""Lists in an answer, and the function that makes an item of each."""
 
 
 def _texts(given: Any, *names: str) -> dict[str, str]:

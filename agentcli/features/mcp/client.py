@@ -1,4 +1,6 @@
-"""Open connection to one server through the official SDK, watched: its end is reported, and its answers are mended before the SDK checks them."""
+"""Open connection to one server through the official SDK, watched: its end is reported, and its answers are repaired
+before the SDK checks them.
+"""
 
 from __future__ import annotations
 
@@ -39,20 +41,23 @@ from agentcli.features.mcp.values import answer_of, content_of, fields_of, progr
 
 _ID = re.compile(r'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 _ENDS = 500
-"""Number of characters at both ends of a message to search for its id if it is nested too deep to read."""
+"""Characters at both ends of a message to search for its id if it is nested too deep to read."""
 
 
 @asynccontextmanager
 async def watched(
     transport: AbstractAsyncContextManager[Any], ended: asyncio.Event, note: Callable[[str], None]
 ) -> AsyncIterator[Any]:
-    """Open the transport; set `ended` when the server has closed its end. `note` takes lines about what was odd in its answers."""
+    """Open the transport; set `ended` when the server has closed its end.
+
+    `note` takes lines about oddities in its answers.
+    """
     async with transport as (reading, writing):
         yield _Watched(reading, ended, note), writing
 
 
 class _Watched:
-    """Reading end of a transport that mends what it reads, and reports when it has ended."""
+    """Reading end of a transport that repairs what it reads, and reports when it has ended."""
 
     def __init__(self, stream: Any, ended: asyncio.Event, note: Callable[[str], None]) -> None:
         self._stream, self._ended, self._note = stream, ended, note
@@ -106,13 +111,15 @@ _NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
 """Errors of a server that supports only the newest revision of the protocol."""
 UNREADABLE = "The call has run, but the server's answer does not have the form of the protocol. Look at what it did before you repeat it."
 ODD = 100
-"""Most lines about what was odd in a server's answers."""
+"""Maximum lines about oddities in a server's answers."""
 CHANGE_SECONDS = 0.5
-"""Time in seconds in which notices of changed lists are collected before the lists are read again."""
+"""Seconds in which notices of changed lists are collected before the lists are read again."""
 
 
 def _read_again(error: Exception, note: Callable[[str], None]) -> Any:
-    """Return the message that the SDK cannot read, mended, or the failure of the request that it answers, which must not wait in vain."""
+    """Return the repaired form of a message that the SDK cannot read, or the failure of its request, which must not
+    wait in vain.
+    """
     if not isinstance(error, ValidationError):
         return error
     given = error.errors(include_url=False)[0]["input"]
@@ -140,14 +147,14 @@ def _whole(line: str) -> dict[str, Any]:
 
 _Streams = AbstractAsyncContextManager[Any]
 Elicit = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
-"""Asks the person a question of a server: the answers by field, or None if the person declines."""
+"""Asks the person a server's question: the answers by field, or None if the person declines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
     """Services of the program for connections. `changed` is called with a new listing.
 
-    `environment` is the environment of a server, `variables` the variables that definitions may refer to.
+    `environment` is a server's environment, `variables` the variables that definitions may use.
     """
 
     environment: Mapping[str, str]
@@ -174,13 +181,16 @@ class Connection:
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     odd: list[str] = field(default_factory=list)
-    """What was mended or left out in the server's answers, once each."""
+    """Parts of the server's answers that were repaired or dropped, once each."""
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _client: Client | None = None
 
     async def live(self) -> None:
-        """Connect, list, and stay connected until `close` or the end of the server. Raise any error that prevents the connection."""
+        """Connect, list, and stay connected until `close` or the server's end.
+
+        Raise any error that prevents the connection.
+        """
         try:
             async with contextlib.AsyncExitStack() as stack:
                 client = self._client = await self._entered(stack)
@@ -233,7 +243,7 @@ class Connection:
         return [content_of(message.content) for message in result.messages]
 
     async def roots_changed(self) -> None:
-        """Tell the server that the folders of the workspace have changed; the stateless protocol has no such notice."""
+        """Tell the server that the workspace's folders have changed; the stateless protocol has no such notice."""
         with contextlib.suppress(MCPError, RuntimeError, ConnectionError):
             client = self._connected()
             if client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
@@ -249,7 +259,7 @@ class Connection:
         return self._client
 
     async def _awaited(self, calling: Awaitable[Any], deadline: Callable[[], float]) -> Any:
-        """Return the result of a call. Cancel the call, and tell the server, at its deadline or when the connection ends."""
+        """Return a call's result. Cancel the call, and tell the server, at its deadline or when the connection ends."""
         loop = asyncio.get_running_loop()
         task = start_task(calling)
         ended = start_task(self.closed.wait())
@@ -298,7 +308,7 @@ class Connection:
         self._changed.clear()
 
     async def _before_the_end(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run work in a task that is cancelled at the end of the connection, and return the ended task."""
+        """Run work in a task that is cancelled at the connection's end, and return the ended task."""
         task = start_task(work)
         ends = [start_task(event.wait()) for event in (self._closing, self.closed)]
         try:
@@ -389,7 +399,7 @@ class Connection:
         asked, status = response.request, response.status_code
         if response.is_success and asked.headers.get("Authorization", "").startswith("Bearer "):
             self.refused = 0
-        # The stream that a GET asks for is optional, unless the server uses only streams.
+        # The stream of a GET is optional, unless the server uses only streams.
         if status < 400 or (asked.method != "POST" and not self.server.transport.streams_only):
             return
         # Ignore the failed requests of a login, which follow the refusal.

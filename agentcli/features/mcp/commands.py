@@ -1,4 +1,4 @@
-"""The slash command of MCP servers, and `doctor`'s checks of the servers that files define."""
+"""Slash command of MCP servers, and `doctor`'s checks of the configured servers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
 
 
 def _described(tool: ServerTool) -> str:
-    """Return the line about a tool, with the keywords that are left out of its schema, as no provider would take them."""
+    """Return the line about a tool, with the keywords dropped from its schema because no provider would accept them."""
     left = mends(tool.parameters)
     mended = f"  (left out of its schema: {safe_line(', '.join(left))})" if left else ""
     return f"{tool.name}  {tool.description.strip().partition(chr(10))[0]}{mended}"
@@ -92,13 +92,13 @@ def _listed(states: Sequence[ServerState]) -> Sequence[str]:
 
 
 async def _pasted(context: Terminal, name: str) -> str | None:
-    """Wait for the address that the person pastes; None if the person gives the login up."""
+    """Wait for the address that the person pastes; None if the person gives up."""
     hint = "If the browser is on another machine, paste the address that it ends at."
     return await context.enter(f"Waiting for your login to {name} in the browser", "", hint)
 
 
 def resources(session: AgentSession) -> Sequence[Item]:
-    """Return the resources of servers as `@server:uri`, for completion, without URIs that a prompt cannot mention."""
+    """Return servers' resources as `@server:uri`, for completion, without URIs that a prompt cannot contain."""
     pool = session.core.setup.servers
     found = [(f"@{one.server}:{one.uri}", one) for one in (pool.resources() if pool is not None else ())]
     return [

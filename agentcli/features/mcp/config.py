@@ -1,6 +1,6 @@
-"""Definitions of MCP servers: the JSON of Claude Code, Gemini CLI and others, read into one form from the files that count.
+"""Definitions of MCP servers: the JSON of Claude Code, Gemini CLI and others, read into one form.
 
-These are the user's to the current folder's; of one server name, the last file counts.
+The files range from the user's to the current folder's; for one server name, the last file counts.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 CALL_TIMEOUT = 120.0
-"""Time in seconds without news after which a call is cancelled."""
+"""Seconds without news after which a call is cancelled."""
 CALL_SECONDS = 1_800.0
 """Longest duration of a call in seconds, regardless of progress."""
 STARTUP_TIMEOUT = 10.0
-"""Time in seconds that a start, and each call, waits for a connecting server. Connecting continues in the background."""
+"""Seconds that a start, and each call, waits for a connecting server. Connecting continues in the background."""
 START_SECONDS = 600.0
-"""Time in seconds after which an attempt to start a server is abandoned: the first start of a package downloads it."""
+"""Seconds after which an attempt to start a server is abandoned: the first start of a package downloads it."""
 Scope = Literal["user", "project", "flag", "plugin", "editor"]
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "type": str,
@@ -79,12 +79,12 @@ _TYPES: Mapping[type | tuple[type, ...], str] = {
 }
 _PARTING = re.compile(r"""[\s;'"]""")
 _LONGEST = 1e9
-"""Upper limit of a time in a definition, in milliseconds; a longer one is ignored."""
+"""Maximum time in a definition, in milliseconds; a longer one is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthSettings:
-    """`oauth` of a server: the data for a login that the server does not announce itself."""
+    """`oauth` of a server: data for a login that the server does not announce itself."""
 
     client_id: str = ""
     client_secret: str = ""
@@ -121,7 +121,7 @@ class ServerDefinition:
     oauth: OAuthSettings = OAuthSettings()
     trust_hints: bool = False
     shadows: bool = False
-    """True for a project's server that replaces one of the user's own of that name."""
+    """True for a project's server that replaces the user's own of that name."""
     content: Mapping[str, Any] = field(default_factory=dict)
     """The definition as in the file: an approval covers this."""
 
@@ -132,7 +132,7 @@ class ServerDefinition:
 
     @property
     def starts(self) -> str:
-        """The target with the variables and headers that the definition sets: all that a person approves."""
+        """The target with the definition's variables and headers: everything that a person approves."""
         variables = [f"{name}={_quoted(value)}" for name, value in self.env.items()]
         headers = [f"{name}: {value}" for name, value in self.headers.items()]
         folder = [f"in {_quoted(self.cwd)}"] if self.cwd else []
@@ -157,7 +157,7 @@ class Definitions:
 
 
 def parsed(text: str, source: str, scope: Scope = "user", read: Callable[[str], Any] = json.loads) -> Definitions:
-    """Read the servers that a file defines. Leave out anything unreadable and name it in `problems`."""
+    """Read the servers that a file defines. Skip anything unreadable and list it in `problems`."""
     try:
         whole = read(text.removeprefix("\ufeff")) if text.strip() else {}
     except json.JSONDecodeError as error:
@@ -286,7 +286,7 @@ def user_definitions(config: Path) -> Definitions:
 
 
 def project_definitions(cwd: Path) -> Definitions:
-    """Return the servers that the files of a project define, without starting any."""
+    """Return the servers in a project's files, without starting any."""
     files = project_files(cwd, PROJECT_FILES)
     found = Definitions(problems=files.notes)
     for name in PROJECT_FILES:
@@ -333,7 +333,7 @@ _VARIABLE = re.compile(r"\$\{[^}]*\}|\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def read_gemini(text: str) -> Any:
-    """Return the value of a file of Gemini CLI, with variables as in other files. Raise ValueError if it is broken."""
+    """Return the value of a Gemini CLI file, with variables as in other files. Raise ValueError if it is broken."""
     return with_braces(json.loads(without_comments(text)))
 
 

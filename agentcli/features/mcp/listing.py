@@ -17,7 +17,7 @@ from agentcli.features.mcp.names import tool_name
 
 _log = logging.getLogger("mcp")
 PAGES, TOOLS = 100, 500
-"""Largest number of pages of a list, and of tools of a server, to read."""
+"""Maximum pages of a list, and maximum tools of a server, to read."""
 INTERACTION = "anthropic/requiresUserInteraction"
 """Metadata key of a tool that must ask a person at each call."""
 
@@ -31,15 +31,18 @@ class Listing:
     resources: tuple[ServerResource, ...] = ()
     instructions: str = ""
     readable: bool = False
-    """True if the server lists resources, or templates that name them."""
+    """True if the server lists resources, or resource templates."""
     resourceful: bool = False
     """True if the server declares resources, as many do that list none."""
     odd: tuple[str, ...] = ()
-    """What was left out or mended in the server's answers."""
+    """Repaired or dropped parts of the server's answers."""
 
 
 async def listed(client: Client, server: ServerDefinition, odd: Sequence[str] = ()) -> Listing:
-    """Return all pages of all lists of a server; `odd` grows meanwhile. Raise any error of the SDK about an invalid answer."""
+    """Return all pages of a server's lists; `odd` grows meanwhile.
+
+    Raise any error of the SDK about an invalid answer.
+    """
     offered = client.server_capabilities
     # An older server does not have to declare its lists.
     tools = await _all(client.list_tools, "tools") if offered.tools else []
@@ -90,7 +93,7 @@ def _prompt(server: ServerDefinition, prompt: types.Prompt) -> ServerPrompt:
 
 
 async def _perhaps(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[Any]:
-    """Return all pages of an optional list; empty if the server declares but refuses it, as its tools work anyway."""
+    """Return all pages of an optional list; empty if the server declares but refuses it, since its tools work anyway."""
     try:
         return await _all(list_page, kind)
     except MCPError as error:

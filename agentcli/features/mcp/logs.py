@@ -12,16 +12,16 @@ from typing import TextIO
 from agentcli.system.paths import folder
 
 LOG_BYTES = 1_000_000
-"""Size in bytes from which a log is emptied when its server starts."""
+"""Bytes of a log from which it is emptied when its server starts."""
 
 
 _TRAILER = re.compile(r"npm (?:error|ERR!)|Node\.js v\d")
-"""Beginning of the last line of npm and of Node.js, which does not say what happened."""
+"""Beginning of the last line of npm and of Node.js, which does not explain what happened."""
 _ERROR = re.compile(r"npm (?:error|ERR!) (?!code |A complete log)\S+ .|(?:Uncaught )?(?:\w+\.)*\w*Error\b.*: ")
 
 
 def telling_line(text: str) -> str:
-    """Return the output line that says what happened: the last one, or the first error if npm or Node.js wrote it."""
+    """Return the output line that explains what happened: the last one, or the first error if npm or Node.js wrote it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
     named = (line for line in lines if _ERROR.match(line)) if _TRAILER.match(lines[-1]) else ()
     return next(iter(named), lines[-1])[:200]
@@ -42,7 +42,7 @@ class ServerLogs:
         return self._place / f"mcp-{server}.log"
 
     def open(self, server: str) -> TextIO:
-        """Open the log for appending. If the folder cannot be written, open the null device."""
+        """Open the log for appending. If the folder is not writable, open the null device."""
         path = self.path(server)
         try:
             folder(path.parent)

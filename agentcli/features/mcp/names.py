@@ -1,4 +1,6 @@
-"""Names: of MCP tools as models see them, unique, stable and valid for every provider; and of the files that define servers."""
+"""Names of MCP tools as models see them, unique, stable and valid for every provider; and names of the files that
+define servers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ USER_FILE = "mcp.json"
 """The user's own definitions of servers, in the configuration folder."""
 GEMINI = ".gemini/settings.json"
 PROJECT_FILES = (GEMINI, ".mcp.json", ".agentcli/mcp.json")
-"""Definitions of a project, of which the last counts; each kind is looked for from the top of the repository down."""
+"""Definitions of a project; the last one counts. Each kind is searched from the top of the repository down."""
 
 
 def tool_name(server: str, tool: str) -> str:
@@ -30,7 +32,7 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def server_prefix(server: str) -> str:
-    """Return the beginning of the names of all tools of a server."""
+    """Return the common prefix of a server's tool names."""
     return f"{PREFIX}{_server_part(server)}__"
 
 

@@ -1,4 +1,4 @@
-"""Tools of ours that list and read the resources of a server, offered beside its own tools."""
+"""Our own tools that list and read a server's resources, offered beside its tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def resource_tools(server: ServerDefinition, listing: Listing) -> Sequence[Serve
 
 
 def reads(tool: ServerTool) -> bool:
-    """Return True for our tool that reads a resource, not one of a server by the same name."""
+    """Return True for our tool that reads a resource, not a server's tool of the same name."""
     return tool.tool == READ and tool.parameters is _READ
 
 

@@ -1,4 +1,4 @@
-"""The MCP servers of a run. Nothing else of this package is imported for a run in which nothing defines a server."""
+"""MCP servers of a run. If nothing defines a server, nothing else of this package is imported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class McpRun(RunPart):
-    """What the feature keeps for a run: its servers, once something asks for them."""
+    """What the feature keeps for a run: its servers, on demand."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -28,7 +28,7 @@ class McpRun(RunPart):
 
     @property
     def all(self) -> RunServers:
-        """The servers of the run, of which there may be none."""
+        """Servers of the run, possibly none."""
         if self._made is None:
             from agentcli.features.mcp.run_servers import RunServers
 
@@ -56,7 +56,7 @@ class McpRun(RunPart):
         return self.all.started() if self._may_be_some else ()
 
     def definitions(self) -> Sequence[Definition]:
-        """Return the servers that the files of the project would start."""
+        """Return the servers that the project's files would start."""
         return self.all.of_project() if self._may_be_some else ()
 
     def notes(self) -> Sequence[str]:
@@ -75,7 +75,7 @@ class McpRun(RunPart):
 def run_of(program: Program) -> McpRun:
     """Return the part of a run."""
     found = program.part(McpRun)
-    assert found is not None  # only the feature itself, and a program that has it, ask
+    assert found is not None  # only the feature itself, and a program with it, use this
     return found
 
 

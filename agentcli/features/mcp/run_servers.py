@@ -1,4 +1,4 @@
-"""The MCP servers of a run: which are configured, which of these may start, and their questions to the person."""
+"""MCP servers of a run: which are configured, which of these may start, and their questions to the person."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from agentcli.features.mcp.servers import McpServers
 
 LOGS = "logs"
-"""The folder in the state folder that servers' stderr goes to."""
+"""Folder in the state folder for servers' stderr."""
 
 HEADER = 20
 """Most characters of a field's title before a question."""
 
 
 class RunServers:
-    """The MCP servers of a run. A project's servers need the user's approval."""
+    """MCP servers of a run. A project's servers need the user's approval."""
 
     def __init__(self, program: Program) -> None:
         self._added = Definitions()
@@ -54,7 +54,7 @@ class RunServers:
         self._connected: McpServers | None = None
 
     def add(self, servers: Mapping[str, Mapping[str, Any]], source: str) -> None:
-        """Servers by name, in the form of `mcpServers`, that an editor or another caller brings: they need no approval."""
+        """Servers by name, in the form of `mcpServers`, from an editor or another caller: they need no approval."""
         for name, given in servers.items():
             self._added += definition(name, given, source, "editor")
 
@@ -64,11 +64,11 @@ class RunServers:
             servers.start()
 
     def may_start(self, server: ServerDefinition) -> bool:
-        """Return whether a server may be started: a project's server needs approval."""
+        """Return True if a server may be started: a project's server needs approval."""
         return server.scope != "project" or self._project.approvals.allows(approvable(server))
 
     def started(self) -> Sequence[Started]:
-        """Return the command lines of the servers that may be started, as their files write them."""
+        """Return the command lines of the servers that may be started, as in their files."""
         folder = self._project.cwd
         return [
             Started(f"the server {one.name}", [one.command, *one.args], folder / one.cwd)
@@ -92,7 +92,10 @@ class RunServers:
         return server
 
     def connected(self, only: str = "") -> McpServers | None:
-        """Return the servers that may be started now, or only the one named; None if none is configured. Starts nothing."""
+        """Return the servers that may be started now, or only the requested one; None if none is configured.
+
+        Starts nothing.
+        """
         allowed, waiting = self._sorted()
         if only:
             allowed, waiting = [server for server in allowed if server.name == only], []
@@ -109,14 +112,17 @@ class RunServers:
         return self._connected
 
     def configured(self) -> Definitions:
-        """All servers that are configured, whether they may be started or not. Raises ConfigError for a broken `--mcp-config`."""
+        """All configured servers, whether they may be started or not.
+
+        Raises ConfigError for a broken `--mcp-config`.
+        """
         found = self._bundled() + user_definitions(self._project.dirs.config)
         if self._project.trusted:
             found += project_definitions(self._project.cwd)
         return found + self._given()
 
     def of_project(self) -> Sequence[Definition]:
-        """Return the servers that the files of the project would start."""
+        """Return the servers that the project's files would start."""
         return project_servers(self._project)
 
     def unread(self) -> str:
@@ -135,7 +141,9 @@ class RunServers:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Return the environment of the run with the PATH from its start: the person approved these servers, even if they start programs in the workspace."""
+        """Return the run's environment with the PATH from its start: the person approved these servers, even if they
+        start programs in the workspace.
+        """
         env = self._project.given_env
         return {**env, "PATH": search_path()} if env.get("PATH") == os.environ.get("PATH") else env
 
@@ -148,7 +156,10 @@ class RunServers:
             self._connected.close()
 
     def _sorted(self) -> tuple[Sequence[ServerDefinition], Sequence[ServerState]]:
-        """Return the servers that may be started, and the states of the others. A server that may not start blocks no other of its name."""
+        """Return the servers that may be started, and the others' states.
+
+        A server that may not start blocks no other of its name.
+        """
         own = self._bundled() + user_definitions(self._project.dirs.config)
         project = project_definitions(self._project.cwd) if self._project.trusted else Definitions()
         names = {server_prefix(name) for name in own.servers}
@@ -162,7 +173,7 @@ class RunServers:
         return [*allowed.values()], waiting
 
     def _waiting(self, server: ServerDefinition) -> ServerState:
-        """Return the state of a server of the project that may not be started."""
+        """Return the state of a project's server that may not be started."""
         if server.disabled:
             return ServerState(server.name, "disabled", f"{server.source} disables it", origin=server.source)
         undecided = self._project.approvals.undecided([approvable(server)])
@@ -171,14 +182,14 @@ class RunServers:
         return ServerState(server.name, "not approved", why, origin=server.source)
 
     def _bundled(self) -> Definitions:
-        """Return the servers of plugins, which the user approved together with the plugins."""
+        """Return the plugins' servers, which the user approved together with the plugins."""
         found = Definitions()
         for plugin in self._project.plugins[0]:
             found += bundled_servers(plugin.servers)
         return found
 
     def _given(self) -> Definitions:
-        """Return the servers of the command line, then the servers that an editor or another caller adds."""
+        """Return the command line's servers, then those that an editor or another caller adds."""
         found = Definitions()
         for text in self._project.options.mcp_config:
             given = given_definitions(text, self._project.cwd)
@@ -188,7 +199,7 @@ class RunServers:
         return found + self._added
 
     async def _elicit(self, asked: Elicitation) -> Mapping[str, Any] | None:
-        """Put a server's form to the person; None without an answer that it needs. A URL is opened only after a yes."""
+        """Show a server's form to the person; None without a required answer. A URL is opened only after a yes."""
         if asked.url:
             return await self._open(asked) if asked.url.startswith(("http://", "https://")) else None
         if len(asked.fields) > FORM and not await self._wants(asked):
@@ -205,7 +216,7 @@ class RunServers:
         return {field.name: value for field, value in given if value is not None}
 
     async def _wants(self, asked: Elicitation) -> bool:
-        """Ask whether the person is willing to fill in a long form, which is shown as a whole before its first question."""
+        """Ask whether the person will fill in a long form, which is shown as a whole before its first question."""
         names = ", ".join(
             (field.title or field.name) + ("" if field.required else " (optional)") for field in asked.fields
         )
@@ -222,7 +233,7 @@ class RunServers:
 
 
 FORM = 4
-"""Fields of a form that are asked for at once; a longer one is shown first, and can be declined as a whole."""
+"""Maximum fields of a form that are asked for at once; a longer one is shown first, and can be declined as a whole."""
 FILL_IN = "Fill it in"
 
 
@@ -232,7 +243,7 @@ def approvable(server: ServerDefinition) -> Definition:
 
 
 def project_servers(project: Project) -> Sequence[Definition]:
-    """Return the servers that the files of the project would start."""
+    """Return the servers that the project's files would start."""
     return [approvable(server) for server in project_definitions(project.cwd).servers.values() if not server.disabled]
 
 
@@ -256,7 +267,7 @@ def _question(asked: Elicitation, field: ElicitedField) -> Question:
 
 
 def _names(field: ElicitedField) -> str:
-    """Return the default of a field as the person knows it."""
+    """Return the default of a field by its display name."""
     names = {value: name for name, value in field.choices.items()}
     given = field.default if isinstance(field.default, list) else [field.default]
     return ", ".join(

@@ -10,12 +10,12 @@ from math import isfinite
 from typing import Any
 
 DEPTH = 20
-"""Largest depth of references to follow; a deeper recursive schema accepts anything."""
+"""Maximum depth of references to follow; a deeper recursive schema accepts anything."""
 BYTES = 8_192
-"""Largest size of a schema sent with every request, in bytes."""
+"""Maximum bytes of a schema sent with every request."""
 _DROPPED = frozenset({"definitions", "title"})
 _ROOTLESS = frozenset({"enum", "const", "not", "if", "then", "else", "items", "prefixItems"})
-"""Keywords that OpenAI refuses at the root of a schema, or that say nothing about an object."""
+"""Keywords that OpenAI refuses at the root of a schema, or that mean nothing for an object."""
 _PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _COMBINED = frozenset({"allOf", "anyOf", "oneOf"})
 _PER_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
@@ -53,7 +53,7 @@ def _are_dependencies(value: Any) -> bool:
 
 
 def _is_pattern(value: Any) -> bool:
-    """Return True for a regular expression that Python compiles: what it refuses is no pattern for most providers either."""
+    """Return True for a regular expression that Python compiles: most providers refuse what Python refuses."""
     try:
         return isinstance(value, str) and bool(re.compile(value))
     except (re.error, RecursionError, OverflowError):
@@ -87,7 +87,10 @@ _FORMS: Mapping[str, Callable[[Any], bool]] = {
         ("uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable"), lambda value: isinstance(value, bool)
     ),
 }
-"""Form of each keyword's value. A value in another form, such as `null`, has no meaning, and a provider may refuse the request."""
+"""Form of each keyword's value.
+
+A value in another form, such as `null`, is meaningless, and a provider may refuse the request.
+"""
 
 
 def upfront(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -108,7 +111,7 @@ def upfront(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def mends(parameters: Mapping[str, Any]) -> Sequence[str]:
-    """Return the keywords that `upfront` leaves out of a schema because their values have no meaning, each once."""
+    """Return the distinct keywords that `upfront` drops from a schema because their values are meaningless."""
     resolver = _Resolver(parameters)
     with contextlib.suppress(TypeError, ValueError, RecursionError, AttributeError):
         resolver.resolved(parameters)
@@ -116,7 +119,9 @@ def mends(parameters: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _object(root: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema with an object at its root: `allOf`, `anyOf` and `oneOf` merged, with each branch's requirements in words."""
+    """Return the schema with an object at its root: `allOf`, `anyOf` and `oneOf` merged, with each branch's
+    requirements as text.
+    """
     root = _flat(root)
     kinds = root.get("type", "object")
     if "object" not in (kinds if isinstance(kinds, list) else [kinds]):
@@ -126,7 +131,7 @@ def _object(root: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flat(schema: Any) -> dict[str, Any]:
-    """Return the schema without its own `allOf`, `anyOf` and `oneOf`, which may be nested; a boolean one says nothing."""
+    """Return the schema without its own `allOf`, `anyOf` and `oneOf`, which may be nested; a boolean one means nothing."""
     if not isinstance(schema, Mapping):
         return {}
     root = {key: value for key, value in schema.items() if key not in _COMBINED}
@@ -144,10 +149,10 @@ def _flat(schema: Any) -> dict[str, Any]:
 
 
 def _accepted(schema: Any) -> Any:
-    """Return a schema in the form that every provider takes.
+    """Return a schema in the form that every provider accepts.
 
-    An array says what its items are (OpenAI), a list of schemas for its places becomes a choice of them (JSON Schema 2020-12
-    has no list there), and only properties that are described are required (Gemini).
+    An array describes its items (OpenAI), a list of schemas for its places becomes a choice (JSON Schema 2020-12 has no
+    list there), and only described properties are required (Gemini).
     """
     if not isinstance(schema, Mapping):
         return schema
@@ -165,7 +170,7 @@ def _accepted(schema: Any) -> Any:
 
 
 def _accepted_in(key: str, value: Any) -> Any:
-    """Return the value of a keyword with the schemas in it accepted."""
+    """Return a keyword's value with the schemas in it accepted."""
     if key in (*_VALUES, "dependentRequired", "dependencies"):
         return value
     if key in _PER_NAME and isinstance(value, Mapping):
@@ -184,7 +189,8 @@ def _merge(root: dict[str, Any], part: Mapping[str, Any]) -> None:
 
 
 class _Resolver:
-    """Replacement of local references by their targets, without keywords that say nothing about values. A recursive one accepts anything.
+    """Replaces local references by their targets, without keywords that mean nothing for values. A recursive one
+    accepts anything.
 
     Raises ValueError for a schema that grows excessively by its references.
     """
@@ -193,10 +199,10 @@ class _Resolver:
         self._whole = whole
         self._left, self._characters = BYTES, 10 * BYTES
         self.refused: set[str] = set()
-        """Keywords that were left out since their values have no meaning."""
+        """Keywords that were dropped since their values are meaningless."""
 
     def resolved(self, value: Any, inside: tuple[str, ...] = ()) -> Any:
-        """Return the value with references replaced; it lies inside the targets of the references in `inside`."""
+        """Return the value with references replaced; it is inside the targets of the references in `inside`."""
         self._count(len(value) if isinstance(value, str) else 0)
         if isinstance(value, list):
             return [self.resolved(item, inside) for item in value]
@@ -215,7 +221,7 @@ class _Resolver:
 
     def _inner(self, key: str, value: Any, inside: tuple[str, ...]) -> Any:
         if key in _PER_NAME and isinstance(value, Mapping):
-            # The keys here are names of the server's: one may be called title.
+            # The keys here are the server's names: one may be called title.
             return {name: self.resolved(schema if _is_schema(schema) else {}, inside) for name, schema in value.items()}
         if key in (*_VALUES, "dependentRequired"):
             self._count(len(json.dumps(value)))
@@ -230,7 +236,7 @@ class _Resolver:
 
 
 def _says_something(key: str, value: Any) -> bool:
-    """Return False for a keyword whose value has a form without meaning, or a number that JSON cannot express."""
+    """Return False for a keyword whose value has a meaningless form, or a number that JSON cannot express."""
     if key in _VALUES or isinstance(value, float):
         try:
             json.dumps(value, allow_nan=False)

@@ -1,4 +1,4 @@
-"""Search among MCP tools: BM25 over their names, descriptions and parameter names."""
+"""Search of MCP tools: BM25 over their names, descriptions and parameter names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _NAME_WEIGHT = 3
 
 
 def search(query: str, tools: Sequence[ServerTool], limit: int) -> list[ServerTool]:
-    """Return the tools that fit best, best first. `select:NAME,NAME` names them, with or without the server."""
+    """Return the best matching tools, best first.
+
+    `select:NAME,NAME` selects them by name, with or without the server.
+    """
     if query.startswith("select:"):
         names = [name.strip() for name in query.removeprefix("select:").split(",")]
         return [tool for name in names for tool in tools if name in (tool.name, tool.tool)]

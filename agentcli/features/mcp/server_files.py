@@ -1,4 +1,4 @@
-"""Changes of the files that define servers; everything else in them stays as it is."""
+"""Edit the files that define servers; everything else in them stays."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from agentcli.system.paths import folder
 
 FileScope = Literal["user", "project"]
 PROJECT_FILE = ".mcp.json"
-"""The file of a project that servers are added to: other programs read it, too."""
+"""File of a project to which servers are added: other programs read it, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFile:
-    """A file that servers are written to. The lock of a project's file lies outside the project."""
+    """A file to which servers are written. The lock of a project's file is outside the project."""
 
     path: Path
     lock: Path
@@ -55,7 +55,10 @@ def server_file(project: Project, scope: FileScope) -> ServerFile:
 
 
 def add_server(file: ServerFile, name: str, given: Mapping[str, Any]) -> tuple[bool, list[str]]:
-    """Write a server's definition. Returns whether it replaced one, and warnings about it. Raises InputError for an invalid one."""
+    """Write a server's definition.
+
+    Return whether it replaced one, and warnings about it. Raises InputError for an invalid one.
+    """
     found = definition(name, dict(given), file.path.name)
     if not found.servers:
         raise InputError(" ".join(found.problems))

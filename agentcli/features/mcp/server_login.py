@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 FILE = "mcp-tokens.json"
-"""The file in the state folder that stores logins if there is no keyring."""
+"""File in the state folder for logins without a keyring."""
 LOGIN_SECONDS = 300.0
 """Seconds that the person has for a login."""
 _DONE = b"<!doctype html><title>agentcli</title><p>You are logged in. You may close this page."
@@ -42,7 +42,10 @@ class LoginStore:
         return self._store.key(self._name)
 
     def write(self, text: str) -> None:
-        """Store a login in place of the former one; an empty text removes it. One that was stored for the whole host goes with it."""
+        """Store a login, replacing the old one; an empty text removes it.
+
+        A login stored for the whole host goes with it.
+        """
         if text:
             self._store.set(self._name, text)
         for name in (self._former, *([] if text else [self._name])):
@@ -51,7 +54,7 @@ class LoginStore:
 
     @property
     def is_for_the_host(self) -> bool:
-        """True if there is a login only as former versions stored it, for the whole host: it is given to no server any more."""
+        """True if the only login is for the whole host, as in earlier versions: no server gets it any more."""
         stored = self._store.places()
         return self._former in stored and self._name not in stored
 
@@ -73,7 +76,7 @@ def authentication(project: Project, server: ServerDefinition) -> Any:
 
 
 def to_renew(project: Project, servers: Iterable[ServerDefinition]) -> Iterator[str]:
-    """Yield a line about each server whose login a former version stored for its whole host."""
+    """Yield a line about each server whose login an earlier version stored for its whole host."""
     if not probe.exists(project.dirs.state / FILE):
         return
     for server in servers:
@@ -99,9 +102,10 @@ async def log_in(
     say: Callable[[str], None],
     pasted: Callable[[], Awaitable[str | None]] | None = None,
 ) -> bool:
-    """Log in to a server in the browser; false if it asks for no login. Raises InputError if that fails.
+    """Log in to a server in the browser; return False if it requires no login. Raises InputError if that fails.
 
-    `pasted` waits for the address that the browser was led to, since over ssh the browser is on another machine; None gives the login up.
+    `pasted` waits for the address at which the browser ended, since over ssh the browser is on another machine; None
+    gives up.
     """
     await asyncio.to_thread(import_module, "agentcli.features.mcp.tokens")
     from agentcli.features.mcp.tokens import CALLBACK, LoginPage, login
@@ -134,7 +138,10 @@ async def _listening(arrived: asyncio.Future[str], port: int) -> asyncio.Server:
 
 
 async def _answered(arrived: asyncio.Future[str], pasted: Callable[[], Awaitable[str | None]] | None) -> str:
-    """Return the address that the login led to, caught or pasted. Raises InputError if the login was given up or took too long."""
+    """Return the final address of the login, caught or pasted.
+
+    Raises InputError if the login was abandoned or took too long.
+    """
     typing = start_task(pasted()) if pasted is not None else None
     waited: set[asyncio.Future[Any]] = {arrived, typing} if typing is not None else {arrived}
     try:
@@ -161,7 +168,7 @@ def _expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinit
 
 
 def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
-    """Return a handler of connections that catches the address to which the login leads."""
+    """Return a connection handler that catches the login's final address."""
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -184,9 +191,9 @@ def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, as
 
 
 def vault_key(server: ServerDefinition) -> str:
-    """Return the name under which a login is stored: the server's whole URL, and its client.
+    """Return the storage name of a login: the server's whole URL, and its client.
 
-    A host may have servers of many people at different paths. A query may contain a key, so a digest replaces it.
+    A host may have several people's servers at different paths. A query may contain a key, so a digest replaces it.
     """
     place = urlsplit(server.url)
     query = f"?{hashlib.sha256(place.query.encode('utf-8', 'replace')).hexdigest()[:32]}" if place.query else ""
@@ -194,7 +201,7 @@ def vault_key(server: ServerDefinition) -> str:
 
 
 def former_key(server: ServerDefinition) -> str:
-    """Return the name under which former versions stored a login for all paths of the host."""
+    """Return the name under which earlier versions stored a login for all paths of the host."""
     return f"{_origin_of(server)} {server.oauth.client_id}".strip()
 
 

@@ -50,7 +50,7 @@ _log = logging.getLogger("mcp")
 
 
 class LoopThread:
-    """A loop of the servers' own, so that their connections outlive the loop of one turn, or the thread that started them."""
+    """The servers' own loop, so that their connections outlive a turn's loop, or the thread that started them."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -104,7 +104,7 @@ class LoopThread:
         self._tasks.add(run_beside(work()))
 
     async def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        # Cancel only our own tasks: the SDK's tasks end with the connection that they belong to.
+        # Cancel only our own tasks: the SDK's tasks end with their connection.
         for task in self._tasks:
             task.cancel()
         await last()
@@ -124,9 +124,9 @@ Ask = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Surroundings of the servers: environment, folder, folders of the workspace, log folder.
+    """Context of the servers: environment, folder, folders of the workspace, log folder.
 
-    `ask` asks the person a question of a server, in the loop that called the server.
+    `ask` asks the person a server's question, in the loop that called the server.
     """
 
     env: Mapping[str, str]
@@ -159,7 +159,7 @@ class McpServers(Servers):
     def define(self, definitions: Sequence[ServerDefinition], waiting: Sequence[ServerState] = ()) -> None:
         """Set the servers of the run; `waiting` are servers that must not be started, with the reason.
 
-        Connect new servers if others are connected, and tell all of them if the folders of the workspace have changed.
+        Connects new servers if others are connected, and tells all of them if the workspace's folders have changed.
         """
         self._definitions = {server.name: server for server in sorted(definitions, key=lambda each: each.name)}
         self._waiting = {state.name: state for state in waiting}
@@ -169,7 +169,7 @@ class McpServers(Servers):
             self._thread.begin(self._roots_changed)
 
     def start(self) -> None:
-        """Connect all servers, in the background. Do nothing the second time."""
+        """Connect all servers, in the background. Does nothing the second time."""
         if self._thread.running or not self._definitions:
             return
         if any(server.transport.is_program for server in self._definitions.values()):
@@ -194,7 +194,7 @@ class McpServers(Servers):
         return [found[name] for name in sorted(found)]
 
     def tools(self) -> Sequence[ServerTool]:
-        """Return the tools of all servers that are or were connected, by name, but none of disabled ones."""
+        """Return the tools of all servers that are or were connected, by name, except disabled ones."""
         found = {
             tool.name: tool for life in self._lives.values() if life.state.status != "disabled" for tool in life.tools
         }
@@ -233,9 +233,9 @@ class McpServers(Servers):
         return self.logs.tail(server, most=LOG_BYTES)
 
     async def settle(self, seconds: float | None, tool: str = "", *, again: bool = False) -> None:
-        """Wait until no server, or not the server of this tool, is connecting, for at most `seconds`.
+        """Wait until no server, or this tool's server, is connecting any more, for at most `seconds`.
 
-        Start the servers; with `again` also the failed ones.
+        Starts the servers; with `again` also the failed ones.
         """
         self.start()
         waited = [state for state in self.states() if tool.startswith(server_prefix(state.name)) or not tool]
@@ -271,7 +271,7 @@ class McpServers(Servers):
         return life.state
 
     async def disable(self, server: str) -> None:
-        """End a server until it is restarted. Raise ToolError if it does not exist."""
+        """Stop a server until it is restarted. Raise ToolError if it does not exist."""
         await self._thread.run(self._life(server).disable())
 
     def _life(self, server: str) -> ServerLife:
@@ -298,7 +298,7 @@ class McpServers(Servers):
             self._leaving |= {life for name, life in former.items() if self._lives.get(name) is not life}
             gone = [self._leave(life) for name, life in former.items() if name not in self._definitions]
             await asyncio.gather(*gone, *(self._in_place_of(former.get(name), life) for name, life in fresh.items()))
-        except BaseException as error:  # also a cancellation: a caller that waits for the start must hear of its end
+        except BaseException as error:  # also a cancellation: a caller that waits for the start must learn of its end
             if not self._begun.done():
                 self._begun.set_exception(error)
             raise
@@ -327,7 +327,7 @@ class McpServers(Servers):
         self._leaving.discard(life)
 
     async def _in_place_of(self, former: ServerLife | None, life: ServerLife) -> None:
-        """Start a server after the former one of its name has ended: both may need the same port or file."""
+        """Start a server after the previous one of its name has ended: both may need the same port or file."""
         if former is not None:
             await self._leave(former)
         await life.start()

@@ -49,13 +49,13 @@ CATALOGUE = "MCP servers of this session"
 INSTRUCTIONS = 500
 """Characters of a server's instructions that the catalogue gives."""
 CATALOGUE_SHARE = 1 / 16
-"""Largest list of servers and tools, as a share of the window."""
+"""Maximum list of servers and tools, as a share of the window."""
 _CHARACTERS_A_TOKEN = 4
 _TROUBLE = ("failed", "needs login")
 
 
 class ServerTools:
-    """The MCP tools that one session may call. `traits` gains the traits of each tool that is `found`.
+    """MCP tools that one session may call. `traits` gains the traits of each tool that is `found`.
 
     `room` returns the tokens of the tools that the model sees from the start.
     """
@@ -92,12 +92,14 @@ class ServerTools:
         return tool
 
     async def no_server_tool(self, given: Mapping[str, Any]) -> str:
-        """Answer a call of the gate that names no tool of a server, with the tools that there are."""
+        """Answer a call of the gate without a server's tool, listing the existing tools."""
         await self._servers.settle(SEARCH_SECONDS, again=True)
         return no_server_tool(given, self._servers.tools())
 
     def upfront(self) -> Sequence[ToolSchema]:
-        """Return the tools that follow the built-in ones: of the servers that fit whole into the room for them, smallest first."""
+        """Return the tools that follow the built-in ones: of the servers that fit completely into the room for them,
+        smallest first.
+        """
         counter, tokens = TokenCounter(self._estimator()), self._room()
         chosen: list[ToolSchema] = []
         for _, size, schemas in sorted(self._sized(counter), key=lambda each: each[:2]):
@@ -107,10 +109,10 @@ class ServerTools:
         return sorted(chosen, key=lambda tool: tool.name)
 
     def loading(self, output: ToolOutput, history: History) -> ToolOutput:
-        """Return the output of a search with the definitions of the tools that it found, for a model that loads them itself.
+        """Return a search's output with the definitions of the found tools, for a model that loads them itself.
 
-        Unchanged if no provider takes a definition, or if it differs from the one that the model has loaded already: that would
-        change earlier requests.
+        Unchanged if no provider accepts a definition, or if it differs from the one that the model has already loaded:
+        that would change earlier requests.
         """
         upfront = {tool["name"] for tool in history.tools}
         known = {tool.name: tool for tool in loaded_tools(_results(history))}
@@ -163,7 +165,7 @@ class ServerTools:
         return next((tool for tool in self._servers.tools() if tool.name == name), None)
 
     def _sized(self, counter: TokenCounter) -> Iterator[tuple[bool, int, Sequence[ToolSchema]]]:
-        """For each connected server: whether it may wait, the tokens of its tools, and these."""
+        """Yield for each connected server whether it may wait, its tools' tokens, and the tools."""
         tools = [tool for tool in self._servers.tools() if not tool.aside]
         for state in self._servers.states():
             own = [tool for tool in tools if tool.server == state.name and state.status == "connected"]
@@ -215,7 +217,7 @@ MENTION = re.compile(r"""(?:^|(?<=[\s("']))@([A-Za-z0-9_-]{1,40}):([^\s"')]+)"""
 
 
 def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
-    """Return the server prompt that a line names, as `/server:prompt` or `/mcp__server__prompt`; None if it names none."""
+    """Return the server prompt in a line, as `/server:prompt` or `/mcp__server__prompt`; None if there is none."""
     if servers is None or not text.startswith("/"):
         return None
     name = text[1:].split(None, 1)[0] if text[1:].split() else ""
@@ -223,7 +225,7 @@ def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
 
 
 class ServerPrompts:
-    """The prompts and resources of servers, for the prompts of a session."""
+    """Prompts and resources of servers, for a session's prompts."""
 
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
@@ -237,13 +239,13 @@ class ServerPrompts:
         return await with_resources(self._servers, prompt, keep, check)
 
     async def expanded(self, prompt: Prompt, keep: KeepFile) -> Prompt:
-        """Return the prompt with the texts that a server makes of it, if it names one."""
+        """Return the prompt with a server's texts, if it contains a server's prompt."""
         found = prompt_of(self._servers, prompt.text)
         return await with_prompt(self._servers, found, prompt, keep) if found is not None else prompt
 
 
 async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt, keep: KeepFile) -> Prompt:
-    """Return the prompt with the texts that the server makes of it. Raises InputError if an argument is missing, or the server fails."""
+    """Return the prompt with the server's texts. Raises InputError if an argument is missing, or the server fails."""
     line = prompt.text
     try:
         contents = await servers.prompt(found.server, found.name, _arguments(found, line))
@@ -285,7 +287,7 @@ async def with_resources(
 
 
 def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
-    """Assign the arguments by position; the last one takes all the remaining words."""
+    """Assign the arguments by position; the last one takes all remaining words."""
     try:
         words = shlex.split(line.partition(" ")[2])
     except ValueError as error:
@@ -302,7 +304,9 @@ def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
 
 
 def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) -> Part:
-    """Turn a piece of a server's answer into a part of a prompt; data that no model takes is kept as a file that the text names."""
+    """Turn a piece of a server's answer into a part of a prompt; data that no model accepts is stored as a file
+    mentioned in the text.
+    """
     if (image := image_of(content)) is not None:
         return image
     if content.kind == "text":
@@ -331,16 +335,16 @@ class McpSession(SessionPart):
         self.services = [offer(Servers, servers), offer(PromptSource, ServerPrompts(servers))]
 
     async def opened(self, interrupt: asyncio.Event) -> None:
-        """Wait for servers that are being connected.
+        """Wait for connecting servers.
 
-        With a person there it waits a moment only: servers that come later are reached through the gate.
+        With a person present it waits only briefly: later servers are reached through the gate.
         """
         attended = self._core.setup.person.attended
         if not self._core.journal.history.system or not attended:
             await until_interrupted(interrupt, self._servers.settle(self._settings.wait if attended else None))
 
     def listing(self) -> str:
-        """Return the list of servers and tools, in the room that the window leaves it."""
+        """Return the list of servers and tools, in the room that the window leaves."""
         most = int(self._core.model.window * CATALOGUE_SHARE)
         return self.found.catalogue(min(self._settings.catalogue_tokens, most))
 

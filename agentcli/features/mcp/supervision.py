@@ -39,7 +39,7 @@ The last one repeats. The first attempt after an answer is immediate. A lost con
 without waiting for a call.
 """
 CLOSE_SECONDS = 5.0
-"""Time in seconds after which a server that does not end is abandoned; the SDK kills it before."""
+"""Seconds after which a server that does not end is abandoned; the SDK kills it before."""
 _TAIL = 2_000
 _log = logging.getLogger("mcp")
 
@@ -71,7 +71,7 @@ class ServerLife:
         self._ending: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._arriving: asyncio.Task[None] | None = None
-        """The wait for a server that takes longer to start than the deadline."""
+        """The wait for a server that starts more slowly than the deadline."""
         self._lock = asyncio.Lock()
         self._ended = False
         self._failures = 0
@@ -144,7 +144,7 @@ class ServerLife:
             await asyncio.wait({self._arriving})
 
     def try_again(self) -> None:
-        """Connect in the background to a server that failed, unless it is too soon. `settled` is set at the outcome."""
+        """Connect in the background to a failed server, unless it is too soon. `settled` is set at the outcome."""
         if self.state.status != "failed" or self._ended or asyncio.get_running_loop().time() < self._not_before:
             return
         self._set("connecting")
@@ -163,13 +163,13 @@ class ServerLife:
             return await connection.read(uri)
 
     async def roots_changed(self) -> None:
-        """Tell the server that the folders of the workspace have changed."""
+        """Tell the server that the workspace's folders have changed."""
         if self._connection is not None:
             await self._connection.roots_changed()
 
     @contextmanager
     def _translated(self, connection: Connection) -> Iterator[None]:
-        """Turn all errors into ToolErrors: each transport and each server has its own, and none may end a turn."""
+        """Turn all errors into ToolErrors: each transport and server has its own, and none may end a turn."""
         try:
             yield
         except Exception as error:
@@ -221,7 +221,7 @@ class ServerLife:
             return self._connection
 
     def _count(self, connection: Connection | None) -> None:
-        """Count the end of a connection, or a failed attempt: each one in a row makes the next wait longer."""
+        """Count a connection's end, or a failed attempt: each one in a row lengthens the next wait."""
         if connection is not None and self._counted is connection:
             return
         self._counted = connection
@@ -285,7 +285,7 @@ class ServerLife:
         self._connection = None
         self._log_start = self._host.logs.size(server.name)
         connection = Connection(server, replace(self._host, changed=self._relisted))
-        # An attempt that is cancelled leaves nobody to read the error; `_reason` reads it otherwise.
+        # Nobody would read the error of a cancelled attempt; otherwise `_reason` reads it.
         living = self._living = watch_task(start_task(connection.live()), lambda _: None)
         self._latest = connection
         ready = start_task(connection.ready.wait())
@@ -299,7 +299,7 @@ class ServerLife:
         return connection, await self._reason(connection, living, server)
 
     async def _reason(self, connection: Connection, living: asyncio.Task[None], server: ServerDefinition) -> str | None:
-        """Return the reason why a server is not connected, empty if it is, None if it is still starting. Watch a connected one."""
+        """Return why a server is not connected, empty if it is, None if it is still starting. Watch a connected one."""
         from agentcli.features.mcp.values import not_connected_to, reason
 
         if not living.done():
@@ -314,7 +314,7 @@ class ServerLife:
         return not_connected_to(server.url, error, connection.refused) if at_url else reason(error)
 
     async def _watch(self, connection: Connection, living: asyncio.Task[None]) -> None:
-        """Wait for the end of a connection; reconnect to a URL after a delay."""
+        """Wait for a connection's end; reconnect to a URL after a delay."""
         await asyncio.wait({living})  # does not cancel the connection if this wait is cancelled
         error = None if living.cancelled() else living.exception()
         if error is not None:
@@ -375,7 +375,7 @@ class ServerLife:
             self._changed(self.state.sentence)
 
     def _last_words(self) -> str:
-        """Return the last telling line that the server wrote to stderr since its start, in parentheses; or the empty string."""
+        """Return the server's last informative stderr line since its start, in parentheses; or an empty string."""
         if not self.server.transport.is_program:
             return ""
         line = telling_line(self._host.logs.tail(self.server.name, self._log_start, _TAIL))
@@ -403,7 +403,7 @@ class ServerLife:
 def _end(connection: Connection, living: asyncio.Task[None]) -> None:
     """Make a connection end. Cancel its task only while it connects, and once.
 
-    After that the SDK gives the program time to end, kills it and waits for it; a cancellation would stop it there.
+    After that the SDK gives the program time to end, kills it and waits for it; a cancellation would stop that.
     """
     if connection.ready.is_set() or connection.closed.is_set():
         connection.close()

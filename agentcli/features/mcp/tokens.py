@@ -42,13 +42,13 @@ class Vault(Protocol):
         ...
 
     def write(self, text: str) -> None:
-        """Store a login in place of the former one; an empty text removes it."""
+        """Store a login, replacing the old one; an empty text removes it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LoginPage:
-    """The person's browser: `open_url` shows a page, `answered` returns the address that it led to in the end."""
+    """The person's browser: `open_url` shows a page, `answered` returns the address at which it ended."""
 
     redirect: str
     open_url: Callable[[str], Awaitable[None]]
@@ -75,7 +75,7 @@ def provider(server: ServerDefinition, vault: Vault, page: LoginPage | None = No
 
 
 def code_of(address: str) -> AuthorizationCodeResult:
-    """Return the code in the address that a login led to. Raise InputError with the server's reason if it has none."""
+    """Return the code in a login's final address. Raise InputError with the server's reason if it has none."""
     found = {name: values[0] for name, values in parse_qs(urlsplit(address.strip()).query).items()}
     if "code" not in found:
         why = found.get("error_description") or found.get("error") or "the address contains no code"
@@ -84,9 +84,9 @@ def code_of(address: str) -> AuthorizationCodeResult:
 
 
 async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool:
-    """Log in to a server. Return False if it asks for no login.
+    """Log in to a server. Return False if it requires no login.
 
-    Raise InputError if the login fails; a former login then stays unchanged.
+    Raise InputError if the login fails; an old login then stays unchanged.
     """
     fresh = _Fresh()
     auth = provider(server, fresh, page)
@@ -119,7 +119,10 @@ class _Fresh:
 
 
 async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
-    """Send a request and return the answer, its body not read. Follow redirects only on the same host, as the SDK does."""
+    """Send a request and return the response, its body not read.
+
+    Follow redirects only on the same host, as the SDK does.
+    """
     for _ in range(REDIRECTS):
         response = await client.send(request, stream=True)
         await response.aclose()
@@ -135,7 +138,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 class _FixedScopes(OAuthClientMetadata):
-    """Metadata of a client with the scopes of the definition, which the SDK would replace by the server's proposal."""
+    """Metadata of a client with the definition's scopes, which the SDK would replace by the server's proposal."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "scope":
@@ -159,7 +162,7 @@ class _Storage:
         )
 
     def connect(self, made: OAuthClientProvider) -> None:
-        """Give the provider the data of a former run: when the token expires, and where to renew it."""
+        """Give the provider the data of an earlier run: when the token expires, and where to renew it."""
         self._provider, kept = made, self._kept()
         made.context.token_expiry_time = kept.get("expires")
         if "metadata" in kept:

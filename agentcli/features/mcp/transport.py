@@ -26,13 +26,13 @@ class Transport:
     schemes: tuple[str, ...] = ()
     """The beginnings of its addresses."""
     is_program: bool = False
-    """True for a program of this machine, which is started; False for an address."""
+    """True for a local program, which is started; False for an address."""
     has_login: bool = False
-    """True if a server reached by it may ask the user to log in."""
+    """True if a server reached this way may ask the user to log in."""
     streams_only: bool = False
     """True if a client begins by opening a stream with GET, on which it reads all answers."""
     older: Transport | None = None
-    """The transport to try if a server has nothing at its address for this one."""
+    """The transport to try if a server's address does not support this one."""
 
 
 STDIO = Transport(Kind.stdio, needs="command", is_program=True)
@@ -44,9 +44,9 @@ TRANSPORTS: Mapping[str, Transport] = {transport.name: transport for transport i
 NAMES = " or ".join(", ".join(TRANSPORTS).rsplit(", ", 1))
 """Their names in a sentence."""
 WRITTEN: Mapping[str, Transport] = {**TRANSPORTS, "local": STDIO, "streamable-http": HTTP, "streamableHttp": HTTP}
-"""Transports by the names that files of other programs have for them, too."""
+"""Transports by name, including the names in other programs' files."""
 
 
 def reaching(address: str) -> Transport | None:
-    """Return the transport, the first if there are several, that reaches such an address; None if it is no address."""
+    """Return the transport, the first if there are several, that reaches such an address; None if it is not an address."""
     return next((each for each in TRANSPORTS.values() if each.schemes and address.startswith(each.schemes)), None)

@@ -20,7 +20,7 @@ from agentcli.core.mcp_servers import Content, ElicitedField, ServerAnswer
 REASON_CHARACTERS = 300
 """Largest length of the reason for a failure, in characters."""
 TEXT_CHARACTERS = 10_000_000
-"""Largest length of one text of an answer, in characters; the rest is left out."""
+"""Maximum characters of one text of an answer; the rest is omitted."""
 _NO_PATH = (404, 405)
 """Statuses of a server that has nothing of this kind at the path."""
 
@@ -109,9 +109,9 @@ def reason(error: BaseException) -> str:
 
 
 def not_connected_to(url: str, error: BaseException, refused: int) -> str:
-    """Return the reason why a server's URL could not be connected, with its address: `refused` is the HTTP status, or 0.
+    """Return why a server's URL could not be connected, with its address: `refused` is the HTTP status, or 0.
 
-    Only host and port are named: paths and queries may contain keys.
+    Only host and port are shown: paths and queries may contain keys.
     """
     parts = urlsplit(url)
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 class MissingVariable(Exception):
-    """A variable of a definition is not set; the text says so about the server: `needs $TOKEN, which is not set`."""
+    """A variable of a definition is not set; the text is about the server: `needs $TOKEN, which is not set`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"needs ${name}, which is not set")
@@ -72,7 +72,7 @@ def _value(match: re.Match[str], env: Mapping[str, str]) -> str:
 
 
 def environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of our environment that a server receives: none that could contain a key."""
+    """Return our environment's variables that a server receives: none that could contain a key."""
     return {name: value for name, value in env.items() if is_passed(name)}
 
 

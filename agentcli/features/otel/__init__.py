@@ -1,4 +1,6 @@
-"""OpenTelemetry: traces and metrics of sessions by the GenAI conventions, for the extra `otel` and only if `AGENTCLI_OTEL` asks for them."""
+"""OpenTelemetry: traces and metrics of sessions in the GenAI conventions, for the extra `otel` and only if
+`AGENTCLI_OTEL` requests them.
+"""
 
 from __future__ import annotations
 

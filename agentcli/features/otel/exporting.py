@@ -1,4 +1,6 @@
-"""Sending to a collector by OTLP over HTTP, from threads of the SDK: a collector that is down, slow or hangs costs a session no time."""
+"""Send to a collector by OTLP over HTTP, from the SDK's threads: a collector that is down, slow or hanging costs a
+session no time.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ from agentcli.features.otel.instruments import Instruments
 from agentcli.features.otel.switch import captures_content
 
 PATIENCE = 1.0
-"""Seconds that the end of a session waits for a collector; 0 for one that has failed before."""
+"""Seconds that a session's end waits for a collector; 0 for one that has failed before."""
 NAME = "agentcli"
 
 
 class Sender:
-    """The providers of one process, and whether the collector takes what they send."""
+    """Providers of one process, and whether the collector accepts what they send."""
 
     def __init__(self, tracers: Any, meters: Any, instruments: Instruments) -> None:
         self._providers = [each for each in (tracers, meters) if each is not None]
@@ -55,13 +57,13 @@ class Sender:
 
 
 class Watched:
-    """An exporter of the SDK that also says whether the collector took what it sent."""
+    """An SDK exporter that also reports whether the collector accepted what it sent."""
 
     def __init__(self, exporter: Any, heard: Callable[[bool], None]) -> None:
         self._exporter, self._heard = exporter, heard
 
     def export(self, *given: Any, **more: Any) -> Any:
-        """Send, and tell the outcome."""
+        """Send, and report the outcome."""
         result = self._exporter.export(*given, **more)
         self._heard(result.name == "SUCCESS")
         return result
@@ -71,7 +73,7 @@ class Watched:
 
 
 def opened(env: Mapping[str, str]) -> Sender:
-    """Make the providers as the variables `OTEL_*` say; nothing is sent yet."""
+    """Make the providers according to the variables `OTEL_*`; sends nothing yet."""
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.metrics import MeterProvider
@@ -80,7 +82,7 @@ def opened(env: Mapping[str, str]) -> Sender:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    log = logging.getLogger("opentelemetry")  # it would write on the screen at each failure; `news` says it once
+    log = logging.getLogger("opentelemetry")  # it would print at each failure; `news` reports it once
     log.addHandler(logging.NullHandler())
     log.propagate = False
     named = env.get("OTEL_SERVICE_NAME") or "service.name=" in env.get("OTEL_RESOURCE_ATTRIBUTES", "")

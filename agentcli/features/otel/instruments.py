@@ -1,4 +1,4 @@
-"""The tracer and the metrics of agentcli, by the GenAI conventions of OpenTelemetry; names of our own begin with `agentcli.`."""
+"""Tracer and metrics of agentcli, in OpenTelemetry's GenAI conventions; our own names begin with `agentcli.`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DURATION = "gen_ai.client.operation.duration"
 COST, RETRIES, COMPACTIONS = "agentcli.cost", "agentcli.retries", "agentcli.compactions"
 APPROVAL = "agentcli.approval.duration"
 LONGEST = 64_000
-"""Characters of a prompt, an input or an output that are sent."""
+"""Maximum characters of a prompt, an input or an output that are sent."""
 _TOKEN_BOUNDS = [4.0**power for power in range(14)]
 _SECOND_BOUNDS = [0.01 * 2.0**power for power in range(14)]
 Attributes = Mapping[str, Any]
@@ -36,7 +36,7 @@ class Instruments:
 
     @classmethod
     def of(cls, tracers: Any, meters: Any, content: Callable[[str], str] | None = None) -> Instruments:
-        """Make the instruments of providers; None in place of one makes instruments that measure nothing."""
+        """Make the providers' instruments; for None, instruments that measure nothing."""
         from opentelemetry.metrics import NoOpMeterProvider
         from opentelemetry.trace import NoOpTracerProvider
 

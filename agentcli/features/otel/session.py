@@ -24,7 +24,7 @@ _PLATFORMS = {"bedrock": "aws.bedrock", "vertex": "gcp.vertex_ai", "vertexai": "
 _VENDORS = {"google": "gcp.gemini", "mistral": "mistral_ai", "xai": "x_ai"}
 """Vendors whose name in the conventions differs from ours."""
 _running: dict[str, Any] = {}
-"""The context of the turn that runs in each session of this process."""
+"""Context of the running turn in each session of this process."""
 _faults_told: set[str] = set()
 
 
@@ -35,14 +35,14 @@ def sender_of_process() -> Sender:
 
 
 def telemetry_of(program: Project, core: SessionCore) -> SessionPart | None:
-    """Return the telemetry of a session, or what says once why there is none."""
+    """Return a session's telemetry, or a part that reports once why there is none."""
     if not is_on(program.env):
         return None
     if why := fault(program.env):
         return NoTelemetry(why)
     try:
         sender = sender_of_process()
-    except (ValueError, OSError) as error:  # a variable that the SDK cannot read, a certificate that is gone
+    except (ValueError, OSError) as error:  # a variable that the SDK cannot read, a missing certificate
         return NoTelemetry(f"OpenTelemetry is off: {error}")
     return Telemetry(program, core, sender)
 
@@ -80,7 +80,7 @@ class Telemetry(SessionPart):
             yield Warned(told)
 
     def closed(self) -> None:
-        """Send the rest. If no person attends the run, print the warning here: nothing else would show it."""
+        """Send the rest. If nobody attends the run, print the warning here: nothing else would show it."""
         if self._core.setup.parent.depth:
             return
         self._sender.flush()
@@ -92,7 +92,7 @@ class Telemetry(SessionPart):
 def watched(
     instruments: Instruments, core: SessionCore, platforms: Mapping[str, str], env: Mapping[str, str]
 ) -> Iterator[Callable[[Event], None]]:
-    """Trace a turn: return the function that is to see its events."""
+    """Trace a turn: return the function that sees its events."""
     above, id = core.setup.parent, core.journal.id
     around = _running.get(above.session) if above.depth else outer(env)
     agent = above.agent if above.depth else "agentcli"
@@ -110,7 +110,7 @@ def watched(
 
 
 def outer(env: Mapping[str, str]) -> Any:
-    """Return the context that `TRACEPARENT` names, if any: a CI system's step, for instance."""
+    """Return the context in `TRACEPARENT`, if any: for example a CI system's step."""
     if not env.get("TRACEPARENT"):
         return None
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -120,6 +120,6 @@ def outer(env: Mapping[str, str]) -> Any:
 
 
 def provider_name(platforms: Mapping[str, str], model: ModelSpec) -> str:
-    """Return the provider of a model as the conventions name it."""
+    """Return a model's provider as the conventions name it."""
     platform = platforms.get(model.provider, "")
     return _PLATFORMS.get(platform) or _VENDORS.get(model.provider) or model.provider

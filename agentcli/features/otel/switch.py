@@ -1,4 +1,7 @@
-"""The switch of OpenTelemetry, and `doctor`'s report on it. `OTEL_*` do not switch it on: many machines set them for other programs."""
+"""Switch of OpenTelemetry, and `doctor`'s report on it.
+
+`OTEL_*` do not switch it on: many machines set them for other programs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ _OFF = ("", "0", "false", "no", "off")
 
 
 def is_on(env: Mapping[str, str]) -> bool:
-    """Return True if the environment asks for telemetry. `OTEL_SDK_DISABLED` overrides the switch, as it does everywhere."""
+    """Return True if the environment requests telemetry.
+
+    `OTEL_SDK_DISABLED` overrides the switch, as it does everywhere.
+    """
     return _set(env, SWITCH) and not _set(env, "OTEL_SDK_DISABLED")
 
 
@@ -26,7 +32,7 @@ def captures_content(env: Mapping[str, str]) -> bool:
 
 
 def missing() -> bool:
-    """Return True if the packages of the extra are not installed."""
+    """Return True if the extra's packages are not installed."""
     try:
         return not (find_spec("opentelemetry.sdk") and find_spec("opentelemetry.exporter.otlp.proto.http"))
     except ImportError:
@@ -34,7 +40,7 @@ def missing() -> bool:
 
 
 def fault(env: Mapping[str, str]) -> str:
-    """Return the reason why nothing can be sent although the environment asks for it; empty if there is none."""
+    """Return why nothing can be sent although the environment requests it; empty if there is no reason."""
     if missing():
         return f"{SWITCH} is set, but the packages of OpenTelemetry are not installed: {install_extra('otel')}"
     protocol = env.get("OTEL_EXPORTER_OTLP_PROTOCOL", "").strip() or "http/protobuf"

@@ -1,4 +1,6 @@
-"""The spans and measurements of one turn, derived from its events: `invoke_agent` with a child for each request, tool and compaction."""
+"""Spans and measurements of one turn, derived from its events: `invoke_agent` with a child for each request, tool and
+compaction.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ _FINE = ("done", "interrupted")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Context of a turn: the session, the name of its agent, the model in use and its provider, and the span around it."""
+    """Context of a turn: the session, its agent's name, the current model and its provider, and the surrounding span."""
 
     conversation: str
     agent: str
@@ -164,7 +166,7 @@ class TurnTrace:
                 pass
 
     def _asked(self) -> Any:
-        """Return the span of the request; it begins if none is open: the request was sent after the last event."""
+        """Return the span of the request; begin it if none is open: the request was sent after the last event."""
         if self._chat is None:
             self._chat_begun = self._last
             about = {
@@ -176,7 +178,7 @@ class TurnTrace:
         return self._chat
 
     def _request(self) -> Any:
-        """Return the span of the request that runs: a compaction's, or the reply's."""
+        """Return the running request's span: a compaction's, or the reply's."""
         return self._compaction if self._compaction is not None else self._asked()
 
     def _answered(self, error: str) -> None:
@@ -205,7 +207,7 @@ class TurnTrace:
         return self._child(f"execute_tool {name}", self._inner, begun, about)
 
     def _returned(self, result: ToolResult) -> None:
-        """End the span of a call; one that did not run has a span without length."""
+        """End a call's span; one that did not run has a span without length."""
         span = self._tools.pop(result.call_id, None)
         if span is None:
             span = self._tool(result.name, result.call_id, self._clock(), None)
@@ -255,7 +257,7 @@ class TurnTrace:
 
 
 def _kind(error: BaseException) -> str:
-    """Return the kind of an error, which names nothing of its message."""
+    """Return the kind of an error, without anything of its message."""
     return error.cause if isinstance(error, ModelError) else type(error).__name__
 
 

@@ -1,4 +1,6 @@
-"""A run whose answer must match a JSON Schema: the model is told, the answer checked, and a wrong one corrected once."""
+"""A run whose answer must match a JSON Schema: the model gets the schema, the answer is checked, and a wrong one
+corrected once.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,17 @@ AGAIN = "Your answer does not match the JSON Schema:\n{faults}\n\nReply with the
 
 
 def holding_to(given: str) -> WrapTurn:
-    """Return what holds a turn to the schema in a file, or in a text that is JSON itself. Raises InputError."""
+    """Return a wrapper that requires turns to match the schema in a file, or in a text that is JSON itself.
+
+    Raises InputError.
+    """
     return partial(held_to, read_schema(given))
 
 
 async def held_to(
     schema: AnswerSchema, turn: RunTurn, session: AgentSession, interrupt: asyncio.Event, emit: Emit
 ) -> TurnEnded:
-    """Run a turn whose answer must match, and return its end with the JSON alone, or with the error.
+    """Run a turn whose answer must match, and return its end with only the JSON, or with the error.
 
     Raises UsageError if no model answers, as after a slash command that reports.
     """
@@ -70,7 +75,7 @@ async def held_to(
 
 
 async def _judged(ended: TurnEnded, schema: AnswerSchema) -> tuple[TurnEnded, Sequence[str]]:
-    """Return the end of a turn with the JSON alone, and the faults of its answer; with the error if it could not be checked."""
+    """Return a turn's end with only the JSON, and its answer's faults; with the error if it could not be checked."""
     if ended.ending != "done":
         return ended, ()
     try:

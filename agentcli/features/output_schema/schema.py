@@ -1,4 +1,7 @@
-"""The JSON Schema of an answer: read and checked before a run, and compared with the answer after it. Nothing is fetched for it."""
+"""JSON Schema of an answer: read and checked before a run, and compared with the answer after it.
+
+Nothing is fetched for it.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +20,25 @@ from agentcli.system.regular_file import Missing, Unusable, read_text
 from agentcli.tools.lib.bounded_regex import is_plain
 
 MAX_BYTES = 200_000
-"""Bytes of a schema at most: it goes with the prompt."""
+"""Maximum bytes of a schema: it is sent with the prompt."""
 FAULTS = 10
-"""Faults of an answer that are named at most."""
+"""Maximum faults of an answer to list."""
 FAULT = 300
 """Characters of one of them."""
 SECONDS = 10.0
-"""Seconds that the patterns of a schema may take with one answer."""
+"""Seconds that a schema's patterns may take with one answer."""
 _FENCED = re.compile(r"```[\w-]*\n(.*)\n```", re.DOTALL)
 
 
 class TooSlow(Exception):
-    """An answer could not be compared with a schema in time; the text says so for people."""
+    """An answer could not be compared with a schema in time; the text is for people."""
 
 
 class AnswerSchema:
     """A checked schema; `text` is its JSON as the model reads it."""
 
     def __init__(self, schema: Any, seconds: float = SECONDS) -> None:
-        """Check the schema; `seconds` limit how long its patterns may take. Raises InputError if it is not valid."""
+        """Check the schema; `seconds` limits the time of its patterns. Raises InputError if it is not valid."""
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import Draft202012Validator, validator_for
         from referencing import Registry
@@ -58,9 +61,9 @@ class AnswerSchema:
         self._may_hang = not all(map(is_plain, _patterns(schema)))
 
     def checked(self, answer: str) -> tuple[str, Sequence[str]]:
-        """Return the JSON of an answer, without a fence around all of it, and its faults; none if it matches.
+        """Return an answer's JSON, without a fence around all of it, and its faults; none if it matches.
 
-        Raises TooSlow if the patterns of the schema take too long with it.
+        Raises TooSlow if the schema's patterns take too long with it.
         """
         text = answer.strip()
         fenced = _FENCED.fullmatch(text)
@@ -72,7 +75,7 @@ class AnswerSchema:
         return text, self._faults_apart(value) if self._may_hang else self.faults(value)
 
     def _faults_apart(self, value: Any) -> Sequence[str]:
-        """Return the faults as a process finds them that can be ended: nothing else ends a search for `^(a+)+$`."""
+        """Return the faults found by a process that can be ended: nothing else ends a search for `^(a+)+$`."""
         request = json.dumps({"schema": self._schema, "value": value})
         argv = [sys.executable, "-I", "-m", "agentcli.features.output_schema.apart"]
         try:

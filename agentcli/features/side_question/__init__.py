@@ -1,4 +1,4 @@
-"""Side questions: answered from the conversation, and no part of it."""
+"""Side questions: answered from the conversation, but not part of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Side questions with `/btw`: one request with the prefix of the session's next one, whose answer is shown and forgotten, and whose cost is recorded."""
+"""Side questions with `/btw`: one request with the prefix of the session's next one.
+
+Its answer is shown and forgotten, its cost recorded.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,11 @@ RULES = (
     "Calls that seem to be interrupted may still be running."
 )
 SHOWN = 60
-"""Characters of a call that is named."""
+"""Characters of a call to show."""
 
 
 class SideQuestion:
-    """Asks; afterwards `answer` is the model's text, `notes` say what the person should know of it, and `spent` what it cost."""
+    """Asks; afterwards `answer` is the model's text, `notes` are for the person, and `spent` is the cost."""
 
     def __init__(self, session: AgentSession, text: str) -> None:
         self._session, self._text = session, text
@@ -41,7 +44,10 @@ class SideQuestion:
         self.spent = ""
 
     async def ask(self, interrupt: asyncio.Event, emit: Emit, *, tell_cost: bool) -> None:
-        """Ask, and record the cost; with `tell_cost` the last event says it. Raises AgentError if a hook, a budget or the provider refuses it."""
+        """Ask, and record the cost; with `tell_cost` the last event reports it.
+
+        Raises AgentError if a hook, a budget or the provider refuses it.
+        """
         session, core = self._session, self._session.core
         await session.prepare(interrupt)
         asked = await core.hooks.prompt(self._text, interrupt)
@@ -71,7 +77,7 @@ class SideQuestion:
             await emit(Noticed(f"Side question: {self.spent}"))
 
     def _parts(self, asked: Outcome) -> tuple[Part, ...]:
-        """Return the question with its rules, and what the hooks add to it. Raises HookBlocked if they keep it back."""
+        """Return the question with its rules, and the hooks' additions. Raises HookBlocked if they block it."""
         verdict = asked.verdict
         if verdict.blocks or verdict.ends:
             why = verdict.stop_reason or verdict.reason or "it gave no reason"

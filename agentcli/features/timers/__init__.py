@@ -1,4 +1,4 @@
-"""What begins a turn by itself: timers, at intervals or once after a time, and background commands whose output wakes the model."""
+"""What begins a turn by itself: timers, at intervals or once, and background commands whose output wakes the model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Timers(Feature[object]):
 
 
 class TimersSession(SessionPart):
-    """The timers of a session, on record under this name, and its background commands with `wake_on`."""
+    """Timers of a session, recorded under this name, and its background commands with `wake_on`."""
 
     name = "timers"
 

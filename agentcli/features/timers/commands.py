@@ -99,7 +99,9 @@ async def _timer(ctx: Context, name: str, argument: str, values: Mapping[str, st
 
 
 async def _first_prompt(core: SessionCore) -> AsyncIterator[Output]:
-    """Wait for the timer that is due first, and send its prompt; none if its command says that it has ended, and no other is left."""
+    """Wait for the timer that is due first, and send its prompt; none if its command ends it, and no other timer is
+    left.
+    """
     texts: list[str] = []
     yield Work("Waiting", partial(_wait, core, texts))
     for text in texts:
@@ -117,7 +119,10 @@ async def _wait(core: SessionCore, texts: list[str], interrupt: asyncio.Event, e
 
 
 def _new(core: SessionCore, name: str, interval: float, parsed: Parsed) -> Timer:
-    """Return a timer that begins now. Raises UsageError for one that says nothing, InputError for a command that deny rules forbid."""
+    """Return a timer that begins now.
+
+    Raises UsageError for an empty one, InputError for a command that deny rules forbid.
+    """
     timers, options = timers_of(core), parsed.options
     if not parsed.text:
         raise UsageError(f"Which prompt? Use /{name} 5m TEXT.")

@@ -18,7 +18,7 @@ from agentcli.features.timers.state import Timer, Timers, lines, save, short, ti
 from agentcli.system.bounded import SECONDS
 
 FAILURES = 3
-"""Failed runs in a row after which the timers are paused."""
+"""Consecutive failed runs after which the timers pause."""
 
 
 def is_due(core: SessionCore) -> bool:
@@ -28,7 +28,9 @@ def is_due(core: SessionCore) -> bool:
 
 
 async def due(core: SessionCore, interrupt: asyncio.Event, emit: Emit) -> str | None:
-    """Return the prompt of the timer that is due first, after its next run is recorded; None, with a notice, if it has ended instead."""
+    """Return the prompt of the timer that is due first, after recording its next run; None, with a notice, if it has
+    ended instead.
+    """
     timer = timers_of(core).first
     if timer is None:
         return None
@@ -64,7 +66,10 @@ async def _over(core: SessionCore, timer: Timer, interrupt: asyncio.Event) -> tu
 async def follow(
     core: SessionCore, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit
 ) -> Prompt | TurnEnded | None:
-    """Judge the end of a timer's turn. Without a person also wait for the next prompt, since nobody else will run it."""
+    """Judge the end of a timer's turn.
+
+    In an unattended run also wait for the next prompt, since nobody else will run it.
+    """
     timers = timers_of(core)
     if not timers.run(core):
         return None
@@ -86,7 +91,7 @@ async def follow(
 
 
 def _judged(timers: Timers, ended: TurnEnded) -> Timers:
-    """Return the timers after a run has ended so: paused at a limit, and after several failures in a row."""
+    """Return the timers after a run with this end: paused at a limit, and after several failures in a row."""
     failed = timers.failed + 1 if ended.ending in ("failed", "incomplete", "refused") else 0
     why = f"{FAILURES} runs in a row failed" if failed >= FAILURES else ""
     why = str(ended.error or "a limit is reached").rstrip(".") if ended.ending == "limit" else why

@@ -1,4 +1,4 @@
-"""The timers of a session as values, kept in its records."""
+"""Timers of a session as values, stored in its records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentcli.core.record import FeatureState
 NAME = "timers"
 """The name of the feature, and of its records."""
 RUNS = 100
-"""Runs of a repeated timer if no other number is given."""
+"""Default runs of a repeated timer."""
 MOST = 20
 """Timers that a session may have."""
 SHOWN = 60
@@ -32,9 +32,9 @@ class Timer:
     left: int = 1
     """Runs that are left."""
     until: str = ""
-    """The command that ends the timer with exit code 0; it runs before each prompt."""
+    """Command that ends the timer with exit code 0; it runs before each prompt."""
     cost: float | None = None
-    """The cost in USD at which the timer ends, counted from the session's cost `cost_from`."""
+    """Cost in USD at which the timer ends, counted from the session's cost `cost_from`."""
     cost_from: float = 0.0
 
     def line(self, now: float) -> str:
@@ -49,7 +49,7 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Timers:
-    """The timers of a session. `failed` counts the runs in a row that failed; `running` is true while the turn of a timer runs."""
+    """Timers of a session. `failed` counts the failed runs in a row; `running` is true while a timer's turn runs."""
 
     all: tuple[Timer, ...] = ()
     made: int = 0
@@ -75,7 +75,7 @@ class Timers:
         return replace(self, all=tuple(each for each in self.all if each.id != timer.id))
 
     def with_next(self, timer: Timer, now: float) -> Timers:
-        """Return the timers after a run of this one has begun: with its next run, or without it if that was the last."""
+        """Return the timers after this one has begun a run: with its next run, or without it after the last run."""
         if timer.left <= 1 or not timer.every:
             return self.without(timer)
         later = replace(timer, left=timer.left - 1, next=now + timer.every)
@@ -83,7 +83,7 @@ class Timers:
 
 
 def timers_of(core: SessionCore) -> Timers:
-    """Return the timers of a session; none if their record cannot be read."""
+    """Return the timers of a session; none if their record is unreadable."""
     kept = core.journal.history.features.get(NAME)
     try:
         return Timers() if kept is None else _from_json(kept.data)

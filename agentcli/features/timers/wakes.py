@@ -1,4 +1,4 @@
-"""Background commands that wake the model: with lines of their output that it waits for, and with their ends."""
+"""Background commands that wake the model: with awaited lines of their output, and with their ends."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from agentcli.tools.lib.bounded_regex import BoundedRegex
 TOGETHER = 0.2
 """Seconds for which lines are collected before they are searched."""
 PENDING = 262_144
-"""Bytes that wait to be searched; more of them within one search are left out."""
+"""Maximum bytes that wait to be searched; more within one search are dropped."""
 LINE = 500
 """Characters of a line that are searched and shown."""
 LINES = 20
-"""Lines, at most, that wake the model at once; the others are counted."""
+"""Maximum lines that wake the model at once; the others are counted."""
 FLOOD = 1_000
 """Matching lines after which the watch ends."""
 WAKES = 30
@@ -33,7 +33,7 @@ WAKES = 30
 PAUSE = 2.0
 """Seconds between two wakes by the same job."""
 SHOWN = 80
-"""Characters of a line that a person is shown as the reason of a wake."""
+"""Characters of a line shown to a person as the reason for waking."""
 
 
 def watch(job: Job, pattern: str, seconds: float) -> None:
@@ -42,7 +42,7 @@ def watch(job: Job, pattern: str, seconds: float) -> None:
 
 
 async def due_wake(jobs: Jobs, emit: Emit) -> Prompt | None:
-    """Return the prompt with the news of the jobs, after a notice of the reason; None if there are none."""
+    """Return the prompt with the jobs' news, after a notice of the reason; None if there is no news."""
     reasons = "; ".join(waking(jobs))
     if not (texts := jobs.news()):
         return None
@@ -51,7 +51,7 @@ async def due_wake(jobs: Jobs, emit: Emit) -> Prompt | None:
 
 
 async def has_news(jobs: Jobs) -> bool:
-    """Wait until a job has such news; False at once if none can have any."""
+    """Wait until a job has such news; return False at once if none can have any."""
     while not waking(jobs):
         if not any(each.waits and not job.reported for job, each in _watches(jobs)):
             return False
@@ -60,7 +60,7 @@ async def has_news(jobs: Jobs) -> bool:
 
 
 def waking(jobs: Jobs) -> Sequence[str]:
-    """Return the jobs that wake the model: the id of each with the first of its lines, or its end."""
+    """Return the jobs that wake the model: each id with its first line, or its end."""
     return [
         f"{job.id}: {each.first[:SHOWN]}" if each.first else f"{job.id}, which has ended"
         for job, each in _watches(jobs)
@@ -73,7 +73,10 @@ def _watches(jobs: Jobs) -> Sequence[tuple[Job, Watch]]:
 
 
 class Watch:
-    """Collects the matching lines of a job. `seconds` is the time that one search may take, `pause` the time between two wakes."""
+    """Collects the matching lines of a job.
+
+    `seconds` is the time limit of one search, `pause` the time between two wake-ups.
+    """
 
     def __init__(self, job: str, pattern: str, seconds: float, pause: float) -> None:
         """Raise ToolError for a pattern that is not a regular expression."""
@@ -82,7 +85,7 @@ class Watch:
         except re.error as error:
             raise ToolError(f"wake_on is not a regular expression: {error}.") from error
         self.pattern, self.over = pattern, ""
-        """The pattern, and the reason why the watch has ended; empty while it watches."""
+        """The pattern, and why the watch has ended; empty while it watches."""
         self._job, self._pause = job, pause
         self._regex = BoundedRegex(regex, seconds)
         self._pending = bytearray()
@@ -93,7 +96,7 @@ class Watch:
 
     @property
     def has_news(self) -> bool:
-        """True if lines wait for the model, and the last ones are long enough ago."""
+        """True if lines wait for the model, and the pause since the last ones is over."""
         now = asyncio.get_running_loop().time()
         return bool(self._lines) and now >= self._not_before
 
@@ -147,7 +150,7 @@ class Watch:
         return (" ".join([f"{text}\n{wrap('output', chr(10).join(lines))}", *notes]),)
 
     async def _search(self) -> None:
-        """Search the lines that are complete, as long as more come."""
+        """Search complete lines, as long as more come."""
         while b"\n" in self._pending and not self.over:
             await asyncio.sleep(TOGETHER)
             whole, _, rest = bytes(self._pending).rpartition(b"\n")

@@ -1,4 +1,4 @@
-"""Search engines in one table: for each, the request for a query, and the pages in its answer."""
+"""Search engines in one table: for each, the request for a query, and the pages in its response."""
 
 from __future__ import annotations
 
@@ -34,18 +34,20 @@ class Engine:
     title: str
     request: Callable[[str, str, str], tuple[str, WebRequest]]
     pages: Callable[[Mapping[str, Any]], Iterator[Source]]
-    """Yields the pages of an answer; raises TypeError and similar for another form."""
+    """Yields a response's pages; raises TypeError and similar errors for another form."""
     address: str = ""
     """Its public address; empty if each has its own."""
     key_variable: str = ""
-    """The environment variable of its key; empty if it takes none."""
+    """Environment variable of its key; empty if it takes none."""
     refused: str = ""
     """The cure if it refuses a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The setting `tools.web_search`, read: `engine` is None for the provider's own search; `own` if the user gave the address."""
+    """The setting `tools.web_search`, parsed: `engine` is None for the provider's own search; `own` if the user gave
+    the address.
+    """
 
     engine: Engine | None = None
     address: str = ""
@@ -104,7 +106,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a text without the marks that engines put around the words of a query."""
+    """Return a text without the marks that engines put around query words."""
     return html.unescape(re.sub(r"</?\w+>", "", _text(value or "")))
 
 

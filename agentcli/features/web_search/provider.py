@@ -1,4 +1,6 @@
-"""The provider's own web search, in a request of its own: a permission is asked for each query, and the session keeps only the result."""
+"""The provider's own web search, in a separate request: each query needs permission, and the session keeps only the
+result.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ _PROMPT_TOKENS = 1_000
 
 
 class ProviderSearch:
-    """Has a model of the session's provider search the web: the one that writes summaries if it can, else the session's."""
+    """Lets a model of the session's provider search the web: the summarising model if it can, else the session's."""
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
@@ -69,7 +71,7 @@ class ProviderSearch:
 
 
 class _Asked:
-    """One search: what was found, and what it costs."""
+    """One search: its results, and its cost."""
 
     def __init__(self, core: SessionCore, model: Model) -> None:
         self._core, self._model = core, model

@@ -1,4 +1,4 @@
-"""Web search in a session: by the provider of its model, or by the search engine of the settings."""
+"""Web search in a session: by the provider of its model, or by the configured search engine."""
 
 from __future__ import annotations
 

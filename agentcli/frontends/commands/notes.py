@@ -1,4 +1,4 @@
-"""Lines that a person keeps in instruction files, in a section of their own."""
+"""Lines that a person keeps in instruction files, in a separate section."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def own_instructions(dirs: AppDirs) -> Path:
 
 
 def with_line(text: str, line: str) -> str:
-    """Return the text with `- LINE` at the end of its section for notes; the section is added if it is missing."""
+    """Return the text with `- LINE` at the end of its section for notes, added if it is missing."""
     lines = text.rstrip("\n").split("\n") if text.strip() else []
     if HEADING not in lines:
         return "\n".join([*lines, *([""] if lines else []), HEADING, "", f"- {line}"]) + "\n"
@@ -41,7 +41,7 @@ def present_text(file: Path) -> str:
 
 
 def keep_out_of_git(cwd: Path, lock: Path) -> None:
-    """Have git ignore the local file, by the repository's own list that no commit carries."""
+    """Make git ignore the local file, using the repository's own list, which is never committed."""
     repository = read_repository(project_root(cwd))
     if repository is None:
         return

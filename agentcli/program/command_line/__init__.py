@@ -1,1 +1,4 @@
-"""What the program and its features need for their commands: flags, output, tables, progress, questions. Nothing but typer is imported at once."""
+"""Helpers for commands of the program and its features: flags, output, tables, progress, questions.
+
+Imports only typer at once.
+"""

@@ -20,7 +20,7 @@ Parameters = Callable[[], Sequence[inspect.Parameter]]
 
 
 def taking(options: type, name: str = "asked") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command a parameter for each field of a dataclass; it gets them as one value, its argument `name`."""
+    """Give a command a parameter for each field of a dataclass; it gets them as one value in its argument `name`."""
 
     def build(given: Mapping[str, Any]) -> Any:
         return options(**given)
@@ -29,15 +29,15 @@ def taking(options: type, name: str = "asked") -> Callable[[Callable[..., Any]],
 
 
 def taking_flags(place: Place | None = None, name: str = "given") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the flags of a run; it gets their values by the names of `Options` as its argument `name`.
+    """Give a command the flags of a run; it gets their values by the names of `Options` in its argument `name`.
 
-    Files that flags name are read: UsageError for one that cannot be.
+    Files in flags are read: UsageError for an unreadable one.
     """
     return functools.partial(_Taking, functools.partial(_flag_parameters, place), _by_field, name)
 
 
 class _Taking:
-    """A command with parameters derived from a dataclass when the command is requested; it gets them as one value."""
+    """A command whose parameters are derived from a dataclass when it is requested; it gets them as one value."""
 
     __name__: str
 
@@ -72,11 +72,11 @@ def _fields(options: type) -> list[inspect.Parameter]:
 
 
 _FLAG, _FILE = "flag_", "file_"
-"""Prefix of parameters, since a command's own arguments may have the name of a field of `Options`."""
+"""Prefix of parameters, since a command's own arguments may have the same name as a field of `Options`."""
 
 
 def parameter_name(flag: Flag) -> str:
-    """Return the name of the parameter that a command has for a flag of a run."""
+    """Return the name of a command's parameter for a flag of a run."""
     return _FLAG + flag.field
 
 

@@ -1,4 +1,4 @@
-"""Opens the program of a command. The command line that has all features says how."""
+"""Open the program of a command. The command line with all features provides the function."""
 
 from __future__ import annotations
 
@@ -15,5 +15,8 @@ OPENER: ContextVar[Callable[[Options], Program]] = ContextVar("OPENER")
 
 
 def program_of(options: Options) -> Program:
-    """Return the program of a command. Raise UsageError if its folder does not exist, ConfigError if the configuration is wrong."""
+    """Return the program of a command.
+
+    Raise UsageError if its folder does not exist, ConfigError if the configuration is invalid.
+    """
     return OPENER.get()(options)

@@ -19,12 +19,12 @@ def say(text: str = "") -> None:
 
 
 def aside(text: str, who: str = "note") -> None:
-    """Print a line that is no part of the output, to stderr."""
+    """Print a line that is not part of the output, to stderr."""
     print(f"{who}: {safe(text)}", file=sys.stderr)
 
 
 def say_json(value: Any) -> None:
-    """Print a value for scripts; on a terminal all that is not ASCII is spelled out."""
+    """Print a value for scripts; on a terminal, escape everything that is not ASCII."""
     import json
 
     print(json.dumps(value, indent=2, ensure_ascii=sys.stdout.isatty()))
@@ -32,11 +32,14 @@ def say_json(value: Any) -> None:
 
 DEFAULT = "less"
 LESS = "FRX"
-"""Flags of `less` if the user sets none: leave short texts on the screen, as git has it."""
+"""Flags of `less` if the user sets none: leave short texts on the screen, like git."""
 
 
 def page(texts: Iterable[str], env: Mapping[str, str] = os.environ) -> None:
-    """Print texts as they come: on a terminal through the user's pager, anywhere else plainly. They must be safe for a terminal."""
+    """Print texts as they come: on a terminal through the user's pager, otherwise plainly.
+
+    They must be safe for a terminal.
+    """
     command = env.get("PAGER", DEFAULT).strip()
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or not _is_there(command):
         for text in texts:
@@ -75,11 +78,11 @@ def _is_there(command: str) -> bool:
 
 
 TYPED_AHEAD = 0.3
-"""Seconds after a question is shown during which keys are dropped, as in a session's dialogs."""
+"""Seconds after a question appears during which keys are dropped, as in a session's dialogs."""
 
 
 def confirmed(question: str) -> bool:
-    """Ask on stderr and return whether the answer is yes; anything else, the end of the input included, is no."""
+    """Ask on stderr and return True for yes; anything else, including the end of the input, means no."""
     print(f"{question} [y/N]: ", end="", file=sys.stderr, flush=True)
     if sys.stdin.isatty():
         import termios

@@ -1,7 +1,8 @@
-"""Tables and lists that are printed once: drawn by rich on a terminal, plain and whole anywhere else.
+"""Tables and lists that are printed once: drawn by rich on a terminal, plain and complete otherwise.
 
-Rich is slow to import, so it is imported only to draw. `agentcli.frontends.terminal.render` draws a session's answers instead, because rich's
-Markdown drops words of a reply (HTML tags, link addresses) and cannot print blocks as they arrive.
+Rich is slow to import, so it is imported only to draw. `agentcli.frontends.terminal.render` draws a session's replies
+instead, because rich's Markdown drops words of a reply (HTML tags, link addresses) and cannot print blocks as they
+arrive.
 """
 
 from __future__ import annotations
@@ -24,17 +25,18 @@ if TYPE_CHECKING:
 GAP = 2
 """Cells between two columns."""
 NARROWEST = 12
-"""Minimal cells of a column that takes the rest of the line."""
+"""Minimum cells of a column that takes the rest of the line."""
 STYLED_ROWS = 1_000
-"""Rows beyond which a table on a terminal is printed without styles and wrapping: rich takes a millisecond for each row."""
+"""Rows above which a table on a terminal is printed without styles and wrapping: rich takes a millisecond for each row.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table. Numbers are aligned right.
 
-    On a terminal: `style` is rich's; a column that `fills` takes the rest of the line and is cut with `…`; a column that
-    `wraps` continues on the next line; a column is dropped if the terminal has fewer than `from_width` cells.
+    On a terminal: `style` is rich's. A column that `fills` takes the rest of the line and is cut with `…`; a column
+    that `wraps` continues on the next line. A column is dropped if the terminal has fewer than `from_width` cells.
     """
 
     head: str
@@ -46,14 +48,14 @@ class Column:
 
 
 def on_terminal(stream: TextIO) -> bool:
-    """Return whether the stream is a terminal that can do more than print lines."""
+    """Return True if the stream is a terminal that can do more than print lines."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def print_table(
     columns: Sequence[Column], rows: Sequence[Sequence[Any]], stream: TextIO | None = None, cells: int = 0
 ) -> None:
-    """Print rows under a head. `cells`: the width of the terminal, if it is not to be asked for."""
+    """Print rows below a head. `cells`: width of the terminal, if it is known."""
     out = sys.stdout if stream is None else stream
     texts = [[_cell(value) for value in row] for row in rows]
     if on_terminal(out):
@@ -123,7 +125,7 @@ def _shortened(text: str, column: Column, room: int) -> Text:
 
 
 def console(stream: TextIO | None = None, cells: int = 0) -> Console:
-    """Rich's console for a stream. Texts are taken as they are: no markup, no emoji codes, no guessed colours."""
+    """Make rich's console for a stream. Texts stay as they are: no markup, no emoji codes, no guessed colours."""
     from rich.console import Console
 
     return Console(
@@ -137,7 +139,7 @@ def console(stream: TextIO | None = None, cells: int = 0) -> Console:
 
 
 def print_styled(pieces: Iterable[tuple[str, str]], stream: TextIO | None = None, cells: int = 0) -> None:
-    """Print a line of pieces of text, each with a style of rich's, which only a terminal shows; there it wraps at words."""
+    """Print a line of pieces of text, each with a rich style, which only a terminal shows; there it wraps at words."""
     out = sys.stdout if stream is None else stream
     if not on_terminal(out):
         print(safe("".join(text for text, _ in pieces)), file=out)

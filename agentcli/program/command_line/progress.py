@@ -20,8 +20,8 @@ T = TypeVar("T")
 class Progress:
     """Context manager that shows the progress of long work in one line, removed at the end.
 
-    `clock` gives seconds. Nothing is written to a stream that is no terminal, and nothing before `AFTER`: rich is not even
-    imported then.
+    `clock` returns seconds. Nothing is written to a stream that is not a terminal, and nothing before `AFTER`: until
+    then rich is not even imported.
     """
 
     AFTER = 0.5
@@ -43,11 +43,11 @@ class Progress:
         self.end()
 
     def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
-        """Yield the same things, counted as they pass; `total`: their number if it is known."""
+        """Yield the same items, counted as they pass; `total`: their number if known."""
         return self._counted(things, total, count(1))
 
     def of(self, total: int) -> Callable[[Iterable[T]], Iterator[T]]:
-        """Return a function that counts the things passing through it, in one or several parts, out of `total`."""
+        """Return a function that counts the items passing through it, in one or several parts, out of `total`."""
         numbers = count(1)
         return lambda things: self._counted(things, total, numbers)
 
@@ -62,7 +62,7 @@ class Progress:
             yield thing
 
     def next(self, doing: str) -> None:
-        """Continue with other work; the line names it at once if it is due."""
+        """Continue with other work; if it is time to show progress, the line names the work at once."""
         self._doing = doing
         if self._bar is not None:
             self.end()

@@ -33,9 +33,9 @@ Section = TypeVar("Section")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings of a schema: `config[CLASS]` is the section of a class, and a section without a value has its defaults.
+    """All settings of a schema: `config[CLASS]` is the section of a class; a section without values has its defaults.
 
-    `providers`, `models` and `aliases` are free tables; `origins` says which place set each value.
+    `providers`, `models` and `aliases` are free tables; `origins` maps each value to its place.
     """
 
     schema: Schema
@@ -52,7 +52,7 @@ class Config:
         return found
 
     def get(self, key: str) -> Any:
-        """Return a value by its dotted key. Raise ConfigError, which names similar keys, for a key that does not exist."""
+        """Return a value by its dotted key. Raise ConfigError, with similar keys, for an unknown key."""
         values, full = dict(self.items()), self.schema.full(key)
         if full in values:
             return values[full]
@@ -66,7 +66,7 @@ class Config:
         raise ConfigError(f"Unknown setting {key!r}.{near(key, values)}")
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Yield every key with its value in force, in the order of the sections."""
+        """Yield every key with its current value, in the order of the sections."""
         for key in self.schema.places:
             yield key, self.reach(key)
         for table in TABLES:
@@ -126,7 +126,7 @@ def _merge(schema: Schema, layers: Sequence[Layer], warnings: list[str]) -> Conf
 
 @dataclass(slots=True)
 class _Merged:
-    """The configuration of the layers so far; `retired` are settings that are no longer any, each with its place."""
+    """Configuration of the layers so far; `retired` are former settings, each with its place."""
 
     config: Config
     warnings: list[str]
@@ -135,7 +135,7 @@ class _Merged:
     retired: list[tuple[str, str]] = field(default_factory=list)
 
     def set(self, given: str, raw: Any, layer: Layer) -> str:
-        """Set a value of a layer; return the setting that has the layer as its origin now, empty if the value is left out."""
+        """Set a value of a layer; return the setting whose origin is now the layer, empty if the value is omitted."""
         schema = self.config.schema
         key = schema.full(given)
         table, _, name = key.partition(".")
@@ -169,14 +169,14 @@ class _Merged:
         self.config = self.config.changed(key, value)
 
     def _set_entry(self, table: str, name: str, key: str, raw: Any, layer: Layer) -> None:
-        """Set one name of a setting that is a table; the others stay."""
+        """Set one name of a setting that is a table; other names stay."""
         kind = self.config.schema.kinds[table]
         assert isinstance(kind, Table)
         value = coerce(key, kind.of, raw, layer)
         self.config = self.config.changed(table, {**self.config.reach(table), name: value})
 
     def _report_unknown(self, warning: str, layer: Layer) -> None:
-        """Warn of an unknown setting in a file or the environment. Raise ConfigError for one on the command line."""
+        """Warn about an unknown setting in a file or the environment. Raise ConfigError for one on the command line."""
         if layer.origin == FLAG:
             raise ConfigError(warning.replace(" is ignored", ""))
         self.warnings.append(warning)
@@ -197,7 +197,7 @@ class _Merged:
 
 
 def _changed(value: Any, path: Sequence[str], new: Any) -> Any:
-    """Return the dataclass with a new value for one field, maybe of an inner dataclass."""
+    """Return the dataclass with a new value for one field, possibly of an inner dataclass."""
     first, *rest = path
     return dataclasses.replace(value, **{first: _changed(getattr(value, first), rest, new) if rest else new})
 
@@ -224,7 +224,9 @@ def _file_layer(schema: Schema, path: Path | None) -> Iterator[Layer]:
 
 
 def _project_layer(schema: Schema, path: Path | None, user: Sequence[Layer], warnings: list[str]) -> Iterator[Layer]:
-    """Yield the settings of a project's file that are valid beside the user's; add a warning with the reason for each other one."""
+    """Yield the settings of a project's file that may override the user's; for each other one, add a warning with the
+    reason.
+    """
     if path is None or not os.path.lexists(path):
         return
     from agentcli.program.files import is_settings_file
@@ -249,7 +251,7 @@ def _project_layer(schema: Schema, path: Path | None, user: Sequence[Layer], war
 
 
 def _permitted(key: str, raw: Any, layer: Layer, own: Config) -> tuple[Any, str]:
-    """Return the value that a project gives to a setting, or the reason why it may not."""
+    """Return the value that a project gives to a setting, or why it may not."""
     from agentcli.program.config.toml_text import toml_value
 
     allowed = own.schema.access(key)
@@ -297,7 +299,9 @@ def _environment_layer(schema: Schema, env: Mapping[str, str]) -> Layer:
 
 
 def _preset_layer(schema: Schema, layers: Sequence[Layer]) -> Iterator[Layer]:
-    """Yield the settings of the preset that these layers name: they override files and the environment, and the flags of a run override them."""
+    """Yield the settings of the preset in these layers: they override files and the environment, and a run's flags
+    override them.
+    """
     given = [(layer, key) for layer in layers for key in layer.values if schema.full(key) == _PRESET]
     for layer, key in given[-1:]:
         if name := coerce(_PRESET, schema.kinds[_PRESET], layer.values[key], layer):

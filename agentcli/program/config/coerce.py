@@ -1,4 +1,4 @@
-"""Coercion of values to the kinds of settings, and descriptions of those kinds."""
+"""Coerce values to the kinds of settings, and describe those kinds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from agentcli.core.setting import NOT_NEGATIVE, Range
 class Layer:
     """Settings from one place: dotted keys with raw values. `typed` is false if values are text to be parsed.
 
-    `places` gives for a full key the exact place that sets it, if that is more than the origin; `origins` its origins, if there are several.
+    `places` maps a full key to the exact place that sets it, if that is more precise than the origin; `origins` to its
+    origins, if there are several.
     """
 
     origin: str
@@ -28,7 +29,7 @@ class Layer:
     origins: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, key: str) -> str:
-        """Return the place that sets a key, as in ` in config.toml`; empty if there is nothing to tell."""
+        """Return the place that sets a key, as in ` in config.toml`; empty if there is nothing to report."""
         where = self.places.get(key, self.origin)
         return f" in {where}" if where else ""
 
@@ -46,7 +47,10 @@ _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "fals
 
 
 def coerce(key: str, declared: Kind, raw: Any, layer: Layer) -> Any:
-    """Return the value in the type of a setting of this kind. Raise ConfigError, which names its place, for another type or out of range."""
+    """Return the value in the type of a setting of this kind.
+
+    Raise ConfigError, with its place, for another type or a value out of range.
+    """
     kind, allowed = bare(declared), _range(declared)
     value = raw if layer.typed or (kind is Scalar.TEXT and isinstance(raw, str)) else parse_value(raw)
     if not layer.typed and kind is Scalar.FLAG and isinstance(raw, str):
@@ -75,7 +79,9 @@ def _range(kind: Kind) -> Range:
 
 
 def _numbers(kind: Kind, value: Any) -> list[float]:
-    """Return the numbers in a value that is one, or a list or table of them; a table of anything is not checked."""
+    """Return the numbers in a value that is a number, or a list or table of numbers; a table of anything is not
+    checked.
+    """
     if kind == Table(Scalar.ANYTHING):
         return []
     values = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else [value]
@@ -131,7 +137,7 @@ def _describe(kind: Kind) -> str:
 
 
 def near(key: str, known: Iterable[str]) -> str:
-    """Return a question that names the nearest known keys; empty if none is near."""
+    """Return a question with the nearest known keys; empty if none is near."""
     from agentcli.core.text.words import did_you_mean, near_names
 
     return did_you_mean(near_names(key, known))

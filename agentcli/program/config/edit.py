@@ -1,4 +1,4 @@
-"""Changes of config.toml in place: comments stay, other processes wait their turn, an unreadable file is never overwritten."""
+"""Edit config.toml in place: comments stay, other processes wait their turn, an unreadable file is never overwritten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentcli.system.locked_file import update
 def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:
     """Set a dotted key, or a key given in parts, whose names may contain dots.
 
-    Raise ConfigError if the file is not TOML, StoreError if it cannot be read or written.
+    Raise ConfigError if the file is not TOML, StoreError if it is not readable or writable.
     """
 
     def change(tables: Any) -> None:
@@ -27,7 +27,7 @@ def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:
 
 
 def add_to_list(path: Path, section: str, key: str, *items: str) -> None:
-    """Add items to a list in a section, each once, in one write. Raise the errors of `set_key`."""
+    """Add items to a list in a section, each once, in one write. Raises like `set_key`."""
 
     def change(tables: Any) -> None:
         known = _inner(tables, section, key, path).setdefault(key, [])
@@ -57,7 +57,7 @@ def _edit(path: Path, change: Callable[[Any], None]) -> None:
 
 
 def _inner(table: Any, name: str, key: str, path: Path) -> Any:
-    """Return the table of this name within another, made if it is missing, for `key` to be set in it."""
+    """Return the table of this name within another, creating it if missing, to set `key` in it."""
     import tomlkit
 
     inner = table.setdefault(name, tomlkit.table())

@@ -1,4 +1,4 @@
-"""Keys of former settings: a file with them is read, they have no effect, and one warning names them."""
+"""Keys of former settings: a file with them is read, they have no effect, and one warning lists them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ RETIRED = frozenset(f"{section}.{name}" for section, names in _BY_SECTION.items(
 
 
 def warning(found: Iterable[tuple[str, str]]) -> str:
-    """Return one warning that names the keys, each with the place that sets it, grouped by place."""
+    """Return one warning with these keys, each with the place that sets it, grouped by place."""
     by_place: dict[str, list[str]] = {}
     for key, place in found:
         by_place.setdefault(place, []).append(key)

@@ -1,4 +1,4 @@
-"""The settings that there are: the sections with the class of each, and what follows from them about a key."""
+"""All settings: the sections with the class of each, and what follows from them about a key."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from agentcli.program.config.general import General
 from agentcli.program.config.tables import TABLES, split
 
 GENERAL = "general"
-"""Name of the section whose settings stand at the top level."""
+"""Name of the section whose settings are at the top level."""
 SHORT = {"prune": "context.prune"}
-"""Tables that may be written without the name of their section."""
+"""Tables that may be written without their section's name."""
 
 _Place = tuple[type, str]
 """Class and field of a setting."""
 
 
 class Schema:
-    """The sections of a configuration by name, in the order in which they are listed; beside them there are the free tables."""
+    """Sections of a configuration by name, in the order of listings, in addition to the free tables."""
 
     def __init__(self, sections: Mapping[str, type]) -> None:
         self.sections: Mapping[str, type[Any]] = {GENERAL: General, **sections}
@@ -47,7 +47,9 @@ class Schema:
         return {key: _few(kind, toggles) for key, kind in self.kinds.items()}
 
     def entry(self, key: str) -> tuple[str, str]:
-        """Split a key such as `context.compression_model.default` into the setting that is a table and the name in it; else return two empty texts."""
+        """Split a key such as `context.compression_model.default` into the table setting and the name in it; for other
+        keys return two empty texts.
+        """
         full = self.full(key)
         for table, kind in self.kinds.items():
             if isinstance(kind, Table) and full.startswith(f"{table}."):
@@ -63,7 +65,7 @@ class Schema:
         return (first, *split(first, rest)) if first in TABLES else tuple(self.full(key).split("."))
 
     def full(self, key: str) -> str:
-        """Return the key in full, without quotes: a short beginning such as `prune.` becomes `context.prune.`."""
+        """Return the full key, without quotes: a short prefix such as `prune.` becomes `context.prune.`."""
         key = key.removeprefix(f"{GENERAL}.")
         table, _, rest = key.partition(".")
         if table in TABLES and split(table, rest)[0]:
@@ -72,7 +74,7 @@ class Schema:
         return SHORT[short] + key.removeprefix(short) if short else key
 
     def path(self, key: str) -> tuple[type, Sequence[str]]:
-        """Return the class of the section of a setting, and the fields that lead to it from there."""
+        """Return the class of a setting's section, and the fields that lead to the setting from there."""
         first, _, rest = key.partition(".")
         return (self.sections[first], rest.split(".")) if first in self.sections else (General, key.split("."))
 
@@ -81,7 +83,10 @@ class Schema:
         return key in TABLES or any(name.startswith(f"{key}.") for name in self.places)
 
     def access(self, key: str) -> Access:
-        """Return the changes that a project may make to a setting: none to a provider or a model. An unknown key is reported elsewhere."""
+        """Return the changes that a project may make to a setting: none to a provider or a model.
+
+        Unknown keys are reported elsewhere.
+        """
         if key.partition(".")[0] in TABLES:
             return NEVER
         place = self.places.get(key) or self.places.get(self.entry(key)[0])

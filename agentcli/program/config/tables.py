@@ -17,13 +17,14 @@ from agentcli.providers.settings import ProviderSettings
 
 TABLES = ("providers", "models")
 ALIASES = "aliases"
-"""The table below `models` that holds no model but the user's own names of models."""
+"""The table below `models` with the user's own names of models, not a model."""
 Tables = dict[str, dict[str, dict[str, Any]]]
 """Table, name in it, setting: value."""
 
 
 def split(table: str, rest: str) -> tuple[str, ...]:
-    """Split a key below a table into name, setting and, in a setting that is a table, its key: `x.headers.a` is `("x", "headers", "a")`.
+    """Split a key below a table into name, setting and, in a table setting, its key: `x.headers.a` is
+    `("x", "headers", "a")`.
 
     A name may contain dots, and quotes as in TOML.
     """
@@ -64,7 +65,7 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
 
 
 def _alias(key: str, name: str, raw: Any, layer: Layer) -> str:
-    """Check an alias and return the model that it means. Raise ConfigError if the alias could be the full name of a model."""
+    """Check an alias and return its model. Raise ConfigError if the alias could be the full name of a model."""
     if not name or any(mark in "/:" or mark.isspace() for mark in name):
         raise ConfigError(
             f"{key}{layer.place(key)}: an alias is one word without / and :, such as models.{ALIASES}.fast."
@@ -75,7 +76,7 @@ def _alias(key: str, name: str, raw: Any, layer: Layer) -> str:
 
 
 def _dated_prices(key: str, table: Any, layer: Layer) -> Mapping[str, Any]:
-    """Check and return one of several tables of prices: valid from the day `since`, or the present prices if it names no day."""
+    """Check and return one of several price tables: valid from the day `since`, or now if it has no day."""
     if not isinstance(table, Mapping):
         raise ConfigError(f"{key}{layer.place(key)} must be a table, or a list of tables with `since`, not {table!r}.")
     values = {name: value for name, value in table.items() if name != "since"}
@@ -111,8 +112,8 @@ _OWNERS: Mapping[str, tuple[type, Mapping[str, Kind], Sequence[str]]] = {
         ("provider", "id", "kind", "known", "price_changes", "window_stated"),
     ),
 }
-"""Class of a table's settings, kinds that differ from the kinds of its fields, and fields that are no settings."""
+"""Class of a table's settings, kinds that differ from its fields' kinds, and fields that are not settings."""
 _INNER = ("headers", "extra_body", "prices", "tiers")
 _OTHERWISE = {"api_version": "version", "api_base": "base_url", "endpoint": "base_url", "max_tokens": "max_output"}
-"""Other programs' names for a setting, too different from ours for the spelling to suggest it."""
+"""Other programs' names for a setting, too different from ours to be suggested by spelling."""
 _PRICES = {field.name for field in fields(Prices)}

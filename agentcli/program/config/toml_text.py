@@ -11,12 +11,12 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_value(value: Any) -> str:
-    """Return the value as TOML: a table in braces, so that it stays one line."""
+    """Return the value as TOML, with a table in braces, so that it stays on one line."""
     match value:
         case bool():
             return "true" if value else "false"
         case str():
-            # DEL is the one control character that JSON leaves unescaped and TOML forbids.
+            # DEL is the one control character that JSON does not escape and TOML forbids.
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case int() | float():
             return repr(value)

@@ -19,14 +19,14 @@ SMALL_WINDOW = (
     "models.demo.max_output=4000",
     'permissions.allow=["bash(python3 -m unittest *)", "bash(python3 report.py *)"]',
 )
-"""A window that one long file fills, so that the demo shows a compaction; and the two commands of the project."""
+"""A window that one long file fills, so that the demo shows a compaction; and the project's two commands."""
 
 
 @contextmanager
 def prepared(options: Options, *, alone: bool) -> Iterator[Options]:
-    """Yield the options of the demo in a temporary copy of its project, which is removed at the end.
+    """Yield the demo's options in a temporary copy of its project, which is removed at the end.
 
-    `alone`: no person is there; the demo plays to its end by itself, and edits need no approval.
+    `alone`: nobody is there; the demo plays to its end by itself, and edits need no approval.
     """
     folder = _throw_away()
     try:

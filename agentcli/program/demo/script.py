@@ -79,7 +79,7 @@ REFUSED = (
 
 
 def model(spec: ModelSpec) -> Model:
-    """Return the demo's model: it plays its script for its own task and says that it is a script to everything else."""
+    """Return the demo's model: it plays its script for its own task, and otherwise replies that it is a script."""
     left = list(REPLIES)
 
     def reply(request: Request) -> Reply:
@@ -93,7 +93,7 @@ def model(spec: ModelSpec) -> Model:
 
 
 def _refused(request: Request) -> bool:
-    """Return whether the newest result belongs to a call that the person refused."""
+    """Return True if the newest result belongs to a call that the person refused."""
     results = [part for message in request.messages for part in message.parts if isinstance(part, ToolResult)]
     return bool(results) and results[-1].status == "denied"
 

@@ -1,4 +1,4 @@
-"""Skills, slash commands, kinds of agents, and the plugins that bring them."""
+"""Skills, slash commands, kinds of agents, and the plugins that contain them."""
 
 PLUGINS_FILE = "plugins.json"
-"""The file in the state folder that lists the plugins with the hashes of their files."""
+"""File in the state folder that lists the plugins with their files' hashes."""

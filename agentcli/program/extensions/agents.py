@@ -17,12 +17,12 @@ AGENTS = 200
 """Largest number of definitions."""
 DEPTH = 3
 DESCRIPTION = 1_024
-"""Length of a description in the catalogue at which it is cut, in characters."""
+"""Maximum characters of a description in the catalogue; longer ones are cut."""
 _WITHOUT_EFFECT = ("mcpServers", "hooks", "memory", "timeout_mins", "temperature")
 
 
 def load(found: Found, notes: list[str]) -> AgentKind | None:
-    """Return the definition in a file, or None after a note if it cannot be used."""
+    """Return the definition in a file, or None after a note if it is unusable."""
     from agentcli.agent.project import frontmatter
 
     path, place = found.path, found.place
@@ -70,7 +70,7 @@ def _plans(head: FrontMatter) -> bool:
 
 
 def _fault(head: FrontMatter, name: str, shown: str) -> str:
-    """Return what is wrong with the name or the description in a file shown by this path; empty if nothing is."""
+    """Return what is wrong with the name or description in a file shown by this path; empty if nothing is."""
     missing = [field for field, text in (("name", name), ("description", head.text("description"))) if not text]
     if missing:
         reason = f" ({head.trouble})" if head.trouble else ""
@@ -91,7 +91,7 @@ def _by_file(place: Place) -> bool:
 
 
 def _tools(head: FrontMatter) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the tools that the agent has, None for all, and the tools denied to it."""
+    """Return the agent's tools, None for all, and its denied tools."""
     from agentcli.program.extensions import tool_switches
 
     entries = tool_switches.switches(head.fields)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COMMANDS = 1_000
 """Largest number of commands."""
 DEPTH = 4
-"""Levels of folders to look at; names below the first level are part of the command's name."""
+"""Maximum levels of folders; names below the first level are part of the command's name."""
 _SYNTAX: dict[str, Syntax] = {".claude": "claude", ".gemini": "gemini", ".opencode": "opencode"}
 _WITHOUT_EFFECT = ("hooks", "disallowed-tools", "disable-model-invocation")
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
@@ -30,7 +30,7 @@ class InvalidToml(Unusable):
 
 
 def load(found: Found, notes: list[str]) -> Template | None:
-    """Return the command that a file defines, or None after a note if it cannot be used."""
+    """Return the command that a file defines, or None after a note if it is unusable."""
     from agentcli.agent.project import frontmatter
 
     path, place = found.path, found.place

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentcli.program.extensions.plugins import Plugin
 
 _SHARE, _LEAST, _CHARACTERS = 0.01, 1_000, 4
-"""Share of the window for the list of skills, smallest size of the list in tokens, and characters per token."""
+"""Share of the window for the list of skills, minimum size of the list in tokens, and characters per token."""
 
 
 def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], window: int) -> str:
@@ -98,9 +98,9 @@ def discover(
 
 
 def with_nested(found: Extensions, nested: Sequence[Path], cwd: Path) -> Extensions:
-    """Return the extensions with the skills of these nested folders added.
+    """Return the extensions plus the skills of these nested folders.
 
-    A skill whose name is taken gets its folder as a prefix: `web/app:pdf`.
+    A skill with a taken name gets its folder as a prefix: `web/app:pdf`.
     """
     if not nested:
         return found

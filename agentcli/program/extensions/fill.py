@@ -1,4 +1,4 @@
-"""Filling of templates: arguments, the output of commands, and files, each command and file decided about as a call of the model."""
+"""Fill templates with arguments, command output, and files; each command and file is judged like a call of the model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAME_CHARACTERS = 4_000
 
 
 class Filler:
-    """Fills the parts of one template. `what` names it in messages: `Command /x`."""
+    """Fills the parts of one template. `what` is its name in messages: `Command /x`."""
 
     def __init__(self, what: str, core: SessionCore, call_id: str) -> None:
         stages = core.ctx.service(CallStages)
@@ -39,9 +39,10 @@ class Filler:
         self._commands = 0
 
     async def fill(self, parts: Sequence[TemplatePart], given: Arguments, ending: str) -> tuple[Part, ...]:
-        """Return the parts of a message: the text, filled with the output of commands and files, and attached files before it.
+        """Return the parts of a message: the text, filled with command output and files, and attached files before it.
 
-        `ending` is added to a template that takes no arguments. Raises InputError for a command that may not run, or fails.
+        `ending` is added to a template that takes no arguments. Raises InputError for a command that may not run, or
+        fails.
         """
         attached: list[Part] = []
         done: list[Part] = []
@@ -67,7 +68,7 @@ class Filler:
         return (*attached, *_joined(done))
 
     async def _output(self, command: str, may_fail: bool) -> str:
-        """Return the output of a command that a file wants to run; of a failed command only if it may fail."""
+        """Return the output of a command that a file requests; for a failed command only if it may fail."""
         self._commands += 1
         if self._commands > SHELLS:
             raise InputError(f"{self._what} has more than {SHELLS} commands in it. Take some out.")
@@ -92,7 +93,7 @@ class Filler:
         return "" if result.output == NO_OUTPUT else result.output.rstrip("\n")
 
     def _drop_progress(self, call_id: str) -> None:
-        """Take the progress of a command that is no call of a reply out of what running tools print."""
+        """Remove the progress of a command that is not a call of a reply from the output of running tools."""
         printed = self._core.printed
         for event in printed.take():
             if not (isinstance(event, ToolProgress) and event.call_id == call_id):

@@ -1,4 +1,4 @@
-"""The plugins that the user has installed: added from a folder or a git address, kept by the hash of their files."""
+"""Plugins that the user has installed from a folder or a git address, verified by their files' hashes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Entries = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An installed plugin. `trouble` is the reason why it is not in force; a `link` is used in place, not copied."""
+    """An installed plugin. `trouble` is why it is not in force; a `link` is used in place, not copied."""
 
     name: str
     folder: Path
@@ -44,14 +44,17 @@ class Plugins:
     def __init__(self, dirs: AppDirs) -> None:
         self._root, self._file = dirs.data / "plugins", dirs.state / PLUGINS_FILE
         self._looked_at: dict[Path, str] = {}
-        """The hashes of candidates as they were before anything of them was shown."""
+        """Hashes of candidates from before anything in them was shown."""
 
     def installed(self) -> list[Installed]:
-        """All that were added, by name. Raises ConfigError if the list cannot be read."""
+        """Return all added plugins by name. Raises ConfigError if the list is unreadable."""
         return [self._installed(name, entry) for name, entry in sorted(self._entries().items())]
 
     def chosen(self, name: str) -> list[Installed]:
-        """Return the plugin of this name, or without one all that are not used in place. Raises InputError for an unknown or linked one."""
+        """Return the plugin of this name, or without a name all that are not used in place.
+
+        Raises InputError for an unknown or linked one.
+        """
         if name:
             self._known(name)
         found = [one for one in self.installed() if not one.link and name in ("", one.name)]
@@ -60,7 +63,7 @@ class Plugins:
         return found
 
     def in_force(self) -> tuple[list[Plugin], list[str]]:
-        """Return the plugins that are enabled and unchanged, and notes about the enabled ones that are not usable."""
+        """Return the plugins that are enabled and unchanged, and notes about enabled ones that are unusable."""
         try:
             every = self.installed()
         except ConfigError as error:
@@ -70,7 +73,7 @@ class Plugins:
 
     @contextmanager
     def candidate(self, source: str) -> Iterator[Plugin]:
-        """Yield the plugin at a source, as `found_at` reads it, to look at. Raises InputError if it cannot be used."""
+        """Yield the plugin at a source, as `found_at` reads it, to look at. Raises InputError if it is unusable."""
         with tempfile.TemporaryDirectory(prefix="agentcli-") as place:
             found = found_at(source, Path(place))
             folder, entry = found.folder, found.entry or None
@@ -86,13 +89,13 @@ class Plugins:
             yield plugin
 
     def is_new(self, plugin: Plugin) -> bool:
-        """Return True if a plugin that was looked at differs from the installed one of its name, or none is installed."""
+        """Return True if the shown plugin differs from the installed one of its name, or none is installed."""
         entry = self._entries().get(plugin.name, {})
         manifest = dict(plugin.manifest) if plugin.from_marketplace else None
         return (self._looked_at.get(plugin.folder), manifest) != (entry.get("digest"), entry.get("manifest"))
 
     def add(self, plugin: Plugin, source: str, link: bool, enabled: bool = True) -> None:
-        """Install a plugin that was looked at, in place of a former one of its name. Raises InputError, and StoreError."""
+        """Install a shown plugin, replacing an earlier one of its name. Raises InputError, and StoreError."""
         found = self._looked_at.get(plugin.folder, "")
         try:
             if link:
@@ -131,20 +134,20 @@ class Plugins:
             shutil.rmtree(aside, ignore_errors=True)
 
     def _check(self, plugin: Plugin, folder: Path, found: str) -> None:
-        """Raise InputError if the files differ from the files that the person was shown."""
+        """Raise InputError if the files differ from those that the person was shown."""
         if digest(folder) != found:
             raise InputError(
                 f"The files of {plugin.name} have changed since they were listed. Add it again to look at them."
             )
 
     def remove(self, name: str) -> None:
-        """Forget a plugin and delete its copy. Raises InputError for one that is not there."""
+        """Forget a plugin and delete its copy. Raises InputError for an unknown one."""
         self._known(name)
         self._edit(lambda entries: {one: entry for one, entry in entries.items() if one != name})
         shutil.rmtree(self._root / name, ignore_errors=True)
 
     def enable(self, name: str, enabled: bool) -> None:
-        """Switch a plugin on or off. Raises InputError for one that is not there."""
+        """Switch a plugin on or off. Raises InputError for an unknown one."""
         self._known(name)
         self._edit(lambda entries: entries | {name: {**entries[name], "enabled": enabled}})
 

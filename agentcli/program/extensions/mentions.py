@@ -15,28 +15,28 @@ from agentcli.core.text.words import name_and_argument
 from agentcli.program.extensions.lookup import named
 
 MOST = 20
-"""Different names in one prompt at most that are looked up as skills."""
+"""Maximum different names in one prompt to look up as skills."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name with the sign before it: `$` names a skill, `/` a skill or a command."""
+    """A name with its prefix: `$` for a skill, `/` for a skill or a command."""
 
     sign: str
     name: str
 
 
 def mentions(text: str) -> Sequence[Mention]:
-    """Return the distinct names in a text, in order, code left out.
+    """Return the distinct names in a text, in order, except those in code.
 
-    Whether they name anything is for the caller to say: `$HOME` and `/tmp` are names, too. A path that exists is none.
+    The caller decides whether they exist: `$HOME` and `/tmp` are names, too. An existing path is not a name.
     """
     found = dict.fromkeys(Mention(each[1], each[2]) for each in re.finditer(_NAMED, re.sub(_CODE, " ` ", text)))
     return [one for one in found if one.sign == "$" or not os.path.exists(f"/{one.name}")]
 
 
 _NAMED = r"(?:^|(?<=[\s(\"']))([$/])([A-Za-z][\w-]*(?::[\w-]+)*)(?![\w/$=-]|[.:]\w)"
-"""A name at the beginning of a word, and no part of a longer one such as `/usr/bin`, `$HOME/x` or `$x.y`."""
+"""A name at the beginning of a word that is not part of a longer one such as `/usr/bin`, `$HOME/x` or `$x.y`."""
 _CODE = r"(?s)```.*?(?:```|\Z)|`[^`\n]*`"
 
 

@@ -27,7 +27,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The folder of a plugin, and its entry in a marketplace; an empty one if it was named by its folder."""
+    """The folder of a plugin, and its marketplace entry; an empty entry if the folder was given directly."""
 
     folder: Path
     entry: Mapping[str, Any]
@@ -59,7 +59,7 @@ def found_at(source: str, place: Path) -> Found:
 
 
 def canonical(source: str) -> str:
-    """Return the source with an absolute path, so that it can be found again from any folder."""
+    """Return the source with an absolute path, so that it can be found from any folder."""
     address, mark, part = source.partition("#")
     return source if address.startswith(SCHEMES) else f"{Path(address).expanduser().resolve()}{mark}{part}"
 
@@ -80,7 +80,7 @@ def marketplace(folder: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _entry(entry: Mapping[str, Any], folder: Path, place: Path) -> Found:
-    """Return the plugin of a marketplace's entry; one that lies in another repository is cloned at the commit that the entry names."""
+    """Return the plugin of a marketplace entry; if it is in another repository, clone that at the entry's commit."""
     match entry.get("source"):
         case str(path):
             inside = _inside(folder, path)
@@ -96,7 +96,7 @@ def _entry(entry: Mapping[str, Any], folder: Path, place: Path) -> Found:
 
 
 def _inside(folder: Path, path: str) -> Path | None:
-    """Return the folder at a path in a resolved one, its links followed; None if there is none, or it leads out."""
+    """Return the folder at a path in a resolved one, following links; None if there is none, or it leads outside."""
     inside = None if "\0" in path else (folder / path).resolve()
     return inside if inside is not None and probe.is_dir(inside) and inside.is_relative_to(folder) else None
 

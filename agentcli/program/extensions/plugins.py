@@ -26,12 +26,12 @@ from agentcli.system.regular_file import Unusable
 CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
 """Manifests of the two layouts; Claude Code's is optional."""
 FILES, BYTES = 5_000, 100_000_000
-"""Largest number of files of a plugin, and their largest total size in bytes."""
+"""Maximum files of a plugin, and their maximum total size in bytes."""
 DATA = ".data"
-"""Folder in a plugin's copy for the data of its hooks and servers."""
+"""Folder in a plugin's copy for data of its hooks and servers."""
 _LSP = ".lsp.json"
 _LEVELS = 3
-"""Number of folders above a plugin in which to look for a marketplace that lists it."""
+"""Levels of folders above a plugin to search for a marketplace that lists it."""
 _CACHE = "__pycache__"
 _PARTS = ("skills", "commands", "agents", "hooks")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -48,7 +48,7 @@ class Plugin:
     description: str = ""
     manifest: Mapping[str, Any] = field(default_factory=dict)
     from_marketplace: bool = False
-    """True if it has no manifest of its own: `manifest` is its entry in a marketplace."""
+    """True if it has no manifest: `manifest` is then its entry in a marketplace."""
 
     def places(self, kind: Kind) -> list[Place]:
         """Return the folders of its skills, commands or agents."""
@@ -69,14 +69,14 @@ class Plugin:
         ]
 
     def _named(self, part: str) -> list[str]:
-        """Return the paths that its manifest names for a part."""
+        """Return the paths in its manifest for a part."""
         named = None if self.gemini else self.manifest.get(part)
         given = [named] if isinstance(named, str) else named if isinstance(named, list) else []
         return [one for one in given if isinstance(one, str) and "\0" not in one]
 
     @property
     def astray(self) -> Iterator[str]:
-        """Notes about paths of its manifest that do not exist, or lead out of it."""
+        """Notes about paths in its manifest that do not exist, or lead out of it."""
         root = _real(self.folder)
         for part in _PARTS:
             for path in self._named(part):
@@ -89,7 +89,9 @@ class Plugin:
 
     @property
     def hooks(self) -> PluginHooks:
-        """Its hooks, from `hooks/hooks.json` and the paths in its manifest; `CLAUDE_PLUGIN_ROOT` names its folder in their environment."""
+        """Hooks from `hooks/hooks.json` and the paths in its manifest; `CLAUDE_PLUGIN_ROOT` in their environment is its
+        folder.
+        """
         named = None if self.gemini else self.manifest.get("hooks")
         given = [] if named is None else named if isinstance(named, list) else [named]
         root = _real(self.folder)
@@ -168,7 +170,7 @@ class Plugin:
 def read_plugin(folder: Path, listed_as: Any = None) -> Plugin:
     """Read the plugin in a folder. Raise Unusable if the folder is not a plugin.
 
-    `listed_as` is the marketplace entry of a folder without a manifest; without it, look for one in the folders above.
+    `listed_as` is the marketplace entry of a folder without a manifest; without it, search the folders above for one.
     """
     for file, gemini in ((folder / CLAUDE, False), (folder / GEMINI, True)):
         if probe.is_file(file):
@@ -207,7 +209,10 @@ def _in_a_marketplace(folder: Path) -> Mapping[str, Any]:
 
 
 def digest(folder: Path) -> str:
-    """Return the SHA-256 of all files of a plugin with their names. Raise Unusable if there are too many, or if a link leads out of it."""
+    """Return the SHA-256 of a plugin's files with their names.
+
+    Raise Unusable if there are too many, or if a link leads out of it.
+    """
     size, result = 0, hashlib.sha256()
     root = _real(folder)
     for total, path in enumerate(_files(root), 1):
@@ -231,7 +236,7 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def remove_caches(folder: Path) -> None:
-    """Remove Python's compiled files, which would run in place of the reviewed sources. Raise Unusable if that fails."""
+    """Remove Python's compiled files, which would run instead of the reviewed sources. Raise Unusable if that fails."""
     for place, folders, _ in os.walk(folder):
         folders[:] = [name for name in folders if name not in (".git", DATA)]
         if _CACHE in folders:

@@ -1,4 +1,4 @@
-"""The skills, slash commands and kinds of agents of one open session: found, looked up, opened, and filled in as prompts."""
+"""Skills, slash commands and kinds of agents of one open session: found, looked up, opened, and filled in as prompts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from agentcli.tools.skill import Skills
 from agentcli.tools.task import Delegates, Delegation
 
 SKILL_FOLDERS = "skill_folders"
-"""The field of a result's metadata that lists the folders of skills that its call found."""
+"""Metadata field of a result with the folders of skills that its call found."""
 
 
 class NestedSkills(Stage):
-    """Finds the folders of skills between the folders that a session began with and the ones that its calls touch.
+    """Finds folders of skills between the session's first folders and the folders that its calls touch.
 
-    A found folder is known as long as the session is open, and on resume as long as a result in the records in force names it.
+    A found folder is known as long as the session is open, and on resume as long as a result in force contains it.
     """
 
     def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path]) -> None:
@@ -57,7 +57,7 @@ class NestedSkills(Stage):
         return ran
 
     def _noted(self, call: Call) -> Call:
-        """Return the call with the folders that it is the first to touch in the metadata of its output."""
+        """Return the call with newly touched folders in its output's metadata."""
         output, traits = call.output, call.its_tool.traits
         if output is None or output.status != "success":
             return call
@@ -71,14 +71,14 @@ class NestedSkills(Stage):
         return replace(call, output=replace(output, metadata=metadata))
 
     def _fresh(self, paths: Sequence[Path]) -> Iterable[Path]:
-        """Return the folders of skills on the way to these paths that are not known yet."""
+        """Return the unknown folders of skills on the way to these paths."""
         touched = dict.fromkeys(folder for path in paths for folder, _ in folders_to(path, self._cwd, self._roots))
         here = (folder / program / "skills" for folder in touched for program in programs("skills"))
         return [folder for folder in here if folder not in self._known and probe.is_dir(folder)]
 
 
 class Catalogue:
-    """The extensions of one session, looked for at each prompt and in each folder of `skills` that its calls find."""
+    """Extensions of one session, searched at each prompt and in each folder of `skills` that its calls find."""
 
     def __init__(self, core: SessionCore, skills: NestedSkills) -> None:
         self._core, self._skills = core, skills
@@ -93,12 +93,14 @@ class Catalogue:
         return self._found
 
     async def refresh(self) -> str:
-        """Look again; a reminder of the skills and agents that came and went since the session began, empty if none did."""
+        """Search again; return a reminder of the skills and agents added or removed since the session began, empty if
+        there are none.
+        """
         self._found = await asyncio.to_thread(self._search)
         return self._changes(self._found)
 
     def touched(self) -> Sequence[str]:
-        """Return the same reminder if calls have touched a folder with nested skills; nothing otherwise."""
+        """Return the same reminder if calls have touched a folder with nested skills; otherwise nothing."""
         known, self._nested = self._nested, len(self._skills.folders)
         if self._nested == known:
             return ()
@@ -122,7 +124,7 @@ BODY_CHARACTERS = 200_000
 
 
 class SessionExtensions:
-    """The extensions of one session. Subagents, and the prompts of servers, are services of the session."""
+    """Extensions of one session. Subagents, and the prompts of servers, are services of the session."""
 
     def __init__(self, core: SessionCore, catalogue: Catalogue) -> None:
         self._core, self._setup, self._catalogue = core, core.setup, catalogue
@@ -167,9 +169,10 @@ class SessionExtensions:
         return known or ((prompts := self._prompts) is not None and prompts.named(text))
 
     async def expanded(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the text of the command that it begins with, and the bodies of all skills and commands that it names.
+        """Return the prompt with the text of the command at its beginning, and the bodies of all skills and commands in
+        it.
 
-        Raises InputError if a text cannot be read, or wants to run a command that may not run.
+        Raises InputError if a text is unreadable, or contains a command that may not run.
         """
         said = prompt.text if prompt.own is None else prompt.own
         begins = self.entry(name_and_argument(prompt.text)[0]) if prompt.text.startswith("/") else None
@@ -178,7 +181,9 @@ class SessionExtensions:
         return await self._with_further(further, prompt) if further else prompt
 
     async def _with_further(self, entries: Sequence[Skill | Template], prompt: Prompt) -> Prompt:
-        """Return the prompt with what it names elsewhere than at its beginning, put before its text. Nothing else of the text changes."""
+        """Return the prompt with the skills and commands mentioned after its beginning put before its text, which is
+        otherwise unchanged.
+        """
         from agentcli.context.compaction.carryover import skill_body
 
         before: list[Part] = []
@@ -197,9 +202,10 @@ class SessionExtensions:
         return replace(prompt, parts=(*before, *(prompt.parts or (Text(prompt.text),))), grants=grants)
 
     async def _beginning(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the text of the command, or the body of the skill, that it begins with; any other unchanged.
+        """Return the prompt with the text of the command, or the body of the skill, at its beginning; any other
+        unchanged.
 
-        Raises InputError if the text cannot be read, or wants to run a command that may not run.
+        Raises InputError if the text is unreadable, or contains a command that may not run.
         """
         keep = self._core.ctx.keep_output
         rules = self._core.approval.rules
@@ -223,7 +229,7 @@ class SessionExtensions:
         return await self._with_command(entry, prompt, before, rest, call_id)
 
     async def open_skill(self, call_id: str, name: str, given: str) -> ToolOutput:
-        """Return the body of a skill that the model asks for. Raises ToolError for a skill that it cannot have."""
+        """Return the body of a skill that the model requests. Raises ToolError for a skill that it cannot have."""
         from agentcli.context.compaction.carryover import skill_body
         from agentcli.core.text.words import did_you_mean, near_names
 
@@ -257,7 +263,8 @@ class SessionExtensions:
         return await delegates.delegate(call_id, work)
 
     async def _granted(self, entry: Skill | Template, call_id: str) -> TurnGrants:
-        """Return the changes that a skill or a command makes to the turn; a project's file may allow calls only if the person agrees.
+        """Return a skill's or command's changes to the turn; a project's file may allow calls only if the person
+        agrees.
 
         Consent lasts for the session and covers only these rules of this file.
         """
@@ -321,7 +328,7 @@ class SessionExtensions:
         return replace(prompt, parts=(*before, *marked), grants=grants)
 
     def _for_agent(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the order to give it to the agent that it begins with."""
+        """Return the prompt with the instruction to give it to the agent at its beginning."""
         word, _, rest = prompt.text[1:].partition(" ")
         name = word.removeprefix("agent-")
         if name not in self.found.agents or not rest.strip():
@@ -363,7 +370,9 @@ class SessionExtensions:
 
 
 def _put_before(entry: Skill | Template, parts: Sequence[Part], seen: Container[str]) -> Sequence[Part]:
-    """Return the parts of what a prompt names within its text: a command's text as one part, a skill that is in the view as a reminder of it."""
+    """Return the parts for names within a prompt's text: a command's text as one part, a skill in the view as a
+    reminder of it.
+    """
     if isinstance(entry, Skill):
         again = reminder(f"The user names the skill {entry.name} again: it is above, unchanged.")
         return [again if isinstance(part, Text) and part.text in seen else part for part in parts]

@@ -1,4 +1,4 @@
-"""Skills: folders with a SKILL.md, whose description is in the catalogue and whose body is read at each use."""
+"""Skills: folders with a SKILL.md; the catalogue has its description, and the body is read at each use."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 FILE = "SKILL.md"
 SKILLS, LISTED = 5_000, 500
-"""Largest number of skills, and of skills that the model's catalogue names: the nearest ones."""
+"""Maximum skills, and maximum skills in the model's catalogue: the nearest ones."""
 _NEAREST = ("project", "user", "plugin")
 DEPTH = 3
-"""Levels of folders to look at below a folder of skills: a skill may lie one folder deeper than usual."""
+"""Levels of folders to search below a folder of skills: a skill may be one folder deeper than usual."""
 DESCRIPTION, NAME, COMPATIBILITY = 1_024, 64, 500
-"""Largest lengths of the fields, in characters; a longer description is cut in the catalogue."""
+"""Maximum lengths of the fields, in characters; a longer description is cut in the catalogue."""
 FOLDERS = 5
-"""Number of folders of further skills that the catalogue names."""
+"""Maximum folders of further skills in the catalogue."""
 LISTED_FILES = 50
-"""Largest number of files of a skill that are listed with its body."""
+"""Maximum files of a skill to list with its body."""
 _LATER = ("hooks", "paths")
 """Fields that have no effect yet."""
 
 
 def load(found: Found, notes: list[str]) -> Skill | None:
-    """Return the skill that a file describes, or None after a note if it cannot be used."""
+    """Return the skill that a file describes, or None after a note if it is unusable."""
     from agentcli.agent.project import frontmatter
 
     path, place, folder = found.path, found.place, found.path.parent
@@ -101,7 +101,7 @@ def files_of(skill: Skill) -> Sequence[str]:
 
 
 def catalogue(skills: Mapping[str, Skill], characters: int = 0) -> str:
-    """Return the lines of the catalogue that the model sees; beyond `characters` (0: no limit), the last ones are names only."""
+    """Return the lines of the catalogue for the model; beyond `characters` (0: no limit), the last ones are only names."""
     listed = in_catalogue(skills)
     lines = [f"- {skill.name}: {_one_line(skill.description)}" for skill in listed]
     if not characters:
@@ -121,7 +121,7 @@ def catalogue(skills: Mapping[str, Skill], characters: int = 0) -> str:
 
 
 def in_catalogue(skills: Mapping[str, Skill]) -> list[Skill]:
-    """Return the skills that the catalogue names, sorted by name; if there are too many, prefer the project's, then the user's."""
+    """Return the skills in the catalogue, sorted by name; if there are too many, prefer the project's, then the user's."""
     for_model = [skill for skill in skills.values() if skill.for_model]
     nearest = sorted(for_model, key=lambda skill: _NEAREST.index(skill.place.scope))[:LISTED]
     return sorted(nearest, key=lambda skill: skill.name)

@@ -1,4 +1,4 @@
-"""Texts with placeholders, as in slash commands and skills: parsed once into parts, so that inserted text is never parsed."""
+"""Texts with placeholders in slash commands and skills: parsed once into parts, so that inserted text is never parsed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass
 
 Syntax = Literal["own", "claude", "gemini", "opencode"]
-"""Program that a text was written for; our own texts differ from Claude Code's in the number of the first argument, and in code."""
+"""The program that a text was written for; our own texts differ from Claude Code's in the number of the first argument,
+and in code.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
     """Placeholder of an argument: all of them if `number` is None, else one, counted from 0.
 
-    `rest` means that one and all that follow; `literal` is the placeholder as written, `in_code` is true if it is in
+    `rest` means this one and all following; `literal` is the placeholder as written; `in_code` is true if it is in
     code, which stays unchanged if there are no arguments at all.
     """
 
@@ -35,7 +37,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """A command whose output is inserted. `quoted`: its arguments are quoted for the shell; `may_fail`: a failure's output is used too."""
+    """A command whose output is inserted.
+
+    `quoted`: its arguments are quoted for the shell; `may_fail`: a failure's output is used, too.
+    """
 
     parts: tuple[str | Argument | Variable, ...]
     quoted: bool = False
@@ -102,11 +107,12 @@ def _unquoted(word: str) -> str:
 
 
 def parse(body: str, syntax: Syntax, names: Sequence[str] = ()) -> tuple[Part, ...]:
-    """Parse a body into parts. `$0` is the first argument in texts for Claude Code, and in any body with `$0`; otherwise `$1` is.
+    """Parse a body into parts. `$0` is the first argument in texts for Claude Code, and in any body with `$0`;
+    otherwise `$1` is.
 
-    Claude Code fills in placeholders in code as anywhere; other syntaxes keep them there if there are no arguments.
-    `names` are the names of arguments that may be written `$name`, in their order. A body without a place for arguments
-    gets them at its end.
+    Claude Code also fills placeholders in code; other syntaxes keep them there if there are no arguments. `names` are
+    the names of arguments that may be written `$name`, in order. A body without a place for arguments gets them at its
+    end.
     """
     if syntax == "gemini":
         parts = [*_gemini(body)]
@@ -125,7 +131,7 @@ def takes_arguments(parts: Sequence[Part]) -> bool:
 _FENCE = r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$"
 _SPAN = r"(?<!`)`[^`\n]+`(?!`)"
 _ESCAPED = r"(?<!\\)\\(?P<escaped>\$(?:ARGUMENTS(?:\[\d{1,3}\])?|\d{1,2}(?!\d)))"
-"""A placeholder after a backslash, which stays literal in files of Claude Code and in our own."""
+"""A placeholder after a backslash, which stays literal in Claude Code's and our own files."""
 _DOLLAR = r"\$ARGUMENTS\[(?P<at>\d{1,3})\]|\$ARGUMENTS|\$(?P<nth>\d{1,2})(?!\d)"
 _VARIABLE = r"\$\{(?P<variable>CLAUDE_[A-Z_]+|AGENTCLI_[A-Z_]+|extensionPath)\}"
 _MARK = (
@@ -199,7 +205,7 @@ def _greedy(parts: Sequence[Part]) -> list[Part]:
 
 
 def _gemini(body: str) -> Iterator[Part]:
-    """Yield the parts of a prompt in the syntax of Gemini CLI: `{{args}}`, `!{command}` and `@{path}`, their braces balanced."""
+    """Yield the parts of a prompt in Gemini CLI's syntax: `{{args}}`, `!{command}` and `@{path}`, with balanced braces."""
     done = 0
     for found in re.finditer(r"\{\{args\}\}|[!@]\{", body):
         if found.start() < done:

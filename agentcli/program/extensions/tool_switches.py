@@ -1,4 +1,6 @@
-"""Tools of an agent in the format of opencode: `tools` (name to true or false) and `permission` (name to allow, ask or deny)."""
+"""Tools of an agent in opencode's format: `tools` (name to true or false) and `permission` (name to allow, ask or
+deny).
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ _EDITS = frozenset({"write", "edit", "multiedit", "patch"})
 
 
 def switches(fields: Mapping[str, Any]) -> Sequence[tuple[str, bool]]:
-    """Return the entries of both mappings in their order: a pattern of names, and whether an agent has such tools.
+    """Return the entries of both mappings in order: a pattern of names, and whether an agent has such tools.
 
-    A tool that is denied for some calls counts as one that the agent does not have.
+    A tool that is denied for some calls counts as missing.
     """
     permission = fields.get("permission")
     permission = {"*": permission} if isinstance(permission, str) else permission
@@ -25,7 +27,7 @@ def switches(fields: Mapping[str, Any]) -> Sequence[tuple[str, bool]]:
 
 
 def allowed(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...] | None:
-    """Return the tools that an agent has; None, unless `*` is denied, for all but the denied ones."""
+    """Return an agent's tools; None, unless `*` is denied, for all except the denied ones."""
     if _last(entries, "*"):
         return None
     named = [name for name, _ in entries if "*" not in name and _last(entries, name) and name not in OPENCODE]
@@ -33,7 +35,7 @@ def allowed(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...] | None:
 
 
 def denied(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...]:
-    """Return the tools that an agent does not have, by our names; MCP tools, `server_tool` in opencode, by our pattern."""
+    """Return the tools that an agent lacks, by our names; MCP tools, `server_tool` in opencode, by our pattern."""
     off = [name for name, on in entries if not on and not _last(entries, name) and name != "*"]
     others = [name for name in off if name not in OPENCODE]
     servers = [f"{PREFIX}{name.replace('_', '_*')}" for name in others if not known_as(name)]
@@ -41,12 +43,12 @@ def denied(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...]:
 
 
 def _built_in(entries: Sequence[tuple[str, bool]]) -> Sequence[tuple[str, bool]]:
-    """Return opencode's own tools, by our names, and whether an agent has them."""
+    """Return opencode's own tools by our names, and whether an agent has them."""
     return [(own, _last(entries, "edit" if name in _EDITS else name)) for name, (own, _) in OPENCODE.items()]
 
 
 def _last(entries: Sequence[tuple[str, bool]], tool: str) -> bool:
-    """Return True if the last entry about a tool gives it to the agent, or if there is none."""
+    """Return True if the last entry about a tool grants it to the agent, or if there is none."""
     return next((on for name, on in reversed(entries) if fnmatchcase(tool, name)), True)
 
 

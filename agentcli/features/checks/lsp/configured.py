@@ -15,7 +15,9 @@ from agentcli.program.project import Project
 from agentcli.system.programs import find_program
 
 FILE = ".lsp.json"
-"""The file of a project that defines language servers, in the form of Claude Code's plugins; `lsp.json` in the config folder is the user's."""
+"""File of a project that defines language servers, in the form of Claude Code's plugins; `lsp.json` in the config
+folder is the user's.
+"""
 MOST = 1_000_000
 """Maximum bytes of such a file."""
 _PYTHON = {".py": "python", ".pyi": "python"}
@@ -33,12 +35,12 @@ KNOWN: Mapping[str, tuple[Sequence[str], Mapping[str, str]]] = {
     "rust-analyzer": (("rust-analyzer",), {".rs": "rust"}),
     "clangd": (("clangd",), _C),
 }
-"""Servers that are used if they are on PATH, by name: argv, and their languages by ending."""
+"""Servers that are used if they are on PATH, by name: argv, and their languages by file extension."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageServer:
-    """One language server: its command, and the language of each ending."""
+    """One language server: its command, and the language of each file extension."""
 
     name: str
     command: str
@@ -59,7 +61,7 @@ class LanguageServer:
 
     @property
     def starts(self) -> str:
-        """The exact command line, with the variables that the definition sets: all that a person approves."""
+        """The exact command line, with the variables in the definition: everything that a person approves."""
         variables = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
         return "; ".join([shlex.join([self.command, *self.args]), *variables])
 
@@ -71,7 +73,7 @@ class LanguageServer:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Servers in the order in which they are asked for an ending, and notes about invalid entries."""
+    """Servers in order of preference for a file extension, and notes about invalid entries."""
 
     servers: Sequence[LanguageServer] = ()
     notes: Sequence[str] = ()
@@ -84,9 +86,10 @@ UNTRUSTED = "Language servers load code of the folder that they serve: none star
 
 
 def in_force(program: Project) -> Found:
-    """Return the servers that may be started: the user's, the plugins', the project's approved ones, and known ones on PATH.
+    """Return the servers that may be started: the user's, the plugins', the project's approved ones, and known ones on
+    PATH.
 
-    In a folder that is not trusted there are none, as its code would run in them.
+    None in an untrusted folder, whose code would run in them.
     """
     if not program.trusted:
         return Found(notes=[UNTRUSTED])
@@ -99,12 +102,12 @@ def in_force(program: Project) -> Found:
 
 
 def project_servers(program: Project) -> Found:
-    """Return the servers that the project's file defines, approved or not; none if the folder is not trusted."""
+    """Return the servers in the project's file, approved or not; none if the folder is not trusted."""
     return _read(program.cwd / FILE, FILE) if program.trusted else Found()
 
 
 def parsed(given: Any, source: str, variables: Mapping[str, str]) -> Found:
-    """Read the servers of a table by name; `variables` are put into their texts."""
+    """Read the servers of a table by name; `variables` are filled into their texts."""
     if not isinstance(given, Mapping):
         return Found(notes=[f"{source}: language servers must be a table by name: left out."])
     table = given.get("lspServers", given)

@@ -1,6 +1,6 @@
-"""JSON-RPC over the pipes of a language server, with bounds: a server that floods or breaks the protocol is ended.
+"""JSON-RPC over a language server's pipes, with limits: a server that floods or breaks the protocol is ended.
 
-Threads read and write, so a server that does neither stops nothing, and one that was started in one event loop serves the next.
+Threads read and write, so an unresponsive server blocks nothing, and one started in one event loop serves the next.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentcli.core.errors import ToolError
 MESSAGE = 32_000_000
 """Maximum bytes of one message."""
 FLOOD = 100_000_000
-"""Maximum bytes that a server may send without being asked or told anything."""
+"""Maximum bytes that a server may send without a message to it."""
 _HEADER = 4_096
 _TAIL = 1_000
 _METHOD_NOT_FOUND = -32601
@@ -29,7 +29,9 @@ Process = subprocess.Popen[bytes]
 
 
 class Connection:
-    """A running server. `answer` gives the results of its requests, `notified` gets its notifications: both are called by a thread."""
+    """A running server. `answer` gives the results of its requests, `notified` gets its notifications; a thread calls
+    both.
+    """
 
     def __init__(
         self, process: Process, answer: Callable[[str, Any], Any], notified: Callable[[str, Any], None]
@@ -64,7 +66,7 @@ class Connection:
         self._send({"method": method, "params": params})
 
     async def news(self, seconds: float) -> None:
-        """Wait for a notification, for the end of the server, or for so many seconds."""
+        """Wait for a notification, for the server's end, or for so many seconds."""
         came = asyncio.get_running_loop().create_future()
         self._listening.append(came)
         if not self.ended:
@@ -149,7 +151,7 @@ class Connection:
 
 
 def _size(stream: Any) -> int:
-    """Read a header and return the size of the message; 0 at the end. Raises ValueError if it is none."""
+    """Read a header and return the size of the message; 0 at the end. Raises ValueError for an invalid one."""
     size, lines = -1, 0
     while line := stream.readline(_HEADER):
         lines += 1
@@ -164,7 +166,7 @@ def _size(stream: Any) -> int:
 
 
 def _settle(future: asyncio.Future[Any], outcome: Any) -> None:
-    """Give a future its outcome, from any thread; one of a closed event loop stays without."""
+    """Set a future's result, from any thread; a future of a closed event loop stays open."""
 
     def settle() -> None:
         if future.done():

@@ -1,4 +1,4 @@
-"""Edits that a language server proposes for a rename, as a patch that passes the same way as every edit."""
+"""Edits that a language server proposes for a rename, as a patch that takes the same way as every edit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def _changes(edit: Any) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
 
 
 def applied(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text with edits of the protocol, whose places are lines and UTF-16 units. Raises ToolError for edits that overlap or lie outside."""
+    """Return the text with the protocol's edits, whose positions are lines and UTF-16 units.
+
+    Raises ToolError for edits that overlap or are outside.
+    """
     lines = text.splitlines(keepends=True) or [""]
     starts = [0]
     for line in lines:
@@ -79,7 +82,7 @@ def units_before(line: str, units: int) -> int:
 
 
 def _section(name: str, old: str, new: str) -> Iterator[str]:
-    """Yield the lines of a patch for one file: all of its lines, so that each place is certain."""
+    """Yield a patch's lines for one file, including all its lines, so that each place is certain."""
     yield f"*** Update File: {name}"
     before, after = old.splitlines(), new.splitlines()
     hunk = [*unified_diff(before, after, lineterm="", n=len(before) + len(after))][3:]

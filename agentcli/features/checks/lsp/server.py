@@ -1,4 +1,4 @@
-"""One language server of a session: started when first needed, ended quietly, with the documents that it knows."""
+"""One language server of a session: started on demand, ended quietly, with the documents that it knows."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ from agentcli.tools.lib.findings import Finding
 SETTLED = 0.15
 """Seconds without further diagnostics of a file after which they count as complete."""
 UNVERSIONED = 0.4
-"""The same for a server that does not say to which version they belong: the first ones may be about the content before."""
+"""The same for a server that does not state their version: the first ones may be about the old content."""
 FIRST = 1.5
-"""The same for such a server when it tells of a file for the first time: what is missing then would later seem to be new."""
+"""The same for such a server's first report on a file: diagnostics missing then would later seem new."""
 UNCHANGED = 3.0
-"""Seconds after which a server that is silent about a changed file has nothing else to tell of it: some are if nothing changes."""
+"""Seconds after which a silent server has nothing more to report about a changed file: some are silent if nothing
+changes.
+"""
 STARTS = 3
 """Starts in a session after which a server that ends by itself is off."""
 KEPT = 1_000
-"""Maximum diagnostics that are kept of a file; files without an open document are not kept."""
+"""Maximum diagnostics stored of a file; none are stored of files without an open document."""
 _SEVERITIES = {1: "error", 2: "warning"}
 _CAPABILITIES = {
     "textDocument": {
@@ -61,9 +63,10 @@ _CAPABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Maximum seconds for a server's start, for one answer, for the diagnostics of a change, and for which an edit waits for these.
+    """Maximum seconds for a server's start, for one answer, for the diagnostics of a change, and for which an edit
+    waits for these.
 
-    `question` limits a question with all that precedes its answer: other work with the server, and its start.
+    `question` limits a query with everything before its answer: other work with the server, and its start.
     """
 
     start: float = 30.0
@@ -75,7 +78,7 @@ class Patience:
 
 @dataclass(slots=True)
 class Document:
-    """An open document, as the server knows it, with its diagnostics; `came` is the time of the newest ones."""
+    """An open document as the server knows it, with its diagnostics; `came` is the time of the newest ones."""
 
     text: str
     version: int = 1
@@ -84,13 +87,13 @@ class Document:
     of_version: int | None = None
     findings: Sequence[Finding] = ()
     edited: str | None = None
-    """The text that the last edit left; None before the first one."""
+    """The text after the last edit; None before the first edit."""
     known: tuple[str, Sequence[Finding]] | None = None
-    """A text and its diagnostics with which the next ones are compared; None if they must be asked for."""
+    """A text and its diagnostics, to compare the next ones with; None if they must be requested."""
 
 
 class Server:
-    """A language server. `off` is the reason why it is no longer started."""
+    """A language server. `off` is why it is no longer started."""
 
     def __init__(self, core: SessionCore, defined: LanguageServer, patience: Patience) -> None:
         self.defined, self.off, self._patience = defined, "", patience
@@ -100,11 +103,11 @@ class Server:
         self._connection: Connection | None = None
         self._starts = 0
         self._working: set[str | int] = set()
-        """The tokens of work that the server reports and has not ended."""
+        """Tokens of work that the server has reported and not ended."""
         self._rested = 0.0
 
     async def connected(self) -> Connection:
-        """Return the running server, started if need be. Raises ToolError if it cannot be."""
+        """Return the running server, starting it if necessary. Raises ToolError if that fails."""
         if self._connection is not None and not self._connection.ended:
             return self._connection
         if self.off:
@@ -156,9 +159,9 @@ class Server:
         return known
 
     async def diagnosed(self, document: Document, since: float, *, first: bool = False) -> Sequence[Finding] | None:
-        """Return the diagnostics of the document's present content that came after a time, once they have settled.
+        """Return the diagnostics of the document's current content that came after a time, once they have settled.
 
-        The `first` ones have settled once the server also reports no work any more, such as loading the project. None if
+        The `first` ones have settled once the server also reports no more work, such as loading the project. None if
         none come, the content changes, or the server ends.
         """
         text, deadline = document.text, document.told + self._patience.diagnostics
@@ -174,7 +177,7 @@ class Server:
         return None
 
     async def first_known(self, document: Document) -> Sequence[Finding] | None:
-        """Return the diagnostics of a content that no edit left; None if none come."""
+        """Return the diagnostics of a content before any edit; None if none come."""
         first = self.diagnosed(document, document.told, first=True)
         if not document.came:
             return await first
@@ -211,7 +214,7 @@ class Server:
 
     def _greeting(self) -> Mapping[str, Any]:
         folder = {"uri": self._root.as_uri(), "name": self._root.name}
-        # In a sandbox the server does not see our process: by its id it would take us for ended.
+        # In a sandbox the server does not see our process: with its id it would consider us ended.
         return {
             "processId": None,
             "rootUri": folder["uri"],
@@ -222,7 +225,7 @@ class Server:
         }
 
     def _answer(self, method: str, params: Any) -> Any:
-        """Return the result of a request of the server. Raises KeyError for one that is not known."""
+        """Return the result of a server's request. Raises KeyError for an unknown one."""
         match method:
             case "workspace/configuration":
                 return [self._setting(item.get("section")) for item in params["items"]]
@@ -274,7 +277,7 @@ def path_of(uri: str) -> Path | None:
 
 
 def _same(uri: str, documents: Mapping[str, Document]) -> str:
-    """Return the key of a document whose URI a server spells otherwise."""
+    """Return the key of a document whose URI a server spells differently."""
     if uri in documents:
         return uri
     path = path_of(uri)
@@ -282,7 +285,7 @@ def _same(uri: str, documents: Mapping[str, Document]) -> str:
 
 
 def _finding(given: Any, shown: str) -> Finding | None:
-    """Return an error or a warning as a finding; None for hints, and for what is no diagnostic."""
+    """Return an error or warning as a finding; None for hints, and for anything that is not a diagnostic."""
     try:
         start = given["range"]["start"]
         line, column = int(start["line"]) + 1, int(start["character"]) + 1
@@ -296,7 +299,7 @@ def _finding(given: Any, shown: str) -> Finding | None:
 
 
 def _with_files(boxed: Boxed, folder: Path) -> Sequence[str]:
-    """Return an argv that has the contents of further descriptors open, by a shell that is replaced."""
+    """Return an argv with the contents of further descriptors open, using a shell that is replaced."""
     if not boxed.files:
         return boxed.argv
     opened = []

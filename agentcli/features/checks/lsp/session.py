@@ -38,15 +38,15 @@ from agentcli.tools.lsp import LanguageServers, Operation
 from agentcli.tools.registry import tools
 
 FILE_BYTES = 2_000_000
-"""Size of a file from which on servers are not told of it."""
+"""Size of a file from which servers are not told about it."""
 PLACES = 100
-"""Maximum places or symbols that one answer names."""
+"""Maximum places or symbols that one answer lists."""
 CHARACTERS = 8_000
 """Maximum characters of one answer."""
 
 
 class SessionServers(SessionPart):
-    """The language servers of one session, by the endings of files."""
+    """Language servers of one session, by file extension."""
 
     name = "language servers"
 
@@ -63,7 +63,7 @@ class SessionServers(SessionPart):
             self.warn(note)
 
     def server_of(self, path: Path) -> Server | None:
-        """Return the server for a file: the first one for its ending that is not off."""
+        """Return the server for a file: the first one for its extension that is not off."""
         fitting = [server for server in self.all if path.suffix in server.defined.languages]
         return next((server for server in fitting if not server.off), None)
 
@@ -78,25 +78,25 @@ class SessionServers(SessionPart):
         return server
 
     def warn(self, text: str, about: str = "") -> None:
-        """Tell the person, once about each subject: the text itself unless another one is given."""
+        """Warn the person, once about each subject: the text itself unless another one is given."""
         if (about or text) not in self._told:
             self._told.add(about or text)
             self._core.printed.add(Warned(text))
 
     def before(self, path: Path) -> None:
-        """Keep the content of a file before an edit, unless a former edit of the reply did."""
+        """Keep the content of a file before an edit, unless an earlier edit of the reply did."""
         text = _text(path)
         if path not in self._before and text is not None:
             self._before[path] = text
 
     def shown(self, path: Path) -> None:
-        """Tell the server of a file that the model has read, so that its diagnostics are known before an edit."""
+        """Tell the server about a file that the model has read, so that its diagnostics are known before an edit."""
         server, text = self.server_of(path), _text(path)
         if server is not None and text is not None and path.is_relative_to(self._root):
             self._start(server, self._read(server, path, text))
 
     async def after(self, path: Path) -> str:
-        """Return the text about the new diagnostics of a file after an edit; empty if there are none in time."""
+        """Return the text about a file's new diagnostics after an edit; empty if none come in time."""
         server, before, after = self.server_of(path), self._before.pop(path, ""), _text(path)
         if server is None or after is None:
             return ""
@@ -114,7 +114,7 @@ class SessionServers(SessionPart):
         return ""
 
     async def _compare(self, server: Server, path: Path, before: str, after: str, tell: Callable[[str], None]) -> None:
-        """Tell the server of an edit, and tell of the diagnostics that the edit brought, until there is a newer one."""
+        """Tell the server about an edit, and report its new diagnostics, until there is a newer edit."""
         async with server.lock:
             if await self._know(server, path, before) is None:
                 return
@@ -132,7 +132,7 @@ class SessionServers(SessionPart):
             await self._know(server, path, text)
 
     async def _know(self, server: Server, path: Path, text: str) -> Document | None:
-        """Show a text to the server and learn its diagnostics, unless an edit left this text; None if they cannot be learned."""
+        """Show a text to the server and learn its diagnostics, unless an edit produced this text; None if that fails."""
         document = await server.show(path, text)
         if document.known is None or text not in (document.edited, document.known[0]):
             found = await server.first_known(document)
@@ -142,7 +142,7 @@ class SessionServers(SessionPart):
     def _start(
         self, server: Server, work: Coroutine[Any, Any, None], ended: Callable[[], object] = lambda: None
     ) -> None:
-        """Start work in the background; a server that is off is named in a warning."""
+        """Start work in the background; a server that is off gets a warning."""
 
         def failed(error: BaseException) -> None:
             ended()
@@ -156,7 +156,7 @@ class SessionServers(SessionPart):
     async def ask(
         self, call_id: str, operation: Operation, file_path: str, line: int, symbol: str, new_name: str
     ) -> ToolOutput:
-        """Answer a question about a symbol in a line of a file, or rename it."""
+        """Answer a query about a symbol in a line of a file, or rename it."""
         path = Path(file_path)
         server, text = self._needed(path), _text(path)
         if text is None:
@@ -196,7 +196,7 @@ class SessionServers(SessionPart):
         return await connection.request(f"textDocument/{method}", asked, self._patience.answer)
 
     def _places(self, found: Any) -> Iterator[str]:
-        """Yield the places of an answer with their lines; the ones in files that deny rules keep from being read without."""
+        """Yield the places of an answer with their lines; without lines in files that deny rules keep from being read."""
         denials = reading_denials(self._core.approval.rules.deny, self._core.traits)
         for each in [found] if isinstance(found, Mapping) else found or []:
             uri = each.get("uri") or each.get("targetUri")
@@ -212,7 +212,7 @@ class SessionServers(SessionPart):
             yield f"{shown}: {lines[start['line']].strip()[:200]}" if start["line"] < len(lines) else shown
 
     async def _rename(self, call_id: str, edit: Any) -> ToolOutput:
-        """Make the edits of a rename as one patch, which is decided about, checkpointed and undone like every edit."""
+        """Make the edits of a rename as one patch, which is judged, checkpointed and undone like every edit."""
         core = self._core
         text, places, files = patch_of(edit, self._root)
         judged = (judge_path(str(path), core.setup.workspace, write=True) for path in files)
@@ -220,7 +220,7 @@ class SessionServers(SessionPart):
             raise ToolError(f"The rename would change more than the workspace: {away.why}. Edit the files with `edit`.")
         unread = [path for path in files if core.seen.knowledge(path, path.read_bytes()) != "current"]
         for path in unread:
-            core.seen.remember(path, path.read_bytes())  # the server has read it: its edits are of the present content
+            core.seen.remember(path, path.read_bytes())  # the server has read it: its edits are of the current content
         try:
             return await self._apply(call_id, text, places)
         finally:
@@ -250,7 +250,7 @@ class SessionServers(SessionPart):
         return late
 
     def before_end(self, _: ReplyBuilder) -> Unfinished:
-        """Let the turn continue if findings came after the last result that could have told them."""
+        """Let the turn continue if findings came too late for the last result."""
         found = "\n".join(self.news())
         return (
             Unfinished(found, "Findings came after the model's last edit: it is told of them.")
@@ -265,7 +265,9 @@ class SessionServers(SessionPart):
 
 
 class DiagnosticsStage(Stage):
-    """Tells language servers of files that are read and edited; the last edit of a file in a reply gets the new diagnostics."""
+    """Tells language servers about files that are read and edited; the last edit of a file in a reply gets the new
+    diagnostics.
+    """
 
     def __init__(self, core: SessionCore, servers: SessionServers) -> None:
         self._core, self._servers = core, servers
@@ -295,7 +297,7 @@ class DiagnosticsStage(Stage):
 
 
 def _position(text: str, line: int, symbol: str) -> Mapping[str, int]:
-    """Return the place of a symbol in a line, counted as the protocol does."""
+    """Return a symbol's position in a line, counted as in the protocol."""
     lines = text.split("\n")
     row = lines[line - 1] if line <= len(lines) else ""
     column = row.find(symbol)
@@ -327,7 +329,7 @@ def _output(lines: Sequence[str], none: str) -> ToolOutput:
 
 
 def _text(path: Path) -> str | None:
-    """Return the text of a file; None if there is none, or it is too large or no text."""
+    """Return the text of a file; None if there is none, or it is too large or not text."""
     try:
         if not probe.is_file(path) or path.stat().st_size > FILE_BYTES:
             return None
