@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 
+from agentcli.program.feature import Row
 from agentcli.program.project import Project
 from agentcli.system.installing import install_extra
 
@@ -49,7 +50,7 @@ def fault(env: Mapping[str, str]) -> str:
     return ""
 
 
-def rows(program: Project) -> Iterator[tuple[str, bool, str]]:
+def rows(program: Project) -> Iterator[Row]:
     """Report the address and whether content is sent, or why nothing is."""
     env = program.env
     if not is_on(env):
