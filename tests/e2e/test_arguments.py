@@ -15,31 +15,6 @@ def test_the_help_names_the_options_of_a_session_and_the_commands(program: Progr
     assert "[[" not in program.run("sessions", "check", "--help").out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["-p", "fix", "the tests"], "two prompts, 'fix' and 'the tests'"),
-        (["resume", "one", "more", "-p", "x"], "two prompts, 'x' and 'more'"),
-        (["fix", "the", "tests"], "put quotes around"),
-        (["--fork", "-p", "x"], "`agentcli -c --fork`"),
-        (["--fork"], "`agentcli resume SESSION --fork`"),
-        (["resume", "one", "--last", "-p", "x"], "Omit --last or 'one'"),
-        (["resume", "--last", "one"], "Omit --last or 'one'"),
-        (["-p", "x", "--max-turns", "many"], "'--max-turns'"),
-        (["-p", "x", "-o", "xml"], "'--output-format': 'xml'"),
-        (["sessions", "lits"], "'list'? See `agentcli sessions --help`."),
-        (["sessions"], "needs a command: list, show,"),
-        (["sessions", "shwo"], "`agentcli sessions --help`"),
-        (["config", "get"], "`agentcli config get --help`"),
-    ],
-)
-def test_a_wrong_command_line_is_told_by_name(program: Program, arguments: list[str], words: str) -> None:
-    ran = program.run(*arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert words in ran.err
-    assert ran.err.count("\n") == 1
-
-
 def test_a_file_that_cannot_be_read_is_named_with_the_reason_alone(program: Program) -> None:
     ran = program.run("-p", "x", "--system-prompt-file", "none", "-m", "script:echo")
     assert (ran.code, ran.err) == (2, "agentcli: Can't read none: No such file or directory.\n")
