@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +14,6 @@ from tests.terminal import Terminal
 WAIT = {"name": "bash", "input": {"command": "echo begun; until [ -e go ]; do sleep 0.1; done; echo over"}}
 TOUCH = {"name": "bash", "input": {"command": "touch done; echo made"}}
 CHECK = "--check 'test -e done' make the file done"
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
 
 
 def script(program: Program, *replies: dict[str, Any], name: str = "script") -> tuple[str, ...]:

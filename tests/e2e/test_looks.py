@@ -14,11 +14,6 @@ from tests.e2e.program import Program
 from tests.terminal import Terminal
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
-
-
 def call(name: str, **given: Any) -> dict[str, Any]:
     return {"name": name, "input": given}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -16,11 +15,6 @@ from tests.terminal import Terminal
 SIZES = [(80, 24), (40, 15)]
 STEPS = [f"echo step-{n:02}-of-the-hook" for n in range(60)]
 COMMAND = " && ".join(STEPS)
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
 
 
 def project_hook(program: Program, command: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +12,6 @@ from tests.e2e.program import Program
 from tests.terminal import Terminal
 
 WAIT = {"name": "bash", "input": {"command": "echo begun; until [ -e go ]; do sleep 0.1; done; echo over"}}
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
 
 
 def start(program: Program, *arguments: str, replies: list[Any]) -> Terminal:

@@ -19,11 +19,6 @@ MODELS = {"anthropic": "anthropic/claude-sonnet-5", "google": "google/gemini-3.8
 TURNS = {"anthropic": "messages", "google": "contents"}
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
-
-
 def script(program: Program, *replies: dict[str, Any]) -> tuple[str, ...]:
     file = program.base / "script.json"
     file.write_text(json.dumps({"replies": replies}))

@@ -5,17 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.program import Program
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
 
 
 def script(program: Program, *replies: dict[str, Any]) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +17,6 @@ SERVE = {
     },
 }
 WATCH = {"name": "bash_output", "input": {"id": "job-1", "wake_on": "ready"}}
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
 
 
 def script(program: Program, *replies: dict[str, Any]) -> tuple[str, ...]:

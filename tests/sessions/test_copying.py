@@ -27,11 +27,6 @@ from tests.sessions.imported import store_imported
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "sessions")
-
-
-@pytest.fixture
 def session(store: Store, tmp_path: Path):
     opened = store.create(tmp_path)
     opened.append(user("one"))

@@ -103,11 +103,6 @@ def whole_session() -> list[Body]:
     ]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "sessions")
-
-
 def test_json_brings_back_the_very_same_records(store: Store, tmp_path: Path):
     session = store.create(tmp_path, model="anthropic/opus")
     for body in whole_session():

@@ -19,11 +19,6 @@ from tests.tables import each_row
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "sessions")
-
-
 def git(folder: Path, *arguments: str) -> str:
     who = ("-c", "user.name=me", "-c", "user.email=me@example.org")
     done = subprocess.run(["git", *who, *arguments], cwd=folder, env=GIT, capture_output=True, text=True, check=True)

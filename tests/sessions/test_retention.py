@@ -17,11 +17,6 @@ from tests.sessions.bodies import reply, user
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "sessions")
-
-
-@pytest.fixture
 def infos(store: Store, tmp_path: Path) -> list[SessionInfo]:
     """Five sessions, the oldest first."""
     return [created(store, tmp_path) for _ in range(5)]

@@ -20,11 +20,6 @@ from tests.sessions.bodies import compaction, files, read, reply, result, user
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "sessions")
-
-
-@pytest.fixture
 def session(store: Store, tmp_path: Path):
     opened = store.create(tmp_path, model="demo/scripted", mode="ask")
     yield opened

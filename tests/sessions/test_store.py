@@ -14,11 +14,6 @@ from tests.sessions.bodies import read, user
 from tests.sessions.disks import FAULTS, Failing
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "sessions")
-
-
 def started(store: Store, directory: Path, prompt: str = "hello", name: str = "", parent: Parent | None = None):
     session = store.create(directory, parent=parent)
     session.append(user(prompt))
