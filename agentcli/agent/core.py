@@ -29,7 +29,7 @@ from agentcli.core.record import TIMED_RULES, Body, Mode, Settings
 from agentcli.core.tool import CallScope, Tool, Traits
 from agentcli.system.programs import environment
 from agentcli.tools.jobs import Jobs
-from agentcli.tools.lib.seen_files import SeenFiles
+from agentcli.tools.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from agentcli.agent.timed_rules import RunRules, TimedRules

@@ -26,7 +26,7 @@ from agentcli.core.tool import ToolOutput
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.exit_plan import Planning
 from agentcli.tools.jobs import Jobs
-from agentcli.tools.lib.seen_files import SeenFiles
+from agentcli.tools.seen_files import SeenFiles
 from agentcli.tools.task import Delegates, Delegation
 from agentcli.tools.todo import TodoList
 from agentcli.tools.web_fetch import Reader

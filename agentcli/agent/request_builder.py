@@ -19,8 +19,7 @@ from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
 from agentcli.context.context_editing import context_edits_of
 from agentcli.context.invariants import Passed, check, ensure, mended
-from agentcli.context.pruning.blocks import ViewBlocks
-from agentcli.context.pruning.superseded import Supersession
+from agentcli.context.pruning.blocks import Supersession, ViewBlocks
 from agentcli.context.settings import NATIVE, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, grown, view

@@ -11,8 +11,7 @@ from dataclasses import field, replace
 from pathlib import PurePath
 
 from agentcli.context.context_editing import foreseen
-from agentcli.context.pruning.blocks import ViewBlocks
-from agentcli.context.pruning.superseded import Supersession
+from agentcli.context.pruning.blocks import Supersession, ViewBlocks
 from agentcli.context.settings import NATIVE, PROVIDER, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage

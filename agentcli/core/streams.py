@@ -1,4 +1,4 @@
-"""The wrapper that closes a stream in the task of its reader. Without asyncio: connecting a model needs none of it."""
+"""Streams that end when their reader leaves. Does not import asyncio: adapters of providers load this at the start."""
 
 from __future__ import annotations
 

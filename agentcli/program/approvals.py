@@ -8,13 +8,15 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
-from agentcli.program.definition import Definition
 from agentcli.program.trust import read_own, repository
 from agentcli.system.locked_file import update
+
+if TYPE_CHECKING:
+    from agentcli.program.definition import Definition
 
 APPROVED = "approved.json"
 """File in the state folder with the user's answers."""

@@ -11,7 +11,7 @@ from agentcli.agent.calls.call import Call
 from agentcli.agent.calls.stages import BufferStage
 from agentcli.core.errors import ToolError
 from agentcli.permissions.decide import Decision
-from agentcli.tools.lib.seen_files import SeenFiles
+from agentcli.tools.seen_files import SeenFiles
 from tests.agent.calls.passing import a_call, ended, unchanged
 from tests.agent.test_checkpointing import desk_on_disk
 from tests.tables import each_row

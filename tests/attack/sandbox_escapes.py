@@ -21,7 +21,7 @@ from pathlib import Path
 
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import Sandbox, detect, launch
-from agentcli.permissions.sandbox.probe import startable
+from agentcli.permissions.sandbox.box import startable
 from tests.attack.ways_out import ATTEMPTS, SECRET
 
 NOBODY = 65534

@@ -27,8 +27,8 @@ from agentcli.core.tool import Boxed
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.sandbox import detect
+from agentcli.permissions.sandbox.box import startable
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
-from agentcli.permissions.sandbox.probe import startable
 from agentcli.permissions.sandbox.space import PrivateSpace
 from agentcli.system.programs import GIT_CONFIG, QUIET, git_settings, hardened
 from tests.bench.asked import decided, placed

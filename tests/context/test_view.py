@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from agentcli.context.assemble import Assembler, assemble
 from agentcli.context.cleared import CLEARED
 from agentcli.context.invariants import Passed, check
-from agentcli.context.pruning.blocks import ViewBlocks
+from agentcli.context.pruning.blocks import Supersession, ViewBlocks
 from agentcli.context.pruning.plan import TokenLayout, candidates
-from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.tokens.calibration import calibrate
 from agentcli.context.tokens.counter import TokenCounter

@@ -20,7 +20,7 @@ from agentcli.core.tool import Boxed
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import Sandbox, detect
 from agentcli.permissions.sandbox.aftermath import Aftermath
-from agentcli.permissions.sandbox.probe import startable
+from agentcli.permissions.sandbox.box import startable
 from tests.guards import Figures, material
 
 SECRET = "the-secret-of-the-house"

@@ -14,7 +14,7 @@ from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import Sandbox, detect
-from agentcli.permissions.sandbox.probe import startable
+from agentcli.permissions.sandbox.box import startable
 from agentcli.permissions.sandbox.seatbelt import masked
 
 SECRET = "the-secret-of-the-house"

@@ -15,7 +15,7 @@ from agentcli.core.text.passage import Mark, Needles, Passage
 from agentcli.core.tool import CallScope, Question, Service, ToolLimits
 from agentcli.system.programs import search_path
 from agentcli.tools.ask_user import Answers
-from agentcli.tools.lib.seen_files import SeenFiles
+from agentcli.tools.seen_files import SeenFiles
 from agentcli.tools.todo import TodoList
 
 

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from agentcli.context.cleared import cleared_input, cleared_result
 from agentcli.context.ledger.command_results import summary_of
 from agentcli.context.loss.price import is_worth, priced
-from agentcli.context.pruning.blocks import completed
-from agentcli.context.pruning.superseded import Outdated
+from agentcli.context.pruning.blocks import Outdated, completed
 from agentcli.context.settings import PruneSettings
 from agentcli.context.window import Window, output_ratio
 from agentcli.core.dataclass import dataclass, replace

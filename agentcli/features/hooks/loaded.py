@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
 from agentcli.features.hooks.settings import HookSettings
-from agentcli.permissions.started import Started
 from agentcli.program.feature import FoundHooks
 from agentcli.program.files import CLAUDE_FILES, label, project_files
 from agentcli.program.project import Project
@@ -18,6 +17,7 @@ from agentcli.system.regular_file import version
 
 if TYPE_CHECKING:
     from agentcli.features.hooks.files import Hook, HookFile
+    from agentcli.permissions.started import Started
     from agentcli.program.definition import Definition
     from agentcli.program.extensions.plugins import Plugin
 
@@ -89,6 +89,8 @@ def _bundled(plugins: Sequence[Plugin]) -> Iterator[HookFile]:
 
 def started(project: Project) -> Sequence[Started]:
     """Return the commands of the hooks in force."""
+    from agentcli.permissions.started import Started
+
     hooks = [
         Started(f"the hook {hook.event} of {hook.source}", [hook.command, *hook.args], hook.folder or project.cwd)
         if hook.args is not None

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
-from agentcli.core.text.terminal import console_text
 from agentcli.frontends.headless.commands import print_command, turn_of
 from agentcli.frontends.headless.output import Headless
 from agentcli.frontends.run.events import SCHEMA_VERSION, InitEvent, ServerStatus
@@ -185,6 +184,10 @@ def _stdin(needed: bool) -> str:
         raise InputError(
             f"There are more than {MOST_STDIN // 1_000_000} MB on stdin. Save them in a file and name it in the prompt."
         )
+    if not piped:
+        return ""
+    from agentcli.core.text.terminal import console_text
+
     return console_text(piped)
 
 

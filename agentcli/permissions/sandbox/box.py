@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.paths import PRIVATE_IN_HOME, PROTECTED_FILES, Workspace, impossible, resolved
 from agentcli.permissions.sandbox.visible import visible
@@ -180,3 +183,40 @@ def limits_told(workspace: Workspace) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_TOLD]) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
+
+
+SECONDS = 10.0
+"""Seconds that the command may take."""
+
+
+def complaints(boxed: Boxed) -> list[str]:
+    """Return failures of the sandbox, one per line, found by a command that tries to break out; none if all is well.
+
+    Raises OSError or TimeoutExpired if the command cannot be run.
+    """
+    with startable(boxed) as (argv, descriptors):
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            pass_fds=descriptors,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    return (done.stderr.strip() or "it let a command write outside").splitlines() if done.returncode else []
+
+
+@contextmanager
+def startable(boxed: Boxed) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
+    """Yield an argv, and the descriptors to pass on to it, for `subprocess`."""
+    argv, descriptors = boxed.argv, []
+    try:
+        for number, data in boxed.files.items():
+            descriptors.append(os.memfd_create("agentcli"))
+            os.write(descriptors[-1], data)
+            argv = ["/bin/sh", "-c", f'exec "$@" {number}<"$0"', f"/dev/fd/{descriptors[-1]}", *argv]
+        yield argv, descriptors
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)

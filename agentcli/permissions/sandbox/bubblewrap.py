@@ -11,8 +11,7 @@ from pathlib import Path
 import agentcli
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
-from agentcli.permissions.sandbox.box import UNSET, Box, fixed
-from agentcli.permissions.sandbox.probe import complaints
+from agentcli.permissions.sandbox.box import UNSET, Box, complaints, fixed
 from agentcli.permissions.sandbox.visible import below, system_folders
 from agentcli.system import probe
 

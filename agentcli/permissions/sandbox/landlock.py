@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.tool import Boxed
-from agentcli.permissions.sandbox.box import UNSET, Box
-from agentcli.permissions.sandbox.probe import complaints
+from agentcli.permissions.sandbox.box import UNSET, Box, complaints
 from agentcli.permissions.sandbox.visible import system_folders
 from agentcli.system import probe
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
-from agentcli.permissions.sandbox.box import UNSET, Box, fixed
-from agentcli.permissions.sandbox.probe import complaints
+from agentcli.permissions.sandbox.box import UNSET, Box, complaints, fixed
 from agentcli.permissions.sandbox.visible import system_folders
 
 PROGRAM = "/usr/bin/sandbox-exec"

@@ -34,7 +34,7 @@ from agentcli.tools.lib.nearest import already_there, nearest
 from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import FileHandle, locate, missing
 from agentcli.tools.lib.replacement import replacement
-from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge
+from agentcli.tools.seen_files import READ_IT, UNSEEN, Knowledge
 
 _EXCERPT, _WIDTH = 30, 200
 """Maximum lines shown after an edit whose outcome the model cannot know, and characters of each."""

@@ -18,7 +18,7 @@ from agentcli.core.text.encodings import decode
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system.disk import temporary_name
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
-from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge, SeenFiles
+from agentcli.tools.seen_files import READ_IT, UNSEEN, Knowledge, SeenFiles
 
 
 class _Lock:

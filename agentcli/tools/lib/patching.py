@@ -24,7 +24,7 @@ from agentcli.tools.lib.nearest import already_there, nearest
 from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import FileHandle, locate, missing
 from agentcli.tools.lib.replacement import replacement
-from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge
+from agentcli.tools.seen_files import READ_IT, UNSEEN, Knowledge
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agentcli.context.cleared import CLEARED
 from agentcli.context.policies import plan_prune
 from agentcli.context.policies.opencode import prunable
-from agentcli.context.pruning.blocks import ViewBlocks
+from agentcli.context.pruning.blocks import Outdated, Supersession, ViewBlocks
 from agentcli.context.pruning.plan import (
     NONE,
     EditCost,
@@ -30,7 +30,6 @@ from agentcli.context.pruning.plan import (
     requests_to_pay,
     worthwhile,
 )
-from agentcli.context.pruning.superseded import Outdated, Supersession
 from agentcli.context.settings import ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4

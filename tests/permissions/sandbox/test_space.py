@@ -13,8 +13,8 @@ import pytest
 from agentcli.permissions.denied.files import NOTHING
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import detect
+from agentcli.permissions.sandbox.box import startable
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
-from agentcli.permissions.sandbox.probe import startable
 from agentcli.permissions.sandbox.space import PrivateSpace
 
 SANDBOX = detect()

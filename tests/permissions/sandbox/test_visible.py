@@ -13,8 +13,7 @@ import pytest
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules, paths_shown
 from agentcli.permissions.sandbox import Sandbox, detect
-from agentcli.permissions.sandbox.box import box_for_reader, unseen
-from agentcli.permissions.sandbox.probe import startable
+from agentcli.permissions.sandbox.box import box_for_reader, startable, unseen
 from agentcli.permissions.sandbox.visible import visible
 from agentcli.system.programs import hardened
 

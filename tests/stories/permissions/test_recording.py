@@ -10,7 +10,7 @@ import pytest
 
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import detect
-from agentcli.permissions.sandbox.probe import startable
+from agentcli.permissions.sandbox.box import startable
 from agentcli.system.programs import hardened
 
 SANDBOX = detect()
