@@ -162,7 +162,7 @@ LATER = (
     "agentcli.tools.lib",
 )
 """Modules that a session needs once a tool is called, a text is searched, or something is taken back."""
-MOST = 250
+MOST = 248
 """Number of our own modules that a one-shot may load."""
 
 
