@@ -162,7 +162,7 @@ _CONFLICT = (
 def content_of(text: str, saved: bytes) -> bytes | None:
     """Return the bytes of a file, saved before as `saved`, with the editor's text; None if the text is the same.
 
-    Editors may drop a byte order mark and the last line end, and use ` ` for all of them: that alone is no change.
+    Editors may drop a byte order mark and the last line end, and use `\\n` for all of them: that alone is no change.
     """
     before, encoding = _decoded(saved) or ("", Encoding())
     text = text.removeprefix("\ufeff")

@@ -113,7 +113,7 @@ def is_wide(data: bytes) -> bool:
 
 
 def newline_style(text: str) -> str:
-    """Return the most frequent line ending; ` ` if there is none."""
+    """Return the most frequent line ending; `\\n` if there is none."""
     found = Counter(re.findall(r"\r\n|\n|\r", text))
     return max(found, key=lambda ending: found[ending]) if found else "\n"
 

@@ -225,7 +225,7 @@ def _apply(text: str, change: Change, source: _Source, where: str) -> _Applied:
 
 
 def _unescaped(text: str, change: Change) -> Change | None:
-    """Return the change with escapes such as ` ` replaced by their characters, if its old text then occurs once."""
+    """Return the change with escapes such as `\\n` replaced by their characters, if its old text then occurs once."""
     old = unescaped(change.old_string)
     if old == change.old_string or text.count(old) != 1:
         return None
