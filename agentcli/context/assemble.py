@@ -28,7 +28,7 @@ from agentcli.core.model import (
 )
 
 MILESTONE = 2_000
-"""Tokens from which a tool result is large enough to end a cached prefix."""
+"""Tokens of a tool result from which it may end a cached prefix."""
 
 
 class Sizes(Protocol):
@@ -55,10 +55,11 @@ def breakpoints(
     sizes: Sizes,
     milestone: int = MILESTONE,
 ) -> tuple[Breakpoint, ...]:
-    """Choose at most four places in the order of the request, by the tokens that the next request may expect to read for them.
+    """Choose at most four places in the order of the request, by the tokens that the next request may expect to read
+    for them.
 
-    `head` are the tokens of system and tools, `milestone` the tokens from which a tool result is a milestone. No place is
-    spent on a prefix shorter than the model caches, nor on a provider that caches automatically.
+    `head` are the tokens of system and tools, `milestone` the tokens from which a tool result is a milestone. No place
+    is used for a prefix shorter than the model caches, nor for a provider that caches automatically.
     """
     if not model.cache_explicit:
         return ()
@@ -74,13 +75,13 @@ def _candidates(
     messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: Sizes, milestone: int
 ) -> Iterator[tuple[Breakpoint, int, float]]:
     """Yield possible breakpoints, each with the tokens before it and the chance that the next request has the same ones."""
-    # The chances say how likely the next edit spares each prefix: every edit spares the system, a prune spares the part before the
-    # first cleared output, an interrupted or rewound prompt everything before itself.
+    # The chances estimate how likely the next edit spares each prefix: every edit spares the system, a prune spares the
+    # part before the first cleared output, an interrupted or rewound prompt everything before itself.
     yield Breakpoint(-1), head, 1.0
     newest = len(messages) - 1
     places = [(newest, 0.95), (newest - 1, 0.96)]
     if _blocks(messages[newest - 1 :]) >= model.cache_lookback:
-        # A lookup covers only `cache_lookback` blocks; an entry certainly exists at the end of the former request.
+        # A lookup covers only `cache_lookback` blocks; an entry certainly exists at the end of the previous request.
         places.append((newest - 2, 0.97))
     places.append((sizes.snapshot, 0.99))
     places.append((sizes.newest_result(milestone, newest - 1), 0.9))
@@ -131,7 +132,9 @@ def assemble(
 
 
 class Assembler:
-    """Builder of a session's requests, one after the other; messages that two successive requests share are the same objects."""
+    """Builder of a session's requests, one after the other; messages shared by two successive requests are the same
+    objects.
+    """
 
     def __init__(self) -> None:
         self._repairer = Repairer()
@@ -161,9 +164,9 @@ class Assembler:
         return Request(model, tuple(system), tuple(tools), messages, places, reply, dict(options), deferred)
 
     def _messages_of(self, view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:
-        """Return the view's messages as they are sent, injections and files in their wrappers.
+        """Return the view's messages as sent, with injections and files in their wrappers.
 
-        A model that binds its thoughts to the content before them does not receive thoughts from another view again.
+        A model that binds its thoughts to the content before them does not get thoughts from another view again.
         """
         shown = view.messages
         if model.preserved_thinking and view.undone:

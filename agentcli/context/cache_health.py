@@ -29,9 +29,9 @@ class Segment:
 class CacheHealth:
     """Cache statistics of a session, folded request by request with `after`.
 
-    Tokens by kind over all requests. `misses` counts requests that could have read from the cache and did not, `in_a_row` the
-    newest of them. `changed` names the first segment that differed at the newest miss, empty if none did, None if unknown.
-    `recalls` are the outputs that the model asked to see again; `thrash` misses in a row are too many.
+    Tokens by kind over all requests. `misses` counts requests that could have read from the cache and did not,
+    `in_a_row` the newest of them. `changed` is the first segment that differed at the newest miss, empty if none did,
+    None if unknown. `recalls` are the outputs that the model requested again; `thrash` misses in a row are too many.
     """
 
     requests: int = 0
@@ -53,15 +53,16 @@ class CacheHealth:
 
     @property
     def hit_rate(self) -> float:
-        """Share of all input that was read from the cache, 0 to 1."""
+        """Share of all input that came from the cache, 0 to 1."""
         total = self.fresh + self.written + self.read
         return self.read / total if total else 0.0
 
     def after(self, request: Request, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
-        """Return the statistics after one more answered request, `idle` seconds after the one before.
+        """Return the statistics after one more answered request, `idle` seconds after the previous one.
 
-        A miss is a request that read less than half of the former one's cached tokens. None is counted if nothing could be read:
-        at first, below the model's minimum, after the cache's lifetime; nor if an edit by agentcli explains it.
+        A miss is a request that read less than half of the previous one's cached tokens. None is counted if nothing
+        could be read: at first, below the model's minimum, after the cache's lifetime; nor if an edit by agentcli
+        explains it.
         """
         counted = self.counting(request.model, usage, edited=edited, idle=idle)
         missed = counted.misses > self.misses
@@ -69,7 +70,7 @@ class CacheHealth:
         return replace(counted, changed=changed, last=request)
 
     def counting(self, model: ModelSpec, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
-        """Count a request of which only the usage is known: the changed segment stays unknown."""
+        """Count a request whose usage alone is known: the changed segment stays unknown."""
         # A server without prices that has never reported a cache has none, or does not report it: it cannot miss.
         silent = not model.cache_explicit and model.prices is None and not self.read
         could = not silent and self.expected >= max(1, model.cache_minimum) and idle <= model.cache_lifetime
@@ -136,7 +137,7 @@ def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, T
 
 
 def changed_between(former: Request, now: Request) -> str:
-    """Return the name of the first segment of the former request that the new one does not repeat, or an empty text."""
+    """Return the first segment of the previous request that the new one does not repeat, or an empty text."""
     later = segments_of(now)
     for index, segment in enumerate(segments_of(former)):
         if index >= len(later):
@@ -190,8 +191,8 @@ def _seconds_between(earlier: datetime | None, later: datetime | None) -> float:
 def explain_miss(health: CacheHealth, records: Sequence[Record], model: ModelSpec) -> CacheHealth:
     """Add the segment that changed at the newest miss, if it is unknown and can be found.
 
-    Both requests are rebuilt from the records, byte for byte. This is impossible for a session of another program, which has
-    neither system nor tools.
+    Both requests are rebuilt from the records, byte for byte. This is impossible for a session of another program,
+    which has neither system nor tools.
     """
     if not health.in_a_row or health.changed is not None:
         return health

@@ -21,13 +21,13 @@ class CacheRules:
 
 
 def rules_of(model: ModelSpec) -> CacheRules:
-    """Return the rules by which the provider of a model caches."""
+    """Return the rules by which a model's provider caches."""
     return CacheRules(model.cache_minimum, model.cache_lookback, model.cache_lifetime, model.cache_explicit)
 
 
 @dataclass(slots=True)
 class PrefixCache:
-    """A cache of prompt prefixes. Reading an entry renews its lifetime, and the lifetime of the shorter ones."""
+    """A cache of prompt prefixes. Reading an entry renews its lifetime, and that of the shorter ones."""
 
     _used: dict[int, float] = field(default_factory=dict)
     """Time of the last use of each cached prefix, by the hash of the prefix."""
@@ -40,10 +40,11 @@ class PrefixCache:
         now: float,
         model: str = "",
     ) -> tuple[int, int]:
-        """Return the tokens (read, written) by a request of these blocks, each with its contents and its size in tokens.
+        """Return the tokens (read, written) of a request of these blocks, each with its contents and its size in
+        tokens.
 
-        `breakpoints` are indices of blocks after which the cache may end; the search for an entry covers `lookback` blocks before
-        each. Times never decrease. Models share no cache.
+        `breakpoints` are indices of blocks after which the cache may end; the search for an entry covers `lookback`
+        blocks before each. Times never decrease. Models share no cache.
         """
         prefixes = list(accumulate((hash(contents) for contents, _ in blocks), _chain, initial=hash(model)))[1:]
         before = list(accumulate(tokens for _, tokens in blocks))

@@ -1,4 +1,4 @@
-"""Markers in place of cleared outputs and inputs, with the way to see the originals."""
+"""Markers for cleared outputs and inputs, with the way to see the originals."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from functools import lru_cache
 from agentcli.core.message import Status, ToolCall, ToolResult
 
 CLEARED = "[Old tool result content cleared]"
-"""Marker in place of a pruned output; a line that names the call follows."""
+"""Marker for a pruned output; a line with the call follows."""
 
 
 _REMEMBERED = 32_768
-"""Number of remembered markers, enough for the calls of a very long view: otherwise each view would make all of them again."""
+"""Number of cached markers, enough for the calls of a very long view: otherwise each view would make all of them again.
+"""
 _HARMLESS = {"caller"}
-"""Metadata of a call that says only who made it."""
+"""Metadata of a call that only states who made it."""
 
 
 @lru_cache(_REMEMBERED)
@@ -38,7 +39,7 @@ def keeps_input(call: ToolCall) -> bool:
 
 @lru_cache(_REMEMBERED)
 def _marked_call(call_id: str, name: str, path: str, lines: int) -> ToolCall:
-    # Remembered so that the same marker is the same object in every view, and is measured once.
+    # Cached so that the same marker is the same object in every view, and is measured once.
     marker = f'[{name} of {lines} lines cleared: recall(id="{call_id}", role="input") shows it again]'
     return ToolCall(call_id, name, {**({"file_path": path} if path else {}), "cleared": marker})
 

@@ -1,9 +1,10 @@
-"""Context editing: the outputs that the provider clears at the next request, and the parameters that make it clear exactly these.
+"""Context editing: the outputs that the provider clears at the next request, and the parameters that make it clear
+exactly these.
 
-The provider edits each request and remembers nothing, so the session continues to send whole outputs: the content that a
-reply's signature covers stays unchanged, and context editing invalidates no thought. With constant parameters the
-boundary of the newest outputs would move with each call, and the cache would miss each time. So `keep` is chosen for each
-request: it leaves the boundary in its place until the prompt has grown beyond `trigger` again.
+The provider edits each request and remembers nothing, so the session continues to send whole outputs: the content
+covered by a reply's signature stays unchanged, and context editing invalidates no thought. With constant parameters the
+boundary of the newest outputs would move with each call, and the cache would miss each time. So `keep` is chosen for
+each request: it keeps the boundary until the prompt has grown beyond `trigger` again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CLEARED = "Cleared by the provider."
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call as the provider counts it, with its result in the view; None if the request will get a made-up result."""
+    """A call as the provider counts it, with its result in the view; None if the request will get a placeholder result."""
 
     call_id: str
     result: Block | None = None
@@ -74,7 +75,7 @@ def foreseen(
 def context_edits_of(
     view: View, usable: int, counter: TokenCounter, settings: ContextSettings, traits: Mapping[str, Traits]
 ) -> ContextEdits:
-    """Return the parameters by which the provider clears exactly the parts that this view shows as cleared.
+    """Return the parameters with which the provider clears exactly the parts that this view shows as cleared.
 
     While there are none, it clears by its own count, once the prompt passes `trigger`.
     """
@@ -98,7 +99,7 @@ def reported(
 ) -> Prune | None:
     """Return the record of the provider's report on a request with this view; None if it reports no change.
 
-    The report gives only the number of tool uses, and the provider clears the oldest first.
+    The report contains only the number of tool uses, and the provider clears the oldest first.
     """
     uses = tool_uses(view, settings)
     # Not `history.cleared`: an output that a compaction replaced after it was cleared shows its summary, which the provider may clear.
@@ -167,7 +168,7 @@ def inputs_of(
 def _due(
     view: View, uses: Sequence[ToolUse], usable: int, counter: TokenCounter, settings: ContextSettings
 ) -> tuple[str, ...]:
-    """Return the calls whose outputs the provider must clear now, in addition to the ones that it clears already."""
+    """Return the calls whose outputs the provider must clear now, in addition to those that it clears already."""
     if not settings.prune.enabled or counter.prompt(view) <= trigger(usable, settings):
         return ()
     end = len(uses) - _keep(view, uses, usable, counter, settings)
@@ -178,9 +179,9 @@ def _due(
 
 
 def _keep(view: View, uses: Sequence[ToolUse], usable: int, counter: TokenCounter, settings: ContextSettings) -> int:
-    """Return the number of the newest uses that stay: the configured number, the newest tokens, unseen results, and pins.
+    """Return the number of newest uses that stay: the configured number, the newest tokens, unseen results, and pins.
 
-    The provider spares tools by name only, so everything from the oldest pinned output on stays.
+    The provider spares tools only by name, so everything from the oldest pinned output on stays.
     """
     total, recent = len(uses), settings.recent(usable)
     sums = accumulate(counter.block(use.result) if use.result else 0 for use in reversed(uses))

@@ -49,7 +49,7 @@ def wrapped(part: Part) -> Part:
 
 
 def without_images(part: Part) -> Part:
-    """Return the part for a model without image input: an image becomes a line that names it as left out, the rest is `wrapped`."""
+    """Return the part for a model without image input: a line states that an image was omitted; the rest is `wrapped`."""
     match part:
         case Image(mime, _, path):
             return Text(f"[{mime} image {path}".rstrip() + " left out: this model takes no images]", True, "compactor")
@@ -77,7 +77,7 @@ def _closing(tag: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _wrapped(text: str, source: Source, path: str = "") -> Text:
-    # Remembered so that the same injection is the same object in every request, and is measured once.
+    # Cached so that the same injection is the same object in every request, and is measured once.
     return Text(wrap(TAGS[source], text, path=path) if path else wrap(TAGS[source], text), True, source)
 
 

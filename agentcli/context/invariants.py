@@ -26,14 +26,16 @@ def repair(messages: Iterable[RequestMessage], model: ModelSpec) -> tuple[Reques
     """Return the messages in a form that this model accepts; valid ones are returned unchanged.
 
     Thoughts that are unsigned or another model's are dropped, and so are empty parts. Neighbours of one side become one
-    message. Every call gets exactly one result, in the order of the calls: an open call gets an error result, and a result
-    without its call is dropped. The user speaks first and last.
+    message. Every call gets exactly one result, in the order of the calls: an open call gets an error result, and a
+    result without its call is dropped. The user speaks first and last.
     """
     return Repairer().repair(tuple(messages), model)
 
 
 class Repairer:
-    """Repair of a session's requests, one after the other; messages that were valid in the former one are not checked again."""
+    """Repair of a session's requests, one after the other; messages that were valid in the previous one are not checked
+    again.
+    """
 
     def __init__(self) -> None:
         self._model: ModelSpec | None = None
@@ -174,10 +176,10 @@ def check(
     former: Request | None = None,
     passed: Passed | None = None,
 ) -> tuple[Violation, ...]:
-    """Return everything that is wrong with a request made of this view; nothing if it may be sent.
+    """Return everything that is wrong with a request made from this view; nothing if it may be sent.
 
-    `tokens` is its counted size and `usable` the allowed one. `former` is an earlier request of the session: system and tools
-    must be the same. If messages have `passed` before, only later ones are checked.
+    `tokens` is its counted size and `usable` the allowed one. `former` is an earlier request of the session: system and
+    tools must be the same. If messages have `passed` before, only later ones are checked.
     """
     passed = passed or Passed()
     start = passed.beginning(request, view)
@@ -238,9 +240,9 @@ def ensure(request: Request, view: View, **more: Any) -> Request:
 
 
 def mended(request: Request, violations: Sequence[Violation]) -> Request:
-    """Return the request in a form that can be sent in spite of these violations, for a user's session.
+    """Return the request in a form that can be sent despite these violations, for a user's session.
 
-    Calls and roles are repaired, doubtful thoughts left out, breakpoints given up. Missing content cannot be restored; the
+    Calls and roles are repaired, doubtful thoughts and breakpoints dropped. Missing content cannot be restored; the
     violation remains to be reported.
     """
     if not violations:
@@ -319,7 +321,9 @@ def _verbatim(request: Request, view: View) -> Iterator[Violation]:
 
 
 def _snapshot(view: View, start: int) -> Iterator[Violation]:
-    """Check that a snapshot belongs to the newest compaction and comes first, after only the messages that it kept in front."""
+    """Check that a snapshot belongs to the newest compaction and comes first, after only the messages kept in front of
+    it.
+    """
     record = view.compaction
     body = record.body if record else None
     for number, message in enumerate(view.messages[start:], start):

@@ -1,4 +1,7 @@
-"""The reason why a model cannot follow a policy that needs a provider's own feature. Without such a policy, nothing imports this."""
+"""Why a model cannot follow a policy that needs a provider's own feature.
+
+Without such a policy, nothing imports this.
+"""
 
 from __future__ import annotations
 

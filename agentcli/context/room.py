@@ -1,6 +1,6 @@
 """Room for a request: the forecast of its prune and compaction, and the compactions themselves. It calls no model.
 
-The policy's own compaction comes first, then others if the prompt does not fit. Live and in the lab.
+The policy's own compaction comes first, then others if the prompt does not fit. Used live and in the lab.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ def forecast(history: History, window: Window, now: datetime) -> Plan:
 
 
 def due_prune(window: Window, now: datetime, made: int = 0) -> tuple[Prune | None, str]:
-    """Return the prune that the policy would make, if any, and the reason for or against it; `made` were made in this turn.
+    """Return the prune that the policy would make, if any, and the reason for or against it; `made` were made in this
+    turn.
 
-    Beyond the hard mark one that frees little is not made, and no turn has more than `MOST_PRUNES`: each rewrites the prefix, so that
-    a compaction takes the place of the next.
+    Beyond the hard mark a prune that frees little is not made, and no turn has more than `MOST_PRUNES`: each rewrites
+    the prefix, so a compaction replaces the next.
     """
     need = max(0, window.tokens - window.limits.hard)
     pressure = Pressure(free=free_because(window, now), need=need)
@@ -64,14 +65,15 @@ def due_prune(window: Window, now: datetime, made: int = 0) -> tuple[Prune | Non
     if made >= MOST_PRUNES:
         return None, f"{made} prunes of this turn were not enough: a compaction is due."
     prune, why = plan_prune(window, pressure)
-    # One that is not enough is made before the compaction, which rewrites the prefix in any case: more of the conversation stays so.
+    # If it is not enough, it is made before the compaction, which rewrites the prefix in any case: more of the
+    # conversation stays.
     if prune is not None and need <= prune.tokens < worthwhile(window.settings.prune, window.usable):
         return None, f"All that may be cleared is {prune.tokens:,} tokens: a compaction is due."
     return prune, why
 
 
 def last_prune(window: Window) -> tuple[Prune | None, str]:
-    """Return the prune of all that may be cleared, for a prompt that does not fit after the compactions."""
+    """Return the prune of everything that may be cleared, for a prompt that does not fit after the compactions."""
     return plan_prune(window, Pressure(need=max(0, window.tokens - window.limits.hard)))
 
 
@@ -112,13 +114,13 @@ def preview(window: Window, summariser: ModelSpec) -> Sequence[str]:
 
 
 def outlook(window: Window) -> Sequence[str]:
-    """Return lines that say what a compaction now would drop and keep, as `preview` does; none if there is nothing to drop."""
+    """Return lines about what a compaction now would drop and keep, like `preview`; none if there is nothing to drop."""
     planned = plan(window, forced=True)
     return ["If it were compacted now:", *_effect(window, planned)] if planned.does_something else []
 
 
 def _gone(window: Window, planned: Plan) -> Sequence[ViewMessage]:
-    """Return the messages of which a plan summarises something."""
+    """Return the messages that a plan summarises in whole or part."""
     going = set(planned.summarised)
     return [message for message in compactable(window.view) if any(block.seq in going for block in message.blocks)]
 

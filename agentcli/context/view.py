@@ -45,7 +45,7 @@ class Block:
     original: Part | ToolResult | None = None
     """The result, call or thought itself if `part` replaces it."""
     held: bool = False
-    """True if the provider, not agentcli, shows `part` to the model: the original is sent."""
+    """True if the provider, not agentcli, decides how the model sees `part`: the original is sent."""
 
     @property
     def sent(self) -> Part | ToolResult:
@@ -83,7 +83,7 @@ class ViewMessage:
 
     @property
     def answer(self) -> str:
-        """Model's own text, without thoughts and calls; empty in a message of the user."""
+        """The model's own text, without thoughts and calls; empty in a user message."""
         texts = [
             block.part.text for block in self.blocks if isinstance(block.part, Text) and block.source == "assistant"
         ]
@@ -144,7 +144,9 @@ def after(history: History, body: Compaction | Prune) -> View:
 
 
 def replaced_key(block: Block) -> str:
-    """Return the key of a block in `Compaction.replaced`: the id of its call, `#seq` for the reminders of a record, or none."""
+    """Return the key of a block in `Compaction.replaced`: the id of its call, `#seq` for a record's reminders, or an
+    empty text.
+    """
     return block.tool_use_id or (f"#{block.seq}" if block.source == "reminder" else "")
 
 
@@ -343,7 +345,7 @@ def _by_compactor(record: Record, text: str) -> Block:
 
 
 def _origin(part: Part) -> tuple[int, str]:
-    """Return the tier and source of a part of a user's message."""
+    """Return the tier and source of a part of a user message."""
     match part:
         case Text(source="" | "reminder", synthetic=True):
             return 0, "reminder"
@@ -360,7 +362,7 @@ def _origin(part: Part) -> tuple[int, str]:
 
 
 def grown(history: History, former: History, seen: View) -> View:
-    """Return the current view, made with less work from the former one if only records were added to the history since."""
+    """Return the current view. If only records were added to the history since the former view, it is extended."""
     new = added(history, former)
     lens = Lens(history)
     edits = _edits_since(lens, former) if new is not None and former.entries else None
@@ -378,7 +380,7 @@ def grown(history: History, former: History, seen: View) -> View:
 
 
 def _edits_since(lens: Lens, former: History) -> Sequence[Prune] | None:
-    """Return the prunes since a former history if nothing else changed the beginning of its view; None otherwise."""
+    """Return the prunes since a former history, or None if anything else changed the beginning of its view."""
     history = lens.history
     known, prunes = len(former.prunes), history.prunes
     unchanged = (

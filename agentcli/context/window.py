@@ -1,6 +1,7 @@
-"""The window: a view with the limits of its model, the input of every planner and report, its marks, and input too large for it.
+"""The window: a view with its model's limits, the input of every planner and report; and the handling of oversize
+input.
 
-Such input is written to a file and replaced by a reference with its first and last lines.
+Oversize input is written to a file and replaced by a reference with its first and last lines.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from agentcli.core.tool import Traits
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A model's window in tokens under the settings in force.
+    """A model's window in tokens under the current settings.
 
-    A prompt may fill `usable`; at `soft` a turn boundary makes room, at `hard` also the pause between two tool steps.
-    `cache_lifetime` is in seconds.
+    A prompt may fill `usable`. At `soft` the context is reduced at the end of a turn, at `hard` also between two tool
+    steps. `cache_lifetime` is in seconds.
     """
 
     model: str
@@ -128,7 +129,10 @@ def in_force(settings: ContextSettings, model: ModelSpec) -> ContextSettings:
 
 
 def reply_tokens(window: int) -> int:
-    """Return the most tokens that a window reserves for the reply: half of it, or a quarter of a small one, which needs more for its fixed part."""
+    """Return the maximum number of tokens that a window reserves for the reply.
+
+    It is half of the window, or a quarter of a small one, which needs more for its fixed part.
+    """
     return window // (4 if window <= SMALL_WINDOW else 2)
 
 
@@ -177,10 +181,11 @@ class Size:
 
 
 def oversize(texts: Mapping[int, str], window: Window) -> Sequence[int]:
-    """Return the places of the texts of a prompt, in order, that are too large to be sent whole without asking.
+    """Return the places of the texts of a prompt, in order, that are too large to send whole without asking.
 
-    Whole is what takes at most `large_input_share` of the free window, and always what has at most `large_input_tokens`: a full window is
-    compacted first. On a small window, that share of all of it is the limit.
+    A text is sent whole if it takes at most `large_input_share` of the free window, and always up to
+    `large_input_tokens`: a full window is compacted first. On a small window, the limit is that share of the whole
+    window.
     """
     settings, share = window.settings, window.settings.large_input_share
     least = min(settings.large_input_tokens, int(window.usable * share))
@@ -206,7 +211,7 @@ def is_reference(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A text that is kept in a file: its number of lines, and the first of them."""
+    """A text in a file: its number of lines, and the first of them."""
 
     path: str
     lines: int

@@ -22,7 +22,7 @@ TIERS = ("agentcli", "user", "assistant", "tool")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One message of the view. `tier` is the least trusted of its blocks, `fate` the effect of a compaction now."""
+    """One message of the view. `tier` is the lowest trust of its blocks, `fate` the effect of a compaction now."""
 
     seq: int
     role: str
@@ -79,9 +79,10 @@ def show(
     cached: int | None = None,
     marks: Mapping[str, int] = MappingProxyType({}),
 ) -> WindowReport:
-    """Report the window as the next request would fill it. `system` and `tools` are tokens; everything else in the head counts as system.
+    """Report the window as the next request would fill it.
 
-    The parts are estimates; their sum is the count of the whole prompt, the number that every plan uses.
+    `system` and `tools` are tokens; everything else at the beginning counts as system. The parts are estimates; their
+    sum is the count of the whole prompt, which every plan uses.
     """
     view, limits, system = window.view, window.limits, max(system, window.counter.head - tools)
     shares = dict.fromkeys(KINDS, 0) | {"system": system, "tools": tools}
@@ -115,7 +116,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 def _summing_to(total: int, shares: Mapping[str, int]) -> dict[str, int]:
     """Scale the messages' shares so that all shares sum to `total`; the largest takes the rounding difference.
 
-    If system and tools alone are estimated at more than that, all shares are scaled.
+    If system and tools alone exceed that, all shares are scaled.
     """
     messages = {kind: tokens for kind, tokens in shares.items() if kind not in ("system", "tools")}
     if not sum(messages.values()):
@@ -200,7 +201,7 @@ def _cached(view: View) -> int:
 
 
 def _summary(message: ViewMessage) -> str:
-    """Summarise a message in a line: the person's words first, injected texts last."""
+    """Summarise a message in one line: the person's words first, injected texts last."""
     blocks: Sequence[Block] = message.blocks
     if len(blocks) > 1:
         blocks = sorted(blocks, key=lambda block: isinstance(block.part, Text) and block.part.synthetic)

@@ -130,7 +130,7 @@ class Extensions(Feature["Program"]):
         return ExtensionsSession(core)
 
     def refuse(self, program: Program, text: str, own: str) -> None:
-        """Refuse a prompt that may name a command or a skill of a folder that is not trusted."""
+        """Refuse a prompt with a possible command or skill of an untrusted folder."""
         if (text.startswith("/") or "$" in own) and not program.trusted:
             from agentcli.program.extensions.mentions import refuse
 

@@ -1,4 +1,7 @@
-"""The features of the program. Tools, slash commands, `doctor`'s checks and parts of the system prompt come in this order."""
+"""Features of the program.
+
+Tools, slash commands, `doctor`'s checks and parts of the system prompt come in this order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens the project or the program of a run, with all features and their settings."""
+"""Open the project or the program of a run, with all features and their settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def program_of(
     front_end: FrontEnd | None = None,
     features: Sequence[Feature[Program]] | None = None,
 ) -> Program:
-    """Return the program of a run, with all features. Raise UsageError if its folder does not exist, ConfigError if the configuration is wrong."""
+    """Return the program of a run, with all features.
+
+    Raise UsageError if its folder does not exist, ConfigError if the configuration is invalid.
+    """
     from agentcli.frontends.features import FEATURES
     from agentcli.program.program import Program
 
@@ -34,7 +37,7 @@ def program_of(
 
 
 def all_settings() -> Schema:
-    """Return the settings that there are. The import of all sections costs more than a command needs that reads none."""
+    """Return all settings. Importing all sections costs more than a command that reads none."""
     from agentcli.frontends.sections import SCHEMA
 
     return SCHEMA

@@ -1,4 +1,4 @@
-"""The sections of the configuration: one name for the class of each, in the order in which settings are listed."""
+"""Sections of the configuration: the class of each by name, in the order of listings."""
 
 from agentcli.agent.settings import AgentSettings, PermissionSettings
 from agentcli.context.settings import BudgetSettings, ContextSettings

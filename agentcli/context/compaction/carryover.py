@@ -58,9 +58,10 @@ def _prompts(summarised: Sequence[ViewMessage], view: View) -> Sequence[Verbatim
 
 
 def folded(piece: VerbatimText) -> VerbatimText:
-    """Return a prompt as its beginning and its standing sentences, verbatim, with the record that holds all of it; a short one as it is.
+    """Return a prompt as its beginning and its standing sentences, verbatim, with the record that contains all of it; a
+    short one unchanged.
 
-    Its rules are not repeated: a snapshot holds all of them.
+    Its rules are not repeated: a snapshot contains all of them.
     """
     if len(piece.text) <= _FOLDED or _WHOLE in piece.text:
         return piece
@@ -78,9 +79,10 @@ def standing(piece: VerbatimText) -> VerbatimText | None:
 
 @lru_cache(4_096)
 def _standing(text: str) -> Sequence[str]:
-    """Return the sentences that ask nothing and name nothing of the work of that time, so that they may hold for all of it.
+    """Return the sentences that ask nothing and mention nothing of that time's work, so that they may apply to all of
+    it.
 
-    Rules are left out, as are pasted lines and those of a document.
+    Rules are omitted, as are pasted lines and lines of a document.
     """
     found = [" ".join(said.split()) for line in plain_lines(text) for said in sentences(line)]
     plain = [said for said in found if len(said) <= _FOLDED * 2 and not said.endswith(("?", "？", ":", "："))]
@@ -89,25 +91,26 @@ def _standing(text: str) -> Sequence[str]:
 
 
 _STANDING = 4
-"""Most standing sentences of one prompt: one with more is a document."""
+"""Maximum standing sentences of one prompt: a prompt with more is a document."""
 _WORDED = re.compile(r"\w+\W+\w+\W+\w+|[\u3040-\u9fff\uac00-\ud7af]{4}")
 _NAMED = re.compile(r"`|\w[/\\_]\w|\w\.\w|[a-z][A-Z]|#\d|^\W|https?:")
 """Sign of a path, a symbol, a record or a line of a list."""
 _LEAST_BUDGET = 400
-"""Tokens of which the first and the newest prompt may have their share, however small the budget is."""
+"""Minimum budget, in tokens, of which the first and the newest prompt have their share."""
 _FOLDED = 100
 """Characters kept of a prompt that is folded."""
 _WHOLE = "[record #"
 
 
 def carried_tokens(pieces: Iterable[VerbatimText], counter: TokenCounter) -> int:
-    """Return the tokens of verbatim texts as a view shows them, each in its tags and a block of its own."""
+    """Return the tokens of verbatim texts as a view shows them, each in its tags and its own block."""
     shown = [wrap("user_message", piece.text, turn=piece.turn) for piece in pieces]
     return sum(map(counter.text, shown)) + round(len(shown) * counter.rule.per_block)
 
 
 def verbatim_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[VerbatimText, ...]:
-    """Return the pinned messages of the summarised part and of the parts before it, whole, oldest first, without unpinned ones.
+    """Return the pinned messages of the summarised part and of earlier parts, complete, oldest first, without unpinned
+    ones.
 
     For an output that was cleared or summarised before it was pinned, the text is the output itself.
     """
@@ -180,7 +183,7 @@ def former_compaction(view: View) -> Compaction | None:
 
 
 def pins_report(pins: Iterable[VerbatimText], counter: TokenCounter, most: int) -> str:
-    """Return a warning that names the largest pins if all together have more than `most` tokens, else an empty text."""
+    """Return a warning with the largest pins if all together exceed `most` tokens, else an empty text."""
     sizes = {piece: counter.text(piece.text) for piece in pins}
     total = sum(sizes.values())
     if total <= most:

@@ -25,7 +25,7 @@ POLICY = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """Beginning of a new session: its first record, and the last record of the former session that it knows."""
+    """Beginning of a new session: its first record, and the last record of the previous session that it knows."""
 
     beginning: Compaction
     until: int
@@ -71,8 +71,8 @@ def everything(history: History, window: Window, cwd: str, earlier: Sequence[Rec
 def first_record(task: SummaryTask, text: str, following: str, number: Callable[[int], int]) -> Compaction:
     """Return the first record of the new session.
 
-    `text` is the snapshot, `following` the user's words about the next task; `number` maps a record's number in this session
-    to its number in the new one.
+    `text` is the snapshot, `following` the user's words about the next task; `number` maps a record's number in this
+    session to its number in the new one.
     """
     history, ledger = task.history, _renumbered_ledger(task.ledger, number)
     words = relevant_words(task.user_texts, following, task.window.counter, task.window.settings.handoff.words)
@@ -110,7 +110,9 @@ def first_record(task: SummaryTask, text: str, following: str, number: Callable[
 def relevant_words(
     texts: Sequence[VerbatimText], following: str, counter: TokenCounter, tokens: int
 ) -> tuple[VerbatimText, ...]:
-    """Return the user's prompts in at most `tokens` tokens, oldest first, preferring prompts about the next task and new ones."""
+    """Return the user's prompts in at most `tokens` tokens, oldest first, preferring new prompts and those about the
+    next task.
+    """
     wanted = _topics(following)
 
     def weight(place: int) -> tuple[int, int]:

@@ -61,7 +61,7 @@ class SummaryTask:
     answer: VerbatimText | None = None
     skills: tuple[VerbatimText, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
-    """Present texts of the files of `changed`, by path, if they were read."""
+    """Current texts of the files in `changed`, by path, if they were read."""
 
     @property
     def view(self) -> View:
@@ -81,7 +81,7 @@ class SummaryTask:
 
     @property
     def former_snapshot(self) -> Snapshot | None:
-        """Snapshot of the former compaction; a summary in free form counts as knowledge."""
+        """Snapshot of the previous compaction; a summary in free form counts as knowledge."""
         text = self.former.snapshot if self.former else ""
         if not text:
             return None
@@ -117,7 +117,9 @@ class SummaryTask:
         return from_json(self.former.ledger if self.former else {})
 
     def priced(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with only the lines that say how the work stands and are worth their tokens, if the policy prices them."""
+        """Return the snapshot with only the lines that describe the state of the work and are worth their tokens, if
+        the policy prices them.
+        """
         if not self.policy.priced:
             return snapshot
         short = worthwhile(state_only(snapshot, self.shown), self.ledger, priced(self.window))
@@ -125,7 +127,7 @@ class SummaryTask:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Paths of the newest edited files whose present text a snapshot shows; none if the policy has no room for it."""
+        """Paths of the newest edited files whose current text a snapshot shows; none if the policy has no room for it."""
         return changed_paths(self._edits, _CHANGED_FILES) if self.policy.priced else ()
 
     @property
@@ -140,7 +142,7 @@ class SummaryTask:
 
     @property
     def goal(self) -> str:
-        """User's goal until a summary names one: the first prompt in words, else the very first."""
+        """The user's goal until a summary states one: the first prompt with words, else the very first."""
         typed = [*(words.text for words in self.user_words), *_typed(self.gone)]
         goal = next(filter(_is_worded, typed), next(iter(typed), ""))
         line, longest = " ".join(goal.split()), self.form.goal_characters
@@ -164,7 +166,7 @@ class SummaryTask:
 
     @property
     def user_texts(self) -> tuple[VerbatimText, ...]:
-        """User's own words, oldest first: the carried ones, then the ones in the part to summarise."""
+        """The user's own words, oldest first: the carried ones, then those in the part to summarise."""
         return self._said(self.gone)
 
     def _said(self, messages: Iterable[ViewMessage]) -> tuple[VerbatimText, ...]:
@@ -188,7 +190,7 @@ class Summary:
 def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier: Sequence[Record] = ()) -> SummaryTask:
     """Collect everything about a plan that needs no model; `window` has the view of this history.
 
-    `earlier` are records from before the view, for a session whose former compaction left no ledger.
+    `earlier` are records from before the view, for a session whose previous compaction left no ledger.
     """
     seen, policy = window.view, policy_named(plan.policy)
     going: set[int | str] = {*plan.summarised, *(key for region in plan.regions for key in region)}
@@ -260,7 +262,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         answer=prepare.answer,
         skills=prepare.skills,
         stands_for=(former.stands_for if former else (0, 0)) if stays else prepare.covers,
-        # Without a new one the former stays: nothing else holds what it says.
+        # Without a new one the old one stays: nothing else contains its content.
         by_provider=summary.by_provider or (former.by_provider if former else None),
     )
 
@@ -278,7 +280,9 @@ def _reduced(message: ViewMessage, going: set[int | str]) -> ViewMessage:
 
 
 def _proven(former: Snapshot | None) -> Iterator[str]:
-    """Yield the lines of a former snapshot that were proven when it was made: without those in which a name was marked."""
+    """Yield the lines of a previous snapshot that were proven when it was made, without those that contain a marked
+    name.
+    """
     if former is not None:
         yield former.goal
         lines = map(uncited, (*former.knowledge, *former.files, *former.actions, *former.plan))
@@ -297,7 +301,7 @@ def _failing(ledger: Ledger) -> Sequence[str]:
 
 
 def _is_worded(text: str) -> bool:
-    """Return True if a prompt says something: neither a slash command, even a misspelt one, nor a word or two."""
+    """Return True if a prompt states something: not a slash command, even a misspelt one, nor only a word or two."""
     return not _COMMAND.match(text) and (len(text.split()) > _FEWEST_WORDS or bool(_UNSPACED.search(text)))
 
 
@@ -307,13 +311,13 @@ _FEWEST_WORDS = 2
 
 
 def _thinking_gone(prepare: SummaryTask) -> int:
-    """Return the seq below which thinking is dropped by former edits, whose records no longer count after this one."""
+    """Return the seq below which earlier edits dropped thinking; their records no longer count after this one."""
     edits = [prepare.former, *(record.body for record in prepare.history.prunes)]
     return max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
 
 
 def _in_the_middle(seen: View) -> bool:
-    """Return True if the model was at work: it waits for results or has just received some."""
+    """Return True if the model was working: it waits for results or has just received some."""
     if not seen.messages:
         return False
     last = seen.messages[-1]
@@ -321,7 +325,7 @@ def _in_the_middle(seen: View) -> bool:
 
 
 def _with_ends(messages: Iterable[ViewMessage], history: History, longest: int) -> Iterator[ViewMessage]:
-    """Yield the messages with up to `longest` characters of each cleared part in place of its marker."""
+    """Yield the messages with up to `longest` characters of each cleared part instead of its marker."""
     bodies = {entry.seq: entry.body for entry in history.entries}
     for message in messages:
         if not any(block.cleared for block in message.blocks):

@@ -16,7 +16,7 @@ _NAMES = 12
 
 @dataclass(frozen=True, slots=True)
 class Tests:
-    """The summary lines of a test run as it printed them, and the tests that failed."""
+    """Summary lines of a test run as printed, and the failed tests."""
 
     summary: str
     failing: tuple[str, ...] = ()
@@ -28,7 +28,9 @@ def is_test_run(command: str) -> bool:
 
 
 def is_check(command: str) -> bool:
-    """Return True if a command runs tests, or builds or inspects the work, by the names of the programs; one that only prints is none."""
+    """Return True if a command runs tests, or builds or inspects the work, by the names of the programs; printing alone
+    does not count.
+    """
     return is_test_run(command) or bool(re.search(_BUILDER, command[:_HEAD]))
 
 
@@ -58,7 +60,7 @@ def stops_early(command: str) -> bool:
 
 
 def _names(path: str, test: str) -> bool:
-    """Return True if a path in a command names the file of a test or a folder above it, and the very test if it names one."""
+    """Return True if a path in a command is a test's file or a folder above it, and the very test if it names one."""
     place, _, wanted = path.removeprefix("./").rstrip("/").partition("::")
     file, _, function = test.partition("::")
     within = not place or f"{file}/".startswith(f"{place}/") or f"/{place}".endswith(f"/{file}")

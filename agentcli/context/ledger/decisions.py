@@ -1,8 +1,8 @@
-"""Decisions and findings of the assistant, in its own words: what it chose and why, causes that it found, and values.
+"""Decisions and findings of the assistant, in its own words: its choices and reasons, causes that it found, and values.
 
-They are recognised by their form alone, without a model: a word for a reason, a cause or a choice, in the languages that people
-write, beside a name or number. The sentences of one decision stay together: reason, verdict and what was rejected. Announcements of the next call
-are none.
+They are recognised by form alone, without a model: a word for a reason, a cause or a choice, in the languages that
+people write, beside a name or number. The sentences of one decision stay together: reason, verdict and rejected
+alternatives. Announcements of the next call do not count.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from agentcli.core.message import Message
 from agentcli.core.record import Record, VerbatimText
 
 _LEAST = 1.0
-"""Score below which a sentence is no decision and no value."""
+"""Score below which a sentence is neither a decision nor a value."""
 
 
 def fold_decisions(
     start: Iterable[VerbatimText], records: Sequence[Record], keep: LedgerSettings
 ) -> tuple[VerbatimText, ...]:
-    """Return the decisions and values after more records, oldest first; a later one takes the place of one about the same."""
+    """Return the decisions and values after more records, oldest first; a later one replaces one about the same."""
     kept = [_Kept(said, _words(said.text)) for said in start]
     for record in records:
         body = record.body
@@ -39,7 +39,7 @@ def fold_decisions(
 
 
 def _strongest(kept: Sequence[_Kept], most: int) -> list[_Kept]:
-    """Return at most so many, without the weakest and of these the oldest, in their order."""
+    """Return at most so many, in order, dropping the weakest and of these the oldest."""
     ranked = sorted(range(len(kept)), key=lambda n: (score(kept[n].said.text), n), reverse=True)
     return [kept[n] for n in sorted(ranked[:most])]
 
@@ -56,7 +56,9 @@ def fitting_decisions(known: Sequence[VerbatimText], characters: int) -> tuple[V
 
 
 def score(text: str) -> float:
-    """Return how much the form of a text speaks for a decision or a value: a reason counts more than any number of values."""
+    """Return how much the form of a text suggests a decision or a value: a reason counts more than any number of
+    values.
+    """
     names, values = set(_NAME.findall(text)), set(_VALUE.findall(text))
     reason = (_CHOICE if names or values or _BARE_NAME.search(text) else 1.0) if _gives_reason(text) else 0.0
     return reason + 0.5 * min(len(names), 3) + min(len(values), 3)
@@ -80,13 +82,14 @@ class _Kept:
 
     def unlike(self, others: Sequence[_Kept]) -> list[_Kept]:
         """Return the others that it does not supersede."""
-        # The ones that it supersedes have all but a quarter of its words, so at least one of a few more than a quarter.
+        # Superseded ones contain all but a quarter of its words, so at least one of slightly more than a quarter of
+        # them.
         missing = int((1 - _SAME) * len(self.words))
         few = frozenset(sorted(self.words, key=len)[-1 - missing :])
         return [other for other in others if (few and few.isdisjoint(other.words)) or not self.supersedes(other)]
 
     def supersedes(self, other: _Kept) -> bool:
-        """Return True if it says nearly the same as another, perhaps with other values."""
+        """Return True if it states nearly the same as another, possibly with other values."""
         ours, theirs = len(self.words), len(other.words)
         if ours < _SAME * theirs or theirs < _SAME * ours:
             return False

@@ -68,7 +68,7 @@ class CommandFact:
 
 @dataclass(frozen=True, slots=True)
 class TestFact:
-    """The newest run of tests, in the words of the program that ran them.
+    """The newest run of tests, in its program's own words.
 
     `failing` are the tests that have failed and not passed since, in this and earlier runs.
     """
@@ -86,7 +86,8 @@ class TestFact:
 class Ledger:
     """Everything up to record `through`. Files and commands are in the order of their newest use, oldest first.
 
-    `reports` are the final texts of the model's newest turns, cut short; `decisions` its sentences that decide something or state values.
+    `reports` are the final texts of the model's newest turns, shortened; `decisions` its sentences that decide
+    something or state values.
     """
 
     files: tuple[FileFact, ...] = ()
@@ -117,8 +118,8 @@ def fold_ledger(
 ) -> Ledger:
     """Return the ledger after more records; records that it knows already (seq up to `through`) change nothing.
 
-    The call of each result must be among the records, known or not; `tools` are the traits of all tools. Relative paths start at `start.cwd`.
-    `todo`, if given, is the current list; otherwise `Todo` records decide.
+    The call of each result must be among the records, known or not; `tools` are the traits of all tools. Relative paths
+    start at `start.cwd`. `todo`, if given, is the current list; otherwise `Todo` records decide.
     """
     records = tuple(records)
     files = {fact.path: fact for fact in start.files}
@@ -345,7 +346,7 @@ def _note_command(
 
 
 def _passed(ledger: Ledger, command: str, seq: int) -> Ledger:
-    """Return the ledger after a run of tests that succeeded without a report: the tests that it included fail no longer."""
+    """Return the ledger after a run of tests that succeeded without a report: the included tests no longer fail."""
     if ledger.tests is None or not ledger.tests.failed:
         return ledger
     failing = tuple(_still_failing(ledger.tests, command, failed=False))
@@ -353,7 +354,9 @@ def _passed(ledger: Ledger, command: str, seq: int) -> Ledger:
 
 
 def _still_failing(former: TestFact | None, command: str, failed: bool) -> Iterator[str]:
-    """Yield the failing tests of earlier runs that this run did not include, or did not reach because it ended at a failure."""
+    """Yield the failing tests of earlier runs that this run did not include, or did not reach because it stopped at a
+    failure.
+    """
     known = former.failing if former else ()
     return (test for test in known if (failed and stops_early(command)) or not tries(command, test))
 

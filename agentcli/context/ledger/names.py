@@ -1,4 +1,4 @@
-"""Names of symbols and paths in a session, found by rule, for an index of the parts that a snapshot leaves out."""
+"""Names of symbols and paths in a session, found by rules, for an index of the parts that a snapshot omits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NameFact:
 def fold_names(start: Iterable[NameFact], records: Sequence[Record], keep: LedgerSettings) -> tuple[NameFact, ...]:
     """Return the newest names after more records, in the order of their newest mention, oldest first."""
     newest: dict[str, NameFact] = {}
-    # Start at the newest record and stop at the limit, because the search for names is slow.
+    # Start at the newest record and stop at the limit, because searching for names is slow.
     for fact in chain(_newest_first(records, keep), reversed(tuple(start))):
         if len(newest) >= keep.names:
             break

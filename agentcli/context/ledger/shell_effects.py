@@ -24,7 +24,7 @@ class Effect:
 def effects(command: str) -> tuple[Effect, ...]:
     """Return the effects of `rm`, `mv`, `cp`, `touch`, `cat`, redirections and the like on files, in order.
 
-    Anything uncertain (globs, variables, substitutions, commands that cannot be parsed) is left out.
+    Anything uncertain (globs, variables, substitutions, commands that cannot be parsed) is omitted.
     """
     found: list[Effect] = []
     folder = ""

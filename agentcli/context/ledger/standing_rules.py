@@ -31,10 +31,10 @@ def standing_rules(
 
 
 def rule_sentences(text: str, keep: LedgerSettings = _KEEP) -> tuple[str, ...]:
-    """Return the sentences of a text that say what to do always or never, verbatim.
+    """Return a text's sentences about what to do always or never, verbatim.
 
-    Quoted lines, code blocks and lines longer than a person would type are not orders; a text with more than `keep.rules`
-    such sentences is a document, and only the first `keep.rules` count.
+    Quoted lines, code blocks and lines longer than a person would type are not orders; a text with more than
+    `keep.rules` such sentences is a document, and only the first `keep.rules` count.
     """
     found = []
     for line in plain_lines(text):
@@ -48,7 +48,7 @@ def sentences(line: str) -> tuple[str, ...]:
 
 
 def sets_rule(sentence: str, longest: int = _KEEP.rule_characters) -> bool:
-    """Return True if a sentence says what to do always or never."""
+    """Return True if a sentence is about what to do always or never."""
     if len(sentence) > longest or (sentence.endswith(("?", "？")) and not _REQUEST.match(sentence)):
         return False
     return bool(_rule().search(sentence))

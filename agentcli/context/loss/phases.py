@@ -1,4 +1,4 @@
-"""Phases of the work: the signs that one has just ended, and a question of the model that is still open."""
+"""Phases of the work: signs that one has just ended, and a question of the model that is still open."""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ def faded(chance: float, age: int, loss: LossSettings) -> float:
 
 
 def is_worth(characters: int, chance: float, loss: LossSettings) -> bool:
-    """Return True if carrying this number of characters costs less than the recalls that it saves, both per request in fresh tokens."""
+    """Return True if carrying this many characters costs less than the recalls that it saves, both per request in fresh
+    tokens.
+    """
     return characters * loss.token_rate * loss.carry_price <= chance * loss.recall_price
 
 

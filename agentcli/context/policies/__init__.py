@@ -25,17 +25,18 @@ Threshold = Callable[[Window], int]
 
 
 class Planner(Protocol):
-    """Plan a compaction now, without carrying it out. `forced`: the user asks for it, or the window demands it."""
+    """Plans a compaction now, without carrying it out. `forced`: the user requests it, or the window requires it."""
 
     def __call__(self, window: Window, *, forced: bool = False) -> Plan: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Pruner:
-    """The rule by which a policy clears old outputs.
+    """A policy's rule for clearing old outputs.
 
-    `plan` returns the prune to make now, if any, and the reason for or against it. Below `threshold` nothing is cleared while
-    the cache is warm. With `once_a_prompt` it is consulted only after a prompt has been answered, otherwise before each request.
+    `plan` returns the prune to make now, if any, and the reason for or against it. Below `threshold` nothing is cleared
+    while the cache is warm. With `once_a_prompt` it is called only after an answered prompt, otherwise before each
+    request.
     """
 
     plan: Callable[[Window, Pressure], tuple[Prune | None, str]]
@@ -179,7 +180,10 @@ def policy_of(window: Window) -> Policy:
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """Return the plan of the policy in force, or one that keeps all if the last compaction was just now. Raise ConfigError if the policy does not exist."""
+    """Return the plan of the policy in force, or an empty plan if the last compaction was just now.
+
+    Raise ConfigError for an unknown policy.
+    """
     from agentcli.context.policies.plans import keep_all
 
     proposed = policy_of(window).plan(window, forced=forced)
@@ -188,9 +192,10 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 
 
 def _too_soon(window: Window, proposed: Plan) -> str:
-    """Return the reason why an automatic compaction would follow the last one too soon, or an empty text.
+    """Return why an automatic compaction would follow the last one too soon, or an empty text.
 
-    A second one in a turn waits for the hard mark; after a compaction by hand, one for its price alone waits for new content.
+    A second one in a turn waits for the hard mark; after a manual compaction, one made only for its price waits for new
+    content.
     """
     last = window.view.compaction
     if last is None or not isinstance(last.body, Compaction):
@@ -206,9 +211,10 @@ def _too_soon(window: Window, proposed: Plan) -> str:
 
 
 def plan_prune(window: Window, pressure: Pressure | None = None) -> tuple[Prune | None, str]:
-    """Return the prune that the policy in force would make now, if any, and the reason for or against it, a line for people.
+    """Return the prune that the policy in force would make now, if any, and the reason for or against it, a line for
+    people.
 
-    Call it only while no call is open. A prune that the user asks for goes by price under a policy without a rule.
+    Call it only while no call is open. If the policy has no rule, a prune requested by the user goes by price.
     """
     from agentcli.context.pruning.plan import NONE
 
@@ -237,7 +243,9 @@ def compacts_early_from(window: Window) -> int:
 
 
 def worth_counting(window: Window) -> bool:
-    """Return True if an exact count is worth a request: the estimate is close to a mark, or above the usable size but maybe wrong."""
+    """Return True if an exact count is worth a request: the estimate is close to a mark, or above the usable size but
+    possibly wrong.
+    """
     if window.tokens > window.usable:
         return TokenCounter(Chars4()).view(window.view) <= TOO_MUCH * window.usable
     return any(abs(window.tokens - mark) <= _margin(window) for mark in _marks(window))
@@ -262,6 +270,7 @@ def _marks(window: Window) -> Sequence[int]:
 
 
 TOO_MUCH = 2
-"""A prompt needs no exact count if even at four characters a token it is more than this many times the usable size.
-The estimator in use cannot tell: for Cyrillic or Greek its result can be four times too high.
+"""Multiple of the usable size above which a prompt, even at four characters a token, needs no exact count.
+
+The current estimator cannot decide this: for Cyrillic or Greek its result can be four times too high.
 """

@@ -1,4 +1,6 @@
-"""The default: gemini's split, counted in tokens, that also divides one long turn and never loses the user's words or pins."""
+"""The default: gemini's split, counted in tokens, which can also divide one long turn and never loses the user's words
+or pins.
+"""
 
 from __future__ import annotations
 
@@ -88,13 +90,13 @@ def _due(window: Window, forced: bool) -> PlanTrigger | None:
 
 
 def _worth_pricing(window: Window) -> bool:
-    """Return True if the price is worth computing: the window has enough in it."""
+    """Return True if the window has enough in it to compute the price."""
     priced = window.settings.autocompact and _is_priced(window)
     return priced and bool(window.view.messages) and window.tokens >= _worth_a_price(window)
 
 
 def _is_priced(window: Window) -> bool:
-    """Return True if a compaction below the soft mark is made where it pays."""
+    """Return True if a compaction below the soft mark is made when it pays."""
     return window.settings.compact_horizon > 0 and window.settings.auto.lean == "price"
 
 
@@ -161,7 +163,7 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     aim = int(limits.soft * settings.auto.air)
     words = min(settings.keep_user_tokens, int(limits.usable * settings.keep_user_share))
     recent = settings.recent(limits.usable)
-    manual = trigger == "manual"  # even in a short conversation something must go, because the user asked for it
+    manual = trigger == "manual"  # even in a short conversation something must go, because the user requested it
     if manual:
         recent = min(recent, int(sum(sizes) * settings.preserve / 2))
     latest = recent_from(messages, sizes, recent, at_most=manual)

@@ -19,7 +19,7 @@ POLICY = "opencode"
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """Summarise everything once the last reply has filled the window; a prompt that waits for its answer stays."""
+    """Summarise everything once the last reply has filled the window; a waiting prompt stays."""
     settings, usable = window.settings, threshold(window)
     used = overflow_count(_last_usage(window.view))
     if not forced and (not settings.autocompact or not overflows(used, window.limits.window, usable)):

@@ -15,10 +15,10 @@ PlanTrigger = Literal["soft", "hard", "overflow", "manual"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The effect of a policy on a view now, not carried out.
+    """Effect of a policy on a view now, not carried out.
 
-    `trigger` is None if there is no reason to compact; `split` is the seq of the first record that stays unchanged, or None if
-    nothing is summarised. `summarised`, `kept` and `pinned` are seqs, `cleared` call ids. Tokens are estimates.
+    `trigger` is None if there is no reason to compact; `split` is the seq of the first record that stays unchanged, or
+    None if nothing is summarised. `summarised`, `kept` and `pinned` are seqs, `cleared` call ids. Tokens are estimates.
     `reasons` are lines for people.
     """
 
@@ -35,7 +35,7 @@ class Plan:
     regions: tuple[tuple[str, ...], ...] = ()
     """For `regions`: groups of call ids, and of `#seq` for the reminders of a record, each to be replaced by one summary."""
     clipped: tuple[str, ...] = ()
-    """Entries of `cleared` whose outputs keep their two ends, because they are new and only too large."""
+    """Entries of `cleared` whose outputs keep their two ends, because they are new and merely too large."""
     primers: tuple[int, ...] = field(default=())
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
     cleared_inputs: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     trigger = _due(window, forced)
     if trigger is None or not (forced or window.settings.autocompact):
         return keep_all(POLICY, window, f"{before:,} tokens are below {rules.soft:.0%} of the window.")
-    # If the user asks for it below the aim, the aim is a share of the current size.
+    # If the user requests it below the aim, the aim is a share of the current size.
     aim = int(min(limits.window, before) * rules.aim)
     if trigger == "hard":
         aim = min(limits.usable, int(limits.window * rules.hard)) - rules.buffer

@@ -1,7 +1,7 @@
 """Anchors of a summary's sentences: the passage of one record in which most words of a sentence occur together.
 
-A summary may be in another language than the records: then names, paths, numbers and quotations are what both share, so
-they weigh more than words. No word of any language is known here.
+A summary may be in another language than the records: then names, paths, numbers and quotations are all that both
+share, so they weigh more than words. No word of any language is known here.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A passage that bears a sentence: `share` of the sentence's weight occurs in it, `weight` in all.
+    """A passage that supports a sentence: `share` of the sentence's weight occurs in it, `weight` in all.
 
-    `named`: it holds a name, path, number or quotation of the sentence. `complete`: its step, or one that the sentence
-    cites, holds all of them.
+    `named`: it contains a name, path, number or quotation of the sentence. `complete`: its step, or one that the
+    sentence cites, contains all of them.
     """
 
     source: Source
@@ -93,7 +93,8 @@ class Anchors:
     ) -> tuple[Anchor | None, Anchor | None]:
         """Return the best anchor in the user's words and the best one elsewhere.
 
-        `claims` are the names, paths, numbers and quotations in the sentence, `cited` the steps that it names as its proof.
+        `claims` are the names, paths, numbers and quotations in the sentence, `cited` the steps that it gives as its
+        proof.
         """
         units = list(self._units(sentence, claims))
         whole = sum(unit.weight for unit in units)

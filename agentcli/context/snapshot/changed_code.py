@@ -15,7 +15,7 @@ from agentcli.core.tool import UNKNOWN, Traits
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A text that a successful edit put into a file, and the text that it took the place of."""
+    """A text that a successful edit put into a file, and the text that it replaced."""
 
     path: str
     old: str
@@ -43,9 +43,11 @@ def changed_paths(made: Sequence[Edit], most: int) -> tuple[str, ...]:
 
 
 def changed_code(made: Sequence[Edit], texts: Mapping[str, str], characters: int) -> str:
-    """Return the newest edits that still stand, each below its path and first line, in at most so many characters.
+    """Return the newest edits that are still in the files, each below its path and first line, in at most so many
+    characters.
 
-    `texts` has the present texts of files by path; without it, an edit stands until a later one of the file changes its text.
+    `texts` has the current texts of files by path; without it, an edit counts until a later one of the file changes its
+    text.
     """
     shown: list[str] = []
     left = characters
@@ -75,7 +77,7 @@ def _text(given: Mapping[str, Any], *names: str) -> str:
 
 
 def _hunk(edit: Edit, now: str | None, later: Iterable[Edit]) -> str:
-    """Return an edit with its place, or an empty text if it stands no longer."""
+    """Return an edit with its place, or an empty text if it is no longer there."""
     new = edit.new.strip("\n")
     if not new.strip():
         return ""

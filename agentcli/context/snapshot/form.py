@@ -42,7 +42,8 @@ INDEX = "also_named"
 class Snapshot:
     """A snapshot's sections as items of one line each, which may cite the records that prove them (see `cite`).
 
-    `rules` are the user's, byte for byte; no record shows what `unverified` says; `names` come from the omitted parts; `note` says how the snapshot was made; `covers` are the first and last seq it covers.
+    `rules` are the user's, byte for byte; no record proves `unverified`; `names` come from the omitted parts; `note`
+    explains how the snapshot was made; `covers` are the first and last seq that it covers.
     """
 
     goal: str = ""
@@ -100,9 +101,9 @@ def flaws(reply: str) -> tuple[str, ...]:
 
 
 def render(snapshot: Snapshot, *, shells: bool = True) -> str:
-    """Return the snapshot in the form that the model reads; `parse` reads all of it but rules and names.
+    """Return the snapshot in the form that the model reads; `parse` reads everything except rules and names.
 
-    Without `shells`, a section without items is left out.
+    Without `shells`, a section without items is omitted.
     """
     lines = [f"<{ROOT}>"]
     if snapshot.note:
@@ -134,7 +135,7 @@ def render(snapshot: Snapshot, *, shells: bool = True) -> str:
 
 
 def unverified_lines(unverified: Iterable[str]) -> list[str]:
-    """Return the section of sentences that no record shows, which says to the model that nothing in it is a permission."""
+    """Return the section of unproven sentences, which tells the model that nothing in it is a permission."""
     return _section(UNVERIFIED, [NO_LEAVE, *(f"- {_escape(item)}" for item in unverified)])
 
 
@@ -176,7 +177,7 @@ def uncited(item: str) -> str:
 
 
 def last_cited(item: str) -> int:
-    """Return the newest record that an item names as its source, or 0 if it names none."""
+    """Return the newest record that an item cites as its source, or 0 if it cites none."""
     match = _CITED.search(item)
     return _numbers(match[0])[-1] if match else 0
 
@@ -222,10 +223,11 @@ def items(section: str) -> tuple[str, ...]:
 
 
 def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
-    """Return the snapshot in at most `characters` characters without rules, decisions and code; goal, rules and code stay, and decisions take half as many at most.
+    """Return the snapshot in at most `characters` characters without rules, decisions and code; goal, rules and code
+    stay, and decisions take at most half as many.
 
-    The least needed section is cut first, knowledge and the changed files last. Each cut leaves a line that says how much is gone, so that nothing
-    looks complete that is not.
+    The least needed section is cut first, knowledge and the changed files last. Each cut adds a line with how much is
+    gone, so that nothing looks complete that is not.
     """
     snapshot = replace(snapshot, decisions=fitting_decisions(snapshot.decisions, characters // 2))
     snapshot = _fewer_names(snapshot, characters)

@@ -132,7 +132,7 @@ def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snap
 def worthwhile(snapshot: Snapshot, ledger: Ledger, loss: LossSettings) -> Snapshot:
     """Return the snapshot with only the ledger lines that are worth their tokens, and with names.
 
-    The summary's own items stay, as do files, rules, plan and the newest tests; `recall` reaches the rest.
+    The summary's own items stay, as do files, rules, plan and the newest tests; `recall` finds the rest.
     """
     if not loss.enabled:
         return snapshot

@@ -1,7 +1,8 @@
-"""Kinds of claims that a summary needs a record for: a permission or wish of a person, a success, a rule. All else describes.
+"""Kinds of claims for which a summary needs a record: a person's permission or wish, a success, a rule.
 
-Which kind a sentence is, its words decide, in the languages that people write summaries in. The words are those of the three meanings, not
-of any invention: a sentence with one of them is only compared more strictly with the records.
+A sentence of any other kind only describes. Its words decide the kind, in the languages of most summaries. The lists
+contain every word for the three meanings. A false match is harmless: the sentence is only compared more strictly with
+the records.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Kind = Literal["permission", "success", "rule", "description"]
 
 
 def kind_of(sentence: str) -> Kind:
-    """Return the kind of claim that a sentence makes; the strictest one if it makes several."""
+    """Return the kind of claim that a sentence makes; the strictest kind if it makes several."""
     sentence = _CODE.sub("`…`", sentence)
     text = sentence.casefold()
     if _found(_PERMISSIONS, text) or _found(_PERSONS, text):
@@ -32,14 +33,16 @@ def _found(words: tuple[str, ...], text: str) -> bool:
 
 @cache
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of all these beginnings of words; in scripts without blanks between words, of the words anywhere."""
+    """Return a pattern that matches words with any of these beginnings, or anywhere in scripts without spaces between
+    words.
+    """
     return re.compile("|".join(words))
 
 
 _CODE = re.compile(r"`+[^`]+`+|\b\w*[a-z][A-Z]\w*|\b\w+_\w+|\S*/\S*")
-"""Code, names and paths, whose parts are no words of a sentence."""
+"""Code, names and paths: their parts are not words of the sentence."""
 _PERMISSIONS = (
-    # English: leave that is given, a duty that is dropped, a person's will
+    # English: a permission, a cancelled duty, a person's wish
     r"\b(?:(?:dis)?allow|permit|permission|(?:pre-?)?approv|authori[sz]|consent|agree(?:d|s|ment)?\b|accepta|accepted\b|okay|ok (?:to|with|for)\b|endors|sanction"
     r"|green.?light|thumbs.?up|go.?ahead|sign(?:ed|s)?.?off|blessing|entitle|clearance|cleared (?:to|for)|carte blanche|free(?:ly)? (?:to|hand)|at liberty"
     r"|waiv|wav(?:ed|es) through|exempt|lift(?:ed|s)|revok|relax(?:ed|es)|suspended|dispens|objection|no objection|fine (?:to|with|by|for)\b|all right (?:to|with)"

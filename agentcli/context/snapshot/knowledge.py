@@ -1,4 +1,4 @@
-"""Knowledge of a snapshot, merged with a new summary's: nothing is lost, and nothing is repeated."""
+"""Knowledge of a snapshot, merged with the knowledge of a new summary: nothing is lost, and nothing is repeated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentcli.context.snapshot.verify import claims
 
 
 def merged_knowledge(former: Sequence[str], new: Iterable[str], obsolete: Sequence[str]) -> tuple[str, ...]:
-    """Return the former items without the obsolete ones, then the new items that say more.
+    """Return the former items that are not obsolete, then the new items that add something.
 
     Takes time linear in the number of items: each is compared only with the few that share most words with it.
     """
@@ -57,7 +57,7 @@ class _Known:
 
 
 def _alike(item: str, old: str) -> bool:
-    """Return True if an item adds nothing to an old one: the same words, or nearly, about the same names and numbers."""
+    """Return True if an item adds nothing to an old one: nearly the same words about the same names and numbers."""
     new_words, old_words = set(_bare(item).split()), set(_bare(old).split())
     if new_words <= old_words:
         return True

@@ -1,4 +1,5 @@
-"""Language of a text, guessed from its script and its small words, well enough to see that two texts differ."""
+"""Language of a text, guessed from its script and its short common words: precise enough to see that two texts differ.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ _NAME = re.compile(r"[/\\_@]|\.\w")
 
 
 def language(text: str) -> str:
-    """Return the language of the prose in a text as two letters, or an empty text if there is too little to tell.
+    """Return the two-letter code of a text's language, or an empty text if there is too little prose.
 
     Code in backticks, paths, names and tags are not prose.
     """
@@ -45,7 +46,7 @@ def language(text: str) -> str:
         return _latin_language(prose)
     foreign = {name: len(pattern.findall(prose)) for name, pattern in _SCRIPTS}
     latin = len(re.findall(r"[A-Za-zÀ-ſ]", prose))
-    # One character of these scripts says as much as several Latin letters; kana among Han characters is Japanese.
+    # One character of these scripts carries as much as several Latin letters; kana among Han characters is Japanese.
     if sum(foreign.values()) * 3 > latin and sum(foreign.values()) >= _FEWEST_CHARACTERS:
         if foreign["ja"] * 10 > foreign["zh"]:
             foreign["ja"] += foreign["zh"]
@@ -54,7 +55,7 @@ def language(text: str) -> str:
 
 
 def may_be(text: str, name: str) -> bool:
-    """Return True if a text with too little prose to tell its language matches this one at least as well as any other."""
+    """Return True if a text with too little prose to identify matches this language at least as well as any other."""
     hits = _hits(_prose(text))
     return 0 < hits.get(name, 0) == max(hits.values())
 
@@ -75,7 +76,7 @@ def _hits(prose: str) -> dict[str, int]:
 def _latin_language(prose: str) -> str:
     hits = _hits(prose)
     (best, most), (_, second) = sorted(hits.items(), key=lambda hit: -hit[1])[:2]
-    # Neighbouring languages share many small words: a clear lead is needed.
+    # Related languages share many common words: a clear lead is needed.
     return best if most >= _FEWEST_WORDS and most >= 1.3 * second else ""
 
 

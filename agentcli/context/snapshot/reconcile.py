@@ -55,7 +55,7 @@ def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: Sn
 
 
 def contradicted(item: str, ledger: Ledger) -> bool:
-    """Return True if the ledger says otherwise about a command, the tests or a file that a sentence reports fine, changed or gone."""
+    """Return True if the ledger contradicts a sentence about a command, the tests or a file."""
     return _contradicts(item, ledger, _FINE)
 
 
@@ -71,7 +71,7 @@ def ledger_lines(ledger: Ledger) -> Iterator[str]:
 
 
 def reports_failure(item: str) -> bool:
-    """Return True if a sentence says that something fails, and nothing of a success."""
+    """Return True if a sentence reports a failure and no success."""
     return bool(_BROKEN.search(item)) and not _FINE.search(item)
 
 
@@ -108,14 +108,17 @@ _IN_FOLDER = "More in "
 
 
 def _relative(path: str, cwd: str) -> str:
-    """Return a path as it is seen from the session's folder, if it is in it."""
+    """Return a path relative to the session's folder, if it is inside."""
     return path.removeprefix(f"{cwd.rstrip('/')}/") if cwd else path
 
 
 def _most_relevant(
     newest_first: Sequence[FileFact], ledger: Ledger, whys: dict[str, str], most: int
 ) -> Sequence[FileFact]:
-    """Return at most `most` of the files in their order; first the files with a remark or a mention, read often, or read lately."""
+    """Return at most `most` of the files, in their order.
+
+    Files with a remark or a mention, read often or read lately, come first.
+    """
     said = " ".join(
         (*(words.text for words in (*ledger.rules, *ledger.reports)), *(item.content for item in ledger.todo))
     )
@@ -227,7 +230,7 @@ def _wrong_about_a_file(item: str, ledger: Ledger) -> bool:
 
 
 def _may_have(means: re.Pattern[str], fact: FileFact, ledger: Ledger) -> bool:
-    """Return True if some command names the file together with a program that could have made the change without a record."""
+    """Return True if a command names the file and a program that could have changed it without a record."""
     name = posixpath.basename(fact.path)
     return any(name in command.command and means.search(command.command) for command in ledger.commands)
 
@@ -264,13 +267,14 @@ _TESTS = "Last test run: "
 
 
 def _spellings(command: str) -> set[str]:
-    """Return the forms in which a snapshot may write a command."""
+    """Return the spellings that a snapshot may use for a command."""
     bare = _FOLDER.sub("", command)
     return {command, bare, _one_line(command), _one_line(bare)}
 
 
 def is_lookup(command: str) -> bool:
-    """Return True if a command, or the ledger's line for it, only looks something up: its result soon has little value."""
+    """Return True if a command, or the ledger's line for it, only looks something up: its result soon loses its value.
+    """
     return bool(_LOOKUP.match(_FOLDER.sub("", command.removeprefix("`"))))
 
 
@@ -281,7 +285,7 @@ _LOOKUP = re.compile(
 
 
 def command_line(command: CommandFact, longest: int = 200, cwd: str = "") -> str:
-    """Return the line of a snapshot for a command: its end, and the most informative line of its output."""
+    """Return a snapshot's line for a command: how it ended, and the most informative line of its output."""
     ended = command.status if command.exit_code is None else f"exit {command.exit_code}"
     times = f" ({command.runs} runs)" if command.runs > 1 else ""
     said = f": {command.outcome}" if command.outcome else ""
@@ -312,7 +316,7 @@ def is_ledger_line(line: str) -> bool:
 
 
 def is_report(line: str) -> bool:
-    """Return True if an action of a snapshot is the ledger's line for a final report of the model."""
+    """Return True if an action of a snapshot is the ledger's line for one of the model's final reports."""
     return bool(_REPORT.match(line))
 
 
@@ -333,7 +337,7 @@ def _plan(steps: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
 
 
 def same_step(one: str, other: str) -> bool:
-    """Return True if two steps are the same in other words or another state: most words of the shorter are in the longer."""
+    """Return True if two steps differ only in wording or state: the longer contains most words of the shorter."""
     texts = (set(re.sub(r"[\W_]+", " ", uncited(_MARK.sub("", step))).casefold().split()) for step in (one, other))
     shorter, longer = sorted(texts, key=len)
     return len(shorter & longer) >= _SAME_STEP * len(shorter)

@@ -1,4 +1,6 @@
-"""State of the work in place of its history: a snapshot without the lines that something newer covers, or that the view shows anyway."""
+"""State of the work instead of its history: a snapshot without lines that are out of date or that the view shows
+anyway.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,10 @@ class Shown:
 
 
 def state_only(snapshot: Snapshot, shown: Shown) -> Snapshot:
-    """Return the snapshot with each fact once, and only as it is now.
+    """Return the snapshot with each fact once, and only in its present state.
 
-    Of the commands, the newest result of each build and test stays unless a step that is kept shows it; of the files, the changed
-    ones, and the ones with a remark. A rule, and a prompt, is not repeated outside of its own place.
+    Of the commands, the newest result of each build and test stays, unless a kept step shows it. Of the files, the
+    changed ones and those with a remark stay. Rules and prompts are not repeated outside their own sections.
     """
     listed = {f"{MARKS[item.status]} {item.content}" for item in shown.now.todo}
     said = _Said((*shown.texts, *(rule.text for rule in snapshot.rules)))
@@ -60,7 +62,7 @@ def state_only(snapshot: Snapshot, shown: Shown) -> Snapshot:
 
 
 def healed_tests(failed: Iterable[str], now: Ledger) -> frozenset[str]:
-    """Return the tests among these that pass by the ledger of the whole session."""
+    """Return the tests among these that pass now, according to the ledger of the whole session."""
     return frozenset(failed).difference(now.tests.failing if now.tests else ())
 
 
@@ -80,7 +82,7 @@ def failed_tests(messages: Iterable[ViewMessage], tools: Mapping[str, Traits]) -
 
 
 def without_todo(plan: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
-    """Return the steps of a former plan that were not taken from the todo list of that time, and are not done."""
+    """Return the steps of a former plan that are neither done nor copied from the todo list of that time."""
     listed = {" ".join(item.content.split()) for item in todo}
     open_steps = (step for step in plan if not step.startswith("[DONE]"))
     return tuple(step for step in open_steps if _STEP.sub("", uncited(step)) not in listed)
@@ -90,13 +92,13 @@ _STEP = re.compile(r"^\[(?:DONE|IN PROGRESS|TODO)\]\s*")
 
 
 class _Said:
-    """Texts that are shown, to find an item again that only repeats a piece of one."""
+    """Texts that are shown, used to find items that only repeat a part of one."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = [_bare(text) for text in texts]
 
     def has(self, item: str) -> bool:
-        """Return True if one of the texts contains the words of the item, one after the other."""
+        """Return True if one of the texts contains the item's words in this order."""
         words = _bare(_QUOTED.sub(r"\1", _STEP.sub("", uncited(item)))).strip()
         return len(words) >= _SHORTEST and any(f" {words} " in text for text in self._texts)
 
@@ -106,7 +108,7 @@ _QUOTED = re.compile(r"^The user said \(turn \d+\): \"(.*)\"$", re.DOTALL)
 
 
 def _without_cut(goal: str) -> str:
-    """Return a goal without the word in which it was cut."""
+    """Return a goal without its last word, if that was cut off."""
     return goal[:-1].rpartition(" ")[0] if goal.endswith("…") else goal
 
 
@@ -130,19 +132,19 @@ def _overtaken(item: str, shown: Shown) -> bool:
 
 
 def _test(name: str) -> str:
-    """Return the last part of the name of a test, as people write it."""
+    """Return the last part of a test's name, as people write it."""
     return re.split(r"::| > ", name.split(" - ")[0])[-1].strip()
 
 
 def _only_read(line: str) -> bool:
-    """Return True for a line about files that were only read, without a remark on them."""
+    """Return True for a line about files that were only read and have no remark."""
     if line.startswith("More in "):
         return not re.search(r"\d (?:MODIFIED|CREATED|DELETED)", line)
     return line.startswith("READ:") and " - " not in uncited(line)
 
 
 def _told(actions: Iterable[str], said: _Said, shown: Shown) -> Iterator[str]:
-    """Yield what the summary reports, and each report of the model once."""
+    """Yield what the summary reports, then each of the model's reports once."""
     known = set()
     for item in actions:
         text = uncited(item).partition(" the assistant said: ")[2] if is_report(item) else uncited(item)
@@ -169,12 +171,12 @@ def _checks(shown: Shown) -> Iterator[str]:
 
 
 def _key(command: str) -> str:
-    """Return a command without folder, redirections and filters of its output: with the same one, it checks the same."""
+    """Return a command without its folder, redirections and output filters: equal keys mean the same check."""
     bare = re.sub(r"^\s*cd\s+\S+\s*&&\s*", "", command)
     return " ".join(re.sub(r"\d?>&?\s*\S+", " ", bare.partition("|")[0]).split())
 
 
 def _undecided(decisions: Sequence[VerbatimText], said: _Said, shown: Shown) -> tuple[VerbatimText, ...]:
-    """Return the decisions of records that are not shown as they are."""
+    """Return the decisions in records that are not shown unchanged."""
     stays = (each for each in decisions if each.seq not in shown.records)
     return tuple(each for each in stays if not said.has(each.text) and not _overtaken(each.text, shown))

@@ -1,4 +1,4 @@
-"""Conversation to summarise, as text: data for the summariser, cut to fit its window."""
+"""Conversation to summarise, as text: the summariser's input, cut to fit its window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def material(
 ) -> tuple[str, ...]:
     """Return the messages in at most `calls` texts of at most `room` tokens each, oldest first.
 
-    Outputs are clipped first; then the text is divided; if that is not enough, everything is clipped hard, and finally the
+    Outputs are clipped first, then the text is divided. If that is not enough, everything is clipped hard. Finally, the
     oldest texts are left out.
     """
     recitals = _Recitals(messages, counter)
@@ -51,7 +51,10 @@ def _others(clip: int, form: SnapshotSettings) -> int:
 
 
 def recite(message: ViewMessage, clip: int, longest: int) -> str:
-    """Return one message with its speaker, seqs and content; outputs cut to `clip` characters, everything else to `longest`."""
+    """Return one message with its speaker, seqs and content.
+
+    Outputs are cut to `clip` characters, everything else to `longest`.
+    """
     return _Recital(message).cut(_lengths(clip, longest))
 
 
@@ -78,7 +81,7 @@ class _Recital:
 
 
 class _Recitals:
-    """Messages as text. Each is made on first use, and its uncut text is counted once."""
+    """Messages as text. Each is created on first use, and its uncut text is counted once."""
 
     def __init__(self, messages: Sequence[ViewMessage], counter: TokenCounter) -> None:
         self._messages = messages
@@ -125,7 +128,7 @@ def sources(messages: Iterable[ViewMessage]) -> Iterator[Source]:
 
 
 def _head(given: Mapping[str, object]) -> str:
-    """Return the short inputs of a call: what its outputs are about."""
+    """Return the short inputs of a call, which show what its outputs are about."""
     return " ".join(text for text in map(str, given.values()) if len(text) <= _HEAD)
 
 
@@ -146,7 +149,7 @@ def dialogue(messages: Iterable[ViewMessage]) -> Iterator[str]:
 
 
 def _piece(block: Block) -> tuple[str, str, _Kind]:
-    """Return the words before the text of a block, the text and its kind; both texts are empty for a thought."""
+    """Return the label of a block, its text and its kind; label and text are empty for a thought."""
     match block.part:
         case Text(text, synthetic, source):
             return (f"[{source or 'reminder'}] ", text, "output") if synthetic else ("", text, "words")
@@ -207,9 +210,9 @@ def _fitting(texts: Iterable[_Counted], room: int) -> list[str] | None:
 
 
 def _divided(texts: Iterable[_Counted], counter: TokenCounter, room: int, most: int) -> list[str] | None:
-    """Join neighbouring messages as long as they fit, or return None as soon as that takes more than `most` texts.
+    """Join neighbouring messages as long as they fit; return None as soon as that takes more than `most` texts.
 
-    A message too long for a text is cut to its two ends.
+    From a message that is too long for one text, only the beginning and the end are used.
     """
     chunks, chunk, left = [], list[str](), room
     for text, size in texts:

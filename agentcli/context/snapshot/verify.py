@@ -24,11 +24,12 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 
 MARK = "[no record "
-"""Beginning of the mark behind a sentence of which the records lack something; a marked sentence proves nothing later."""
+"""Beginning of the mark after a sentence that the records support only in part; a marked sentence proves nothing later.
+"""
 CONTRADICTED = "[a record says otherwise]"
-"""Mark behind a line of a summary in its own form."""
+"""Mark after a line that a record contradicts, in a summary in its own form."""
 POSES = "poses as somebody else"
-"""Reason why a sentence is struck that speaks as the user or the system."""
+"""Reason for removing a sentence that speaks as the user or the system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Judged:
 
 @dataclass(slots=True)
 class Sifted:
-    """Fate of a summary's sentences: the struck ones with the reasons, and the ones that no record shows."""
+    """Result of checking a summary's sentences: the removed ones with the reasons, and the ones without a record."""
 
     struck: list[Struck] = field(default_factory=list)
     doubtful: list[str] = field(default_factory=list)
@@ -106,7 +107,9 @@ class Evidence:
         return folded in self._words if _WORD.fullmatch(folded) else self._stands_alone(folded)
 
     def quotation(self, span: str) -> VerbatimText | None:
-        """Return the user's own whole sentences around a quotation, or None if the user did not say so byte for byte."""
+        """Return the user's own complete sentences around a quotation, or None if it does not match the user's words
+        exactly.
+        """
         if len(span.split()) < 2 and len(span) < _SHORTEST_QUOTATION:
             return None
         for words in self.user_texts:
@@ -121,7 +124,9 @@ class Evidence:
         return self._index.of(sentence, tuple(claims(sentence)), cited)
 
     def knows(self, claim: str, *, is_code: bool) -> bool:
-        """Return True if a name, path or number occurs, or all words and numbers of which an expression or a quotation consists."""
+        """Return True if a name, path or number occurs, or if all words and numbers of an expression or a quotation
+        occur.
+        """
         bare = _ENDING.sub("", claim.strip("*`")) or claim
         if self.supports(claim) or self.supports(bare):
             return True
@@ -138,7 +143,7 @@ class Evidence:
         return Anchors((*said, *(source for source in self._sources if source.speaker != "user")))
 
     def _stands_alone(self, claim: str) -> bool:
-        """Return True if the claim occurs without being a piece of a longer word."""
+        """Return True if the claim occurs as a whole, not as part of a longer word."""
         text = self._folded()
         start = text.find(claim)
         while start >= 0:
@@ -151,7 +156,7 @@ class Evidence:
         return False
 
     def _folded(self) -> str:
-        """Return the texts in a row, case-folded and with single blanks, made on first use."""
+        """Return the texts in order, case-folded and with single spaces; created on first use."""
         if not self._whole:
             folded = {text: " ".join(text.split()).casefold() for text in set(self._texts)}
             self._whole = " ".join(filter(None, (folded[text] for text in self._texts)))
@@ -159,7 +164,7 @@ class Evidence:
 
 
 def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[Struck, ...]]:
-    """Return the snapshot with the sentences that the evidence shows, and the ones that do not stand."""
+    """Return the snapshot with the sentences that the evidence supports, and the sentences that it does not."""
     result = Sifted()
 
     def sift(section: Iterable[str], step: bool = False) -> tuple[str, ...]:
@@ -177,7 +182,7 @@ def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[St
 
 
 def verified_goal(goal: str, evidence: Evidence, result: Sifted) -> str:
-    """Return a goal as far as it is shown, in the user's own words if it is about their will."""
+    """Return the supported part of a goal, in the user's own words if it is about what they want."""
     kept = []
     for sentence in sentences(goal):
         by_user, _ = evidence.anchors(sentence)
@@ -288,9 +293,10 @@ def judged(
 def _described(
     sentence: str, text: str, kind: Kind, evidence: Evidence, cited: Sequence[int], in_place: bool
 ) -> Judged:
-    """Judge a sentence that sets and allows nothing: it stays, and names are marked that no record contains, or that no step holds together.
+    """Judge a sentence that neither permits nor requires anything.
 
-    A success stays if a record shows it or its names.
+    It stays, but names that no record contains, or that no step contains together, are marked. A success stays if a
+    record shows it or its names.
     """
     named = tuple(dict.fromkeys(claims(text)))
     unknown = tuple(claim for claim in named if not evidence.knows(claim, is_code=f"`{claim}`" in text))
@@ -308,12 +314,14 @@ def _described(
 
 
 def _touches(elsewhere: Anchor | None, by_user: Anchor | None) -> bool:
-    """Return True if a sentence is closer to a record than to the user's words, and has something in common with it."""
+    """Return True if a sentence is closer to a record than to the user's words, and shares words with it."""
     return elsewhere is not None and elsewhere.share >= max(_TOUCHED, by_user.share if by_user else 0)
 
 
 def _bears(anchor: Anchor, least: float) -> bool:
-    """Return True if an anchor elsewhere than in the user's words is enough: what a tool printed says nothing without a name in it."""
+    """Return True if an anchor outside the user's words is enough: a tool's output proves nothing unless it contains a
+    name.
+    """
     enough = anchor.share >= least and anchor.weight >= _LEAST_WEIGHT and anchor.complete
     return enough and (anchor.named or anchor.source.speaker != "tool")
 
@@ -323,7 +331,9 @@ def _spoken(text: str) -> Iterator[str]:
 
 
 def _quoted(line: str, start: int, end: int) -> str:
-    """Return the whole sentences around the words from `start` to `end` of a line: half a sentence may say the opposite."""
+    """Return the complete sentences around the words from `start` to `end` of a line: half a sentence can mean the
+    opposite.
+    """
     place, whole = 0, []
     for sentence in sentences(line):
         place = line.index(sentence, place)
@@ -342,7 +352,7 @@ def _is_wordy(character: str) -> bool:
     return bool(_WORD.fullmatch(character))
 
 
-# In scripts without blanks between words, a word follows a name directly: such letters end an identifier.
+# In scripts without spaces, a word follows a name directly: such letters end an identifier.
 _UNSPACED = "\u2e80"
 """First character of these scripts."""
 _LETTER = rf"[^\W{_UNSPACED}-\U0010ffff]"
@@ -353,17 +363,20 @@ _INDENT = re.compile(r"^(\s*(?:[-*•]|\d+[.)]|#+)?\s*)(.*)$")
 _HEADING = re.compile(r"\s*#+\s.{1,24}$")
 _SHORTEST_QUOTATION = 6
 _MARKED = 5
-"""Most names in a mark."""
+"""Maximum number of names in a mark."""
 _ENDING = re.compile(r"\([^()]*\)\Z")
 """The brackets of a call."""
 _IS_NAME = re.compile(r"[\w./:@#-]+")
 _IS_PATH = re.compile(r"\S*\w\.[A-Za-z]\w{0,4}\Z|\A[~/]")
 _SHARE, _STEP_SHARE, _LEAVE_SHARE, _WILL_SHARE, _TOUCHED = 0.6, 0.4, 0.8, 0.45, 0.25
-"""Share of a sentence that one passage must hold if it is to stand, as a step of the plan, as a permission, as a quotation, as unverified.
+"""Share of a sentence that one passage must contain: to stand, as a step of the plan, as a permission, as a quotation,
+as unverified.
 
-In a long session some passage holds most words of any sentence: leave is given only by one that holds nearly all."""
+In a long session, some passage contains most words of any sentence. So a permission needs a passage that contains
+nearly all.
+"""
 _LEAST_WEIGHT = 1.5
-"""Weight of the words in common below which a passage bears nothing."""
+"""Minimum weight of the common words: below it, a passage proves nothing."""
 _STEP_MARK = re.compile(r"\[(?:DONE|IN PROGRESS|TODO)\]")
 _CODE = re.compile(r"`+([^`]+)`+")
 _QUOTATION = re.compile(
@@ -427,7 +440,7 @@ _PLAIN_WORDS = frozenset(
     ]
 )
 _COPIES = re.compile(rf"</?{TAG}\b|\[turn \d+\] (?:USER|ASSISTANT|TOOLS)\b|^\W*\[reminder\]")
-"""Marks that only the transcript has, which the summariser was given: a copy of it says nothing."""
+"""Marks that only the transcript for the summariser contains: a sentence that copies one proves nothing."""
 _POSES = re.compile(
     r"^\W*(?:system|user|human|assistant|developer|operator)\s*(?:message|prompt|instruction)?s?\s*[:：]"
     r"|</?\s*(?:system|user|human|assistant|system-reminder|user-prompt-submit-hook|pre-tool-use-hook|user_message|pinned|im_start|im_end|"

@@ -90,9 +90,10 @@ class Learned:
 
 
 def calibrate(history: History, size: Size, former: Learned | None = None) -> Learned:
-    """Learn the calibration from the replies of a history: a pure fold, the same live and after a resume.
+    """Learn the calibration from the replies of a history.
 
-    Continue from the result for a `former` history if only records were added since.
+    This is a pure fold: its result is the same live and after a resume. Continue from the result for a `former` history
+    if only records were added.
     """
     carried, since = _carried(history)
     learned, entries = Learned(history, carried), history.entries
@@ -151,7 +152,7 @@ def _with_head(calibration: Calibration, model: str, usage: Usage, size: float, 
 
 
 LEAST, MOST, SLACK = 0.5, 2.0, 50
-"""A report is believed between `LEAST` and `MOST` times the estimate, give or take `SLACK` tokens."""
+"""A report is believed if it is between `LEAST` and `MOST` times the estimate, with a tolerance of `SLACK` tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""Token counts: each part once, a view and the beginnings of a request as sums, a prompt from the provider's last report."""
+"""Token counts: of parts, of views and the beginnings of requests as sums, and of a prompt from the provider's last
+report.
+"""
 
 from __future__ import annotations
 
@@ -165,7 +167,7 @@ class TokenCounter:
     def learn(self, history: History) -> None:
         """Calibrate by the replies of this history; only `calibrated` learns."""
         if history.compaction is not self._compaction:
-            # A part that left the view must not stay in memory because of its count, or of the marker in its place.
+            # A part that left the view must not stay in memory because of its cached count or its marker.
             self._compaction = history.compaction
             self._sizes.clear()
             self._newest = ((), 0)
@@ -196,7 +198,7 @@ class TokenCounter:
         if len(self._sizes) >= self._remember:
             self._sizes.clear()
         size = self._measure(part)
-        # The part is kept beside its size, so that no other part gets its id.
+        # The part itself is kept, so that no other part can get its id.
         self._sizes[id(part)] = (part, size)
         return size
 
@@ -294,7 +296,7 @@ class TokenCounter:
         return None
 
     def _scale(self, model: str) -> float:
-        """Return the tokens of the model in use for one token of another model."""
+        """Return the tokens of the model in use that equal one token of another model."""
         return self.calibration.rate(self.model) / self.calibration.rate(model)
 
     def _use_rate(self) -> None:
@@ -349,7 +351,7 @@ def _freed_since(prunes: Iterable[Record], seq: int) -> int:
 IMAGE_PATCH = 28
 """Side of the square of pixels that is one token (Anthropic's rule)."""
 IMAGE_MOST = 1_568
-"""Larger pictures are scaled down to this many tokens; newer models take up to 4,784."""
+"""Larger pictures are scaled down to this many tokens; newer models accept up to 4,784."""
 IMAGE_UNKNOWN = 1_500
 """Assumed tokens of a picture of unreadable size."""
 

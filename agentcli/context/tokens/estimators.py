@@ -47,7 +47,7 @@ class Estimator(Protocol):
         ...
 
     def size(self, text: str, code: bool = False) -> float:
-        """Return the size of a text. `code` tells tool input, tool output and files from prose."""
+        """Return the size of a text. `code` marks tool input, tool output and files, as opposed to prose."""
         ...
 
 
@@ -128,7 +128,10 @@ class Tiktoken:
 
 
 def estimator(name: str, folders: Iterable[Path] = (), tiktoken: TiktokenSettings = _TIKTOKEN) -> Estimator:
-    """Return the estimator of that name. Without a vocabulary on disk `calibrated` replaces `tiktoken` and says so in its note."""
+    """Return the estimator with this name.
+
+    Without a vocabulary on disk, `calibrated` replaces `tiktoken`, and its note reports that.
+    """
     match name:
         case "gemini":
             return Gemini()
@@ -154,7 +157,9 @@ def vocabularies(encodings: Iterable[str], folders: Iterable[Path] = ()) -> list
 
 
 def vocabulary(encoding: str, folders: Iterable[Path] = ()) -> Path | None:
-    """Return the first folder with tiktoken's vocabulary whole and unchanged: of the given ones, then tiktoken's own cache."""
+    """Return the first folder with tiktoken's complete, unchanged vocabulary: of the given ones, then tiktoken's own
+    cache.
+    """
     name, digest = VOCABULARIES[encoding]
     for folder in (*folders, *_cache_folders()):
         file = folder / name
@@ -200,8 +205,8 @@ def _cache_folders() -> list[Path]:
 def _load(folder: Path, encoding: str) -> Any:
     import tiktoken
 
-    # tiktoken gets only a folder whose file has just been checked, so it has nothing to fetch.
-    # It reads the folder only from the environment of the process: two threads must not set that at the same time.
+    # tiktoken gets only a folder whose file was just checked, so it fetches nothing. It reads the folder only from the
+    # process environment, which two threads must not set at the same time.
     with _loading:
         before = os.environ.get("TIKTOKEN_CACHE_DIR")
         os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)

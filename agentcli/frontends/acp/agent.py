@@ -104,7 +104,7 @@ class EditorAgent:
         mcp_servers: Sequence[Server] | None = None,
         **_: Any,
     ) -> NewSessionResponse:
-        """Begin a session in a folder, or attach to the one that the command line names."""
+        """Begin a session in a folder, or attach to the session that the command line specifies."""
         if self._host.attach:
             attached = await self._attached(self._host.attach)
             if attached is None:
@@ -124,7 +124,7 @@ class EditorAgent:
         additional_directories: list[str] | None = None,
         **_: Any,
     ) -> LoadSessionResponse:
-        """Open a stored session, or attach to it if another program has it open and shares it; replay it."""
+        """Open a stored session, or attach to it if another program shares it; replay it."""
         if attached := await self._attached(session_id):
             await attached.replay()
             run_beside(attached.announce())
@@ -141,7 +141,7 @@ class EditorAgent:
         mcp_servers: Sequence[Server] | None = None,
         **_: Any,
     ) -> ResumeSessionResponse:
-        """Do the same without a replay: the client has its messages already."""
+        """Do the same without a replay: the client has the messages already."""
         if attached := await self._attached(session_id):
             run_beside(attached.announce())
             return ResumeSessionResponse()
@@ -249,7 +249,7 @@ class EditorAgent:
         return opened
 
     async def _attached(self, session_id: str) -> AttachedSession | None:
-        """Attach to a session that another program has open and shares; return None if there is none."""
+        """Attach to a session that another program shares; return None if there is none."""
         found = self._host.elsewhere(session_id)
         if found is None:
             return None
@@ -260,7 +260,7 @@ class EditorAgent:
         return attached
 
     async def _let_go(self, session_id: str) -> None:
-        """Close a session that is about to be opened again. Raise RequestError while its turn runs."""
+        """Close a session that is about to be reopened. Raise RequestError while its turn runs."""
         opened = self._open.get(session_id)
         if opened is None:
             return
@@ -292,13 +292,13 @@ class EditorAgent:
         with answered():
             session = EditorSession(self._client, self._offers, (request.cwd, *request.directories), opened)
         self._open[session.id] = session
-        # Runs after the answer, which tells the client the session's id.
+        # Runs after the answer, which contains the session's id.
         run_beside(session.announce())
         return session
 
 
 def offers_of(capabilities: ClientCapabilities) -> Offers:
-    """Return the capabilities of a client that this front end uses."""
+    """Return a client's capabilities that this front end uses."""
     elicitation, files = capabilities.elicitation, capabilities.fs
     return Offers(
         form=elicitation is not None and elicitation.form is not None,
@@ -308,7 +308,7 @@ def offers_of(capabilities: ClientCapabilities) -> Offers:
 
 
 def folder(path: str) -> Path:
-    """Return a folder that a client names. Raise RequestError if it is not absolute or does not exist."""
+    """Return a client's folder. Raise RequestError if it is not absolute or does not exist."""
     if not path.startswith("/") or "\0" in path:
         raise RequestError(INVALID_PARAMS, f"{path!r} is not an absolute path.")
     if not probe.is_dir(Path(path)):
@@ -317,7 +317,9 @@ def folder(path: str) -> Path:
 
 
 def servers_by_name(servers: Sequence[Server]) -> Mapping[str, Mapping[str, Any]]:
-    """Return the client's MCP servers as entries of `mcpServers`, without servers that need a capability we do not offer."""
+    """Return the client's MCP servers as entries of `mcpServers`, without servers that need a capability that we do not
+    offer.
+    """
     found: dict[str, Mapping[str, Any]] = {}
     for server in servers:
         match server:

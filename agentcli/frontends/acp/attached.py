@@ -1,4 +1,4 @@
-"""A session that is open in another program and shared: the editor follows, answers, steers and stops it."""
+"""A session that another program shares: the editor follows, answers, steers and stops it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CHOSEN_THERE = "Mode, model and effort of this session are chosen in its own ter
 AHEAD = 100
 """Updates that are sent at once."""
 _GRACE = 1.0
-"""Time in seconds for a turn to end after it was stopped."""
+"""Seconds for a turn to end after it was stopped."""
 _KINDS: Mapping[str, PermissionOptionKind] = {"once": "allow_once", NO: "reject_once"}
 
 _log = logging.getLogger(__name__)
@@ -73,20 +73,20 @@ class AttachedSession:
         self._following: asyncio.Task[None] | None = None
         self._asked: dict[str, Json] = {}
         self._shown: dict[str, str] = {}
-        """Open questions, the ids of their calls as the editor knows them, and the questions to which it has sent an answer."""
+        """Open questions, their calls' ids as the editor knows them, and the questions that it has answered."""
         self._given: set[str] = set()
         self._answering: set[asyncio.Task[None]] = set()
         self._sending: list[asyncio.Task[None]] = []
         self._own: list[str] = []
-        """Prompts of this editor, which shows them itself, that were not heard yet."""
+        """Prompts of this editor, which shows them itself, whose events have not arrived yet."""
         self._waiting: list[tuple[int, asyncio.Future[TurnEnded]]] = []
         """Numbers of the turns whose ends are waited for."""
         self._turns, self._last = 0, TurnEnded("done")
-        """The number of the newest turn that has ended, and its end."""
+        """Number of the newest finished turn, and its end."""
 
     @classmethod
     async def attach(cls, client: Client, offers: Offers, elsewhere: SharedElsewhere) -> AttachedSession:
-        """Reach a shared session. Raise RequestError if it does not answer."""
+        """Connect to a shared session. Raise RequestError if it does not answer."""
         with answered():
             state, more = await elsewhere.request(do="state"), await elsewhere.request(do="tools")
             history = await asyncio.to_thread(elsewhere.history)
@@ -95,7 +95,7 @@ class AttachedSession:
 
     @property
     def working(self) -> bool:
-        """True while a prompt of this editor waits for the end of its turn."""
+        """True while a prompt of this editor waits for its turn's end."""
         return bool(self._waiting)
 
     async def announce(self, replays: bool = False) -> None:
@@ -112,7 +112,7 @@ class AttachedSession:
         await self._flush()
 
     async def prompt(self, blocks: Sequence[Block]) -> PromptResponse:
-        """Send a message to the running turn, or begin one; wait for the end of the turn."""
+        """Send a message to the running turn, or begin one; wait for the turn's end."""
         with answered():
             text = only_text(blocks)
             turn = await self._say(text)
@@ -126,7 +126,7 @@ class AttachedSession:
         return PromptResponse(stop_reason=stop_reason(ended, self._history))
 
     async def _say(self, text: str) -> int:
-        """Send a message; return the number of the turn that it belongs to. Raise AgentError if it is refused."""
+        """Send a message; return the number of its turn. Raise AgentError if it is refused."""
         own = self._elsewhere.clean(text)
         self._own.append(own)
         try:
@@ -157,7 +157,7 @@ class AttachedSession:
                 self._end_waiting(TurnEnded("interrupted"))
 
     async def _request(self, **asked: Any) -> Json:
-        """Send a request. Raise AgentError if it is refused, or if nobody is there."""
+        """Send a request. Raise AgentError if it is refused, or if nobody answers."""
         answer = await self._elsewhere.request(**asked)
         if not answer.get("ok"):
             raise InputError(str(answer.get("error")))
@@ -200,14 +200,14 @@ class AttachedSession:
             await self._send(update)
 
     async def _prompted(self, text: str) -> None:
-        """Show a message of another program; the editor shows its own by itself."""
+        """Show a message of another program; the editor shows its own messages itself."""
         if text in self._own:
             self._own.remove(text)
         else:
             await self._send(user_chunk(text))
 
     async def _reloaded(self, state: Json) -> None:
-        """Continue from a state: the rest of the reply that arrives, the end of turns, the open questions."""
+        """Continue from a state: the rest of the arriving reply, finished turns, open questions."""
         for event in self._heard.arriving(state.get("partial", {})):
             await self._show(event)
         if state.get("turns", 0) > self._turns:
@@ -244,7 +244,7 @@ class AttachedSession:
                 end.set_result(ended)
 
     async def _ask(self, question: Json) -> None:
-        """Put a question to the person, who may be late: the first answer counts, from wherever it comes."""
+        """Ask the person a question. The first answer counts, from wherever it comes."""
         key = str(question["hash"])
         self._asked[key] = question
         dialogs = Dialogs(self._client, self._form, lambda: self._dismissed(key), self.id)
@@ -270,7 +270,7 @@ class AttachedSession:
             await self._give(key, answers=[*answers])
 
     async def _give(self, key: str, **answer: Any) -> None:
-        """Send the person's answer; say so if another one was first."""
+        """Send the person's answer; report if another one was first."""
         self._given.add(key)
         try:
             await self._request(do="answer", hash=key, **answer)
@@ -293,7 +293,7 @@ class AttachedSession:
         self._given.discard(key)
 
     def _dismissed(self, key: str) -> None:
-        """Stop the turn, as the person has cancelled a question; but not for one that is answered."""
+        """Stop the turn because the person has cancelled a question, unless it is answered already."""
         if key in self._asked:
             self.cancel()
 
@@ -304,7 +304,10 @@ class AttachedSession:
         await self._send(thought_chunk(text))
 
     async def _send(self, update: Update) -> None:
-        """Send an update after those before it. At most `AHEAD` are on their way: a slow editor slows down the reading of events."""
+        """Send an update after the previous ones.
+
+        At most `AHEAD` are under way: a slow editor slows the reading of events.
+        """
         self._sending.append(start_task(self._client.session_update(self.id, update)))
         if len(self._sending) >= AHEAD:
             await self._flush()
@@ -316,7 +319,9 @@ class AttachedSession:
 
 
 def options_of(question: Json) -> list[PermissionOption]:
-    """Return the choices in the words of the session's own terminal, without the one about further calls, which the editor does not show."""
+    """Return the choices as in the session's own terminal, except the one about further calls, which the editor does
+    not show.
+    """
     return [
         PermissionOption(option_id=each["choice"], name=each["label"], kind=_KINDS.get(each["choice"], "allow_always"))
         for each in question["choices"]

@@ -14,7 +14,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.frontends.acp.errors import UNANSWERED
 
 ANSWER_SECONDS = 3.0
-"""Time in seconds that the client has to answer; after that it is not asked for buffers until the next prompt."""
+"""Seconds that the client may take to answer; after a timeout, its buffers are not read until the next prompt."""
 
 _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -30,9 +30,10 @@ class Offers:
 
 
 class ClientBuffers:
-    """Buffers of a client for one session; `session_id` is set once the session exists. See `agentcli.agent.ports.TextEditor`.
+    """Buffers of a client for one session; `session_id` is set once the session exists. See
+    `agentcli.agent.ports.TextEditor`.
 
-    `roots` are the folders of the session as the client names them, with links: it knows its files by these paths.
+    `roots` are the session's folders as the client names them, with links: it knows its files by these paths.
     """
 
     def __init__(self, client: Client, saves: bool, roots: Sequence[Path], seconds: float = ANSWER_SECONDS) -> None:
@@ -47,7 +48,7 @@ class ClientBuffers:
         return self._saves
 
     def begin(self) -> None:
-        """Start a turn: ask the client again even if it did not answer in the previous one."""
+        """Start a turn: query the client again even if it did not answer in the previous one."""
         self._silent = False
 
     async def text(self, path: Path) -> str | None:
@@ -59,7 +60,10 @@ class ClientBuffers:
         return None if answer is None else answer.content
 
     async def save(self, path: Path, text: str) -> bool:
-        """Put a text into a buffer, or a file that is not open, and on disk. Return False if the client refuses or does not answer."""
+        """Put a text into a buffer, or a file that is not open, and save it to disk.
+
+        Return False if the client refuses or does not answer.
+        """
         request = self._client.write_text_file
         done, _ = await self._answer(request(session_id=self.session_id, path=self._named(path), content=text))
         self._silent = False  # do not wait: a client that saves slowly still answers requests for buffers

@@ -20,7 +20,7 @@ _LINE = re.compile(r"\s*/([a-z][a-z-]*)(?:\s+(.*\S))?\s*", re.DOTALL)
 
 
 def available(session: AgentSession, commands: SlashCommands) -> list[AvailableCommand]:
-    """Return the commands in the protocol's form, then the skills and commands that files define, which are prompts."""
+    """Return the commands in the protocol's form, then the skills and commands from files, which are prompts."""
     own = [
         _listed(name, command.summary, command.usage.partition(" ")[2]) for name, command in commands.everywhere.items()
     ]
@@ -54,7 +54,7 @@ async def run_command(
 
 
 def _text(answer: Answer) -> str:
-    """Return the text of an answer: a report as preformatted text, an act as lines, Markdown as it is."""
+    """Return the text of an answer: a report as preformatted text, an action as lines, Markdown unchanged."""
     if answer.window:
         return "\n".join([*answer.notices, *(["", *answer.lines] if answer.lines else [answer.window])])
     report = "\n".join(answer.lines)

@@ -1,4 +1,4 @@
-"""Questions to the person, put through the client of a session."""
+"""Questions to the person through a session's client."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentcli.frontends.acp.tool_calls import text_content
 from agentcli.frontends.acp.updates import new_id
 
 _GRACE = 1.0
-"""Time in seconds for an interrupted turn to withdraw its question."""
+"""Seconds for an interrupted turn to withdraw its question."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +49,9 @@ class Dialogs:
         return None
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Ask the person the model's questions: in a form if the editor has forms, else one by one, only questions with choices."""
+        """Ask the person the model's questions: in a form if the editor has forms, otherwise one by one, only questions
+        with choices.
+        """
         if self._form:
             return await self._ask_form(questions)
         if not any(question.choices for question in questions):

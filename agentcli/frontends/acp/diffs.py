@@ -1,4 +1,4 @@
-"""Whole texts before and after an edit, the protocol's form of a diff."""
+"""Whole texts before and after an edit, which is the protocol's form of a diff."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 
 TEXT_CHARACTERS = 200_000
-"""Longest text of a file that is sent whole, in characters; for a longer one a diff is sent as text."""
+"""Maximum characters of a file to send completely; for a longer one a diff is sent as text."""
 _HEAD = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 _NO_NEWLINE = "\\ No newline at end of file"
 
@@ -35,7 +35,7 @@ def text_of(path: Path) -> FileText:
 
 
 def usable(text: str) -> FileText:
-    """Return a text, marked as not usable if it is too long to be sent whole."""
+    """Return a text, marked as unusable if it is too long to send completely."""
     return FileText(text) if len(text) <= TEXT_CHARACTERS else FileText(usable=False)
 
 

@@ -1,4 +1,4 @@
-"""Sessions that other programs of the user have open and share, for an editor."""
+"""Sessions that other programs of the user share, for an editor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "the editor"
 
 
 def machine_of(store: Store, state: Path, env: Mapping[str, str]) -> Machine:
-    """Return the sessions of this user on this machine; the folder `state` is that of agentcli."""
+    """Return the sessions of this user on this machine; `state` is agentcli's state folder."""
     return Machine(store, state, Redactor(known_secrets(env)), NAME)
 
 
@@ -42,7 +42,7 @@ class SharedElsewhere:
         return self._info.id
 
     def history(self, known: History | None = None) -> History:
-        """Return the state of the session as it is stored; `known` is what was read before."""
+        """Return the stored state of the session; `known` is what was read before."""
         self._info = self._machine.found(self._info.id)
         new = [*self._machine.records(self._info, known.last_seq)] if known is not None else []
         if known is not None and not any(isinstance(record.body, Undo) for record in new):
@@ -50,7 +50,7 @@ class SharedElsewhere:
         return fold(self._machine.records(self._info), self._info.foreign)
 
     def events(self, after: int) -> AsyncIterator[Mapping[str, Any]]:
-        """Yield the events after a record without an end, each once and in order."""
+        """Yield the events after a record endlessly, each once and in order."""
         return Following(self._machine, self._info, after).events()
 
     async def request(self, **asked: Any) -> Mapping[str, Any]:

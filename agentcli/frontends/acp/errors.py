@@ -15,11 +15,11 @@ from agentcli.core.history import History
 from agentcli.core.message import Message
 
 AUTH_REQUIRED, NOT_FOUND = -32000, -32002
-"""Codes of the protocol for a missing key, and for a session that does not exist."""
+"""Codes of the protocol for a missing key, and for an unknown session."""
 INVALID_REQUEST, INVALID_PARAMS, INTERNAL = -32600, -32602, -32603
 
 BUSY = "A turn is running; cancel it first."
-"""Answer to a request that has to wait for the end of a turn."""
+"""Answer to a request that must wait for a turn's end."""
 UNANSWERED = (RequestError, ValidationError, ConnectionError)
 """Failures of a request to a client: an error, an invalid answer, or a closed connection."""
 
@@ -47,7 +47,7 @@ def answered() -> Iterator[None]:
 
 
 def stop_reason(ended: TurnEnded, history: History) -> StopReason:
-    """Return the protocol's reason for the end of a turn. Raise RequestError for a failed one."""
+    """Return the protocol's reason for a turn's end. Raise RequestError for a failed turn."""
     match ended.ending:
         case "done":
             return "end_turn"

@@ -1,4 +1,4 @@
-"""Translation of the events of a shared session back into the agent's events."""
+"""Translate the events of a shared session back into the agent's events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Json = Mapping[str, Any]
 
 
 class Heard:
-    """Translates events. It tracks the reply that arrives, of which a shared session tells the last words only with the whole."""
+    """Translates events. It tracks the arriving reply, whose last words come only with the whole message."""
 
     def __init__(self) -> None:
         self.calls: dict[str, ToolCall] = {}
@@ -75,7 +75,7 @@ class Heard:
                 pass
 
     def arriving(self, partial: Json) -> Iterator[Event]:
-        """Yield the rest of a reply of which some events were missed; `partial` is what has arrived of it."""
+        """Yield the rest of a reply after missed events; `partial` is the part that has arrived."""
         thought, text = str(partial.get("thinking", "")), str(partial.get("text", ""))
         if thought or text:
             yield from self._rest_of_thought(thought)
@@ -124,7 +124,7 @@ class Heard:
 
 
 def asked(question: Json, call: ToolCall | None) -> ApprovalRequest:
-    """Return the request behind a question about a call, of which other programs are told what a person needs to judge it."""
+    """Return the request of a question about a call; other programs get what a person needs to judge it."""
     call = call or ToolCall(question["call_id"], question["name"], {})
     why = "\n".join(filter(None, (question["description"], question["why"])))
     return ApprovalRequest(call, question["subject"], why, question["preview"], question["kind"])

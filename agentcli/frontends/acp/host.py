@@ -35,7 +35,7 @@ LISTED = 100
 
 @dataclass(frozen=True, slots=True)
 class ProjectRequest:
-    """Project of a session as an editor names it: its folder, more roots, and MCP servers by name as in `.mcp.json`."""
+    """A session's project as an editor specifies it: its folder, more roots, and MCP servers by name as in `.mcp.json`."""
 
     cwd: Path
     directories: tuple[Path, ...] = ()
@@ -43,7 +43,7 @@ class ProjectRequest:
 
 
 class EditorHost:
-    """The program around all sessions of an editor. `attach` is the shared session to which new ones lead, if any."""
+    """The program around all sessions of an editor. `attach` is the shared session for new threads, if any."""
 
     def __init__(self, options: Options, env: Mapping[str, str] | None = None, attach: str = "") -> None:
         self._options, self.attach = options, attach
@@ -52,7 +52,10 @@ class EditorHost:
     def project(
         self, request: ProjectRequest, approve: Approve, ask: AskUser, editor: TextEditor | None = None
     ) -> EditorProject:
-        """Return the program in the folder of a request; `editor` is set if its buffers can be read. Raise AgentError for wrong configuration."""
+        """Return the program in a request's folder; `editor` is set if its buffers are readable.
+
+        Raise AgentError for an invalid configuration.
+        """
         directories = (*self._options.add_dirs, *map(str, request.directories))
         options = replace(self._options, cwd=str(request.cwd), add_dirs=directories)
         files = EditorFiles(editor) if editor is not None else None
@@ -63,14 +66,14 @@ class EditorHost:
         return EditorProject(program)
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
-        """Return the stored sessions, last written first, without the sessions of subagents."""
+        """Return the stored sessions, last written first, except subagents' sessions."""
         store = Store(app_dirs(self._env).sessions)
         infos = store.list(store.project_id(cwd) if cwd else None)
         here = str(cwd.resolve()) if cwd else ""
         return [info for info in infos if not is_subagent(info) and (not here or info.directory == here)]
 
     def elsewhere(self, session_id: str) -> SharedElsewhere | None:
-        """Return a session that another program has open and shares; None if there is none."""
+        """Return a session that another program shares; None if there is none."""
         dirs = app_dirs(self._env)
         return shared_elsewhere(machine_of(Store(dirs.sessions), dirs.state, self._env), session_id)
 
@@ -92,7 +95,10 @@ class EditorProject:
             return self._started(self.program.sessions.new())
 
     def open(self, session_id: str) -> AgentSession:
-        """Open a stored session by its whole id. Raise InputError if it does not exist, SessionBusy if it is open elsewhere."""
+        """Open a stored session by its complete id.
+
+        Raise InputError if it does not exist, SessionBusy if it is open elsewhere.
+        """
         with self.program.preparing():
             return self._started(self.program.sessions.open(self._found(session_id)))
 
@@ -119,14 +125,14 @@ class EditorProject:
         return [*ours, *(name for name in listed if name.partition("/")[0] in reachable and name not in names)]
 
     def unloaded(self) -> Sequence[str]:
-        """Files that trusting the folder would load; none when it is trusted."""
+        """Files that trusting the folder would load; none in a trusted folder."""
         program = self.program
         if program.options.trust or is_trusted(program.cwd, program.dirs.state / TRUSTED):
             return []
         return [*map(str, what_it_would_load(program.cwd)), *program.running_its_code]
 
     async def close(self) -> None:
-        """End the MCP servers of the session, and give back the connections of its models."""
+        """End the session's MCP servers, and release its models' connections."""
         await self.program.close()
 
     @property
@@ -135,7 +141,7 @@ class EditorProject:
         return self.program.workspace_policy.sandbox.working
 
     def _found(self, session_id: str) -> SessionInfo:
-        """Return a session by its whole id: an editor sends no name and no prefix."""
+        """Return a session by its complete id: an editor sends no name and no prefix."""
         return self.program.store.chosen(
             session_id, [info for info in self.program.store.list() if info.id == session_id]
         )

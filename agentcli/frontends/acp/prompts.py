@@ -52,7 +52,10 @@ async def prompt_of(blocks: Sequence[Block], cwd: Path, buffers: UnsavedBuffers)
 
 
 def only_text(blocks: Sequence[Block]) -> str:
-    """Return a prompt for a session of another program, which takes text and mentions of files. Raise InputError for other content."""
+    """Return a prompt for another program's session, which takes text and mentions of files.
+
+    Raise InputError for other content.
+    """
     text = ""
     for block in blocks:
         match block:

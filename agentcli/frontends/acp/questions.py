@@ -42,7 +42,7 @@ def approval_options(request: ApprovalRequest) -> list[PermissionOption]:
 
 
 def answer_options(question: Question) -> list[PermissionOption]:
-    """Return the choices of a question as options of a permission request; their ids are their numbers."""
+    """Return a question's choices as options of a permission request; their ids are their numbers."""
     choices = [
         PermissionOption(option_id=str(number), name=choice.label, kind="allow_once")
         for number, choice in enumerate(question.choices)
@@ -51,7 +51,7 @@ def answer_options(question: Question) -> list[PermissionOption]:
 
 
 def form_of(questions: Sequence[Question]) -> ElicitationSchema:
-    """Return a form with a field for each question, and a second field for an answer in other words if it has choices."""
+    """Return a form with a field for each question, and a second field for a free answer if it has choices."""
     fields: dict[str, Any] = {}
     for number, question in enumerate(questions):
         name = f"q{number + 1}"
@@ -62,7 +62,9 @@ def form_of(questions: Sequence[Question]) -> ElicitationSchema:
 
 
 def answers_in(content: Mapping[str, Any], questions: Sequence[Question]) -> list[str]:
-    """Return the answers of a completed form, in the order of the questions; the person's own words precede a choice."""
+    """Return the answers of a completed form, in the order of the questions; a free answer takes precedence over a
+    choice.
+    """
     answers = []
     for number in range(len(questions)):
         name = f"q{number + 1}"

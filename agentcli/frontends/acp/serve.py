@@ -24,12 +24,12 @@ from agentcli.program.retention import sweep_later
 from agentcli.system.logs import log_to
 
 END_SECONDS = 1.5
-"""Time in seconds for running turns to end after the client disconnects; their records are safe in any case."""
+"""Seconds for running turns to end after the client disconnects; their records are safe in any case."""
 _SIGNALS = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
 
 
 def serve(options: Options, attach: str = "") -> int:
-    """Serve an editor until it disconnects; return the exit code: 0, 42 for invalid input, or the code of a signal.
+    """Serve an editor until it disconnects; return the exit code: 0, 42 for invalid input, or a signal's code.
 
     `attach` is the shared session in which the editor works, if any.
     """
@@ -60,7 +60,7 @@ def take_descriptors() -> tuple[int, int]:
 
 async def _serve(host: EditorHost, source: int, sink: int) -> int:
     agent, transport = EditorAgent(host), StdioTransport(source, sink)
-    # Cast: the SDK's type requires methods for features that are not offered, such as authentication.
+    # Cast: the SDK's type requires methods for features that we do not offer, such as authentication.
     connection = AgentSideConnection(cast("Any", agent), transport, listening=False, use_unstable_protocol=True)
     with _signals() as stopped:
         listening = start_task(connection.listen())

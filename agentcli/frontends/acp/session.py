@@ -39,7 +39,7 @@ from agentcli.frontends.acp.updates import Update, Updates, message_chunk, shown
 from agentcli.frontends.commands.unknown import no_command, unknown_command
 
 Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[EditorProject, AgentSession]]
-"""Opens the session, given its functions for approvals and questions and, if its buffers can be read, its editor."""
+"""Opens the session, given its functions for approvals and questions and, if its buffers are readable, its editor."""
 
 
 class EditorSession:
@@ -156,7 +156,7 @@ class EditorSession:
         await self.project.close()
 
     async def switch(self, setting: str, value: str) -> None:
-        """Change a setting. Raise RequestError for a value that does not exist, and for a model or effort during a turn."""
+        """Change a setting. Raise RequestError for an unknown value, and for a model or effort during a turn."""
         if setting != options.MODE and self.working:
             raise RequestError(INVALID_REQUEST, BUSY)
         with answered():
@@ -183,7 +183,7 @@ class EditorSession:
         await self._report_settings()
 
     async def _report_settings(self) -> None:
-        """Report settings that changed from inside: the mode after a plan, another model after a failure."""
+        """Report settings that changed by themselves: the mode after a plan, another model after a failure."""
         if self._settings == self._reported:
             return
         before, self._reported = self._reported, self._settings
@@ -233,7 +233,7 @@ class EditorSession:
             self.cancel()
 
     def _opening_notes(self) -> Sequence[Update]:
-        """Return a message about the unloaded files of an untrusted folder, and notes about the session and its settings."""
+        """Return a message about an untrusted folder's unloaded files, and notes about the session and its settings."""
         notes: list[Update] = [thought_chunk(note) for note in self.session.notes]
         if unloaded := self.project.unloaded():
             listed = "\n".join(f"- {line}" for line in unloaded)
@@ -243,7 +243,7 @@ class EditorSession:
 
 
 def _usage(tokens: Tokens) -> Usage:
-    """Convert the tokens of a turn; the protocol's input excludes tokens read from the cache."""
+    """Convert a turn's tokens; the protocol's input excludes tokens read from the cache."""
     return Usage(
         total_tokens=tokens.total,
         input_tokens=tokens.input,
@@ -257,7 +257,7 @@ def _usage(tokens: Tokens) -> Usage:
 EVERY = 0.25
 """Shortest time between two updates of one call, in seconds."""
 TAIL_CHARACTERS = 8_000
-"""Number of characters from the end of the output in an update."""
+"""Characters at the end of the output that an update contains."""
 
 
 class OutputTails:

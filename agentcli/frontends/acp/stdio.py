@@ -17,7 +17,7 @@ from agentcli.core.dataclass import dataclass
 LINE_BYTES = 32 * 1024 * 1024
 """Size of the longest accepted message, in bytes."""
 GARBAGE_SECONDS = 0.5
-"""Time in seconds in which a first invalid line must be followed by a message, or the connection ends."""
+"""Seconds within which a message must follow a first invalid line, or the connection ends."""
 _CHUNK = 65_536
 
 Json = dict[str, Any]
@@ -33,13 +33,13 @@ class Unreadable:
 
 
 class StdioTransport:
-    """Messages of a client as they arrive, and messages to it in order. `ending` is the reason for the client's end.
+    """Messages of a client as they arrive, and messages to it in order. `ending` is why the client ended.
 
-    An invalid line is answered with an error. A connection that has begun with invalid lines ends unless a message follows soon: its other
-    side does not speak the protocol. After the first message, invalid lines never end it.
+    An invalid line gets an error. A connection that begins with invalid lines ends unless a message follows soon: its
+    other side does not speak the protocol. After the first message, invalid lines never end it.
 
     Two daemon threads read and write: pipes, terminals and regular files all work, and none of them can delay the loop
-    or the end of the program.
+    or the program's end.
     """
 
     def __init__(self, source: int, sink: int, patience: float = GARBAGE_SECONDS) -> None:
@@ -55,7 +55,9 @@ class StdioTransport:
             Thread(target=work, daemon=True, name=f"acp{work.__name__}").start()
 
     async def receive(self) -> Json | None:
-        """Return the next message; None once the client has disconnected, or has begun with `patience` seconds of invalid lines only."""
+        """Return the next message; None once the client has disconnected, or has sent only invalid lines for `patience`
+        seconds.
+        """
         while True:
             match await self._next():
                 case Unreadable(code, why):
@@ -113,7 +115,7 @@ class StdioTransport:
 
 
 def lines(source: int, most: int = LINE_BYTES) -> Iterator[bytes | None]:
-    """Yield the lines from a descriptor, without blank ones; None for a line longer than `most` bytes."""
+    """Yield the lines from a descriptor, except blank ones; None for a line longer than `most` bytes."""
     pieces: list[bytes] = []
     size = 0
     while chunk := _chunk(source):
@@ -151,7 +153,7 @@ def parsed(line: bytes | None) -> Json | Unreadable:
 
 
 def _error(given: Any) -> Json:
-    """Return an error in JSON-RPC's form: the SDK ends the connection after one in another form."""
+    """Return an error in JSON-RPC's form: the SDK ends the connection after any other form."""
     if isinstance(given, dict) and isinstance(given.get("code"), int) and isinstance(given.get("message"), str):
         return given
     return {"code": -32603, "message": "The client answered with an error of no known form."}

@@ -26,7 +26,7 @@ from agentcli.system.resolve import spelled
 Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 _KINDS: Mapping[Effect, ToolKind] = {"read": "read", "write": "edit", "run": "execute", "network": "fetch"}
 _VERBATIM: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
-"""Kinds whose output is not Markdown: it is sent in a fence."""
+"""Kinds whose output is not Markdown, so it is sent in a fence."""
 
 
 def kind_of(traits: Traits) -> ToolKind:
@@ -43,7 +43,7 @@ def kind_of(traits: Traits) -> ToolKind:
 
 
 def traits_of(call: ToolCall, tools: Mapping[str, Traits]) -> Traits:
-    """Return the traits of the called tool; empty traits for a tool of a subagent or of the program itself."""
+    """Return the traits of the called tool; empty traits for a subagent's or the program's own tool."""
     return tools.get(call.name, Traits("none"))
 
 
@@ -54,7 +54,7 @@ def path_of(call: ToolCall, traits: Traits, cwd: Path) -> Path | None:
 
 
 def locations_of(call: ToolCall, traits: Traits, cwd: Path) -> list[ToolCallLocation]:
-    """Return the place that an editor may follow the agent to."""
+    """Return the place where an editor may follow the agent."""
     path = path_of(call, traits, cwd)
     offset = call.input.get("offset")
     line = offset if isinstance(offset, int) and traits.reads_files and offset > 0 else None

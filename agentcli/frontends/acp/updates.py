@@ -91,7 +91,7 @@ class Shown:
     traits: Mapping[str, Traits]
     """The traits of each tool by its name."""
     edited: dict[Path, bytes]
-    """The unsaved texts in the editor's buffers that edits started from."""
+    """Unsaved texts in the editor's buffers from which edits started."""
 
 
 def shown(session: AgentSession) -> Shown:
@@ -270,7 +270,7 @@ class Updates:
                 return [*([text_content(fenced(request.preview))] if request.preview else []), *why]
 
     def _unsaved(self, path: Path) -> FileText | None:
-        """Return the unsaved text that an edit started from; None if the editor had saved the file."""
+        """Return the unsaved text from which an edit started; None if the editor had saved the file."""
         content = self._session.edited.get(path.resolve())
         return None if content is None else usable(content.decode())
 
@@ -284,7 +284,7 @@ def unstreamed(message: Message, *, thoughts: bool = True, text: bool = True) ->
 
 
 def notice_of(event: Event) -> str:
-    """Return an event outside the answer as a line for the person; empty if there is nothing to say."""
+    """Return an event outside the answer as a line for the person; empty if there is nothing to report."""
     match event:
         case Warned(message) | Noticed(message):
             return message

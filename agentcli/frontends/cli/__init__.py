@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
-    """Run the program and return its exit code. Every failure that a user can do something about is one line on stderr.
+    """Run the program and return its exit code. Every failure that a user can fix is one line on stderr.
 
     `early` is a terminal that already shows the prompt and echoes keys meanwhile.
     """
@@ -36,7 +36,7 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
 
 
 def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:
-    """Ctrl-C, or another signal, before anything ran that ends in good order: a script gets its result all the same."""
+    """Ctrl-C, or another signal, before anything that ends in good order ran: a script still gets its result."""
     from agentcli.frontends.headless.output import Headless
 
     code = 128 + stop.args[0] if stop.args else INTERRUPTED
@@ -70,7 +70,7 @@ def _parse(arguments: list[str]) -> Options | int:
 
 @contextlib.contextmanager
 def _restored(early: EarlyTerminal | None) -> Iterator[None]:
-    """Restore a terminal that was switched to raw mode; clear its prompt if the program did not take it over."""
+    """Restore a terminal from raw mode; clear its prompt if the program did not take it over."""
     try:
         yield
     except BaseException:  # also after Ctrl-C: a terminal left in raw mode is unusable
@@ -82,7 +82,7 @@ def _restored(early: EarlyTerminal | None) -> Iterator[None]:
 
 
 def _fail(error: AgentError, arguments: list[str]) -> int:
-    """Say what went wrong; to a script that reads JSON, as the result that it waits for."""
+    """Report what went wrong; for a script that reads JSON, as the result that it waits for."""
     format, notes = _format(arguments), getattr(error, "__notes__", ())
     if format == "text":
         for line in (*notes, str(error)):
@@ -97,7 +97,7 @@ def _fail(error: AgentError, arguments: list[str]) -> int:
 
 
 def _format(arguments: list[str]) -> Format:
-    """Return the output format, read without a parser: the parser itself may have failed."""
+    """Return the output format, read without a parser, since the parser itself may have failed."""
     wanted = ""
     for place, argument in enumerate(arguments):
         if argument in ("-o", "--output-format"):

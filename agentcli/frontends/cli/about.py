@@ -194,7 +194,10 @@ def doctor(
 
 
 def _say_differences(name: str, cwd: str, json: bool) -> None:
-    """Print what of another program's files behaves otherwise here. The folder counts as trusted for it; nothing is started."""
+    """Print what works differently here from another program's files.
+
+    The folder counts as trusted for it; nothing is started.
+    """
     from agentcli.frontends.opening import program_of
     from agentcli.program.extras import extra
 
@@ -231,7 +234,9 @@ def _say_finding(finding: Finding) -> None:
 
 
 def _asked_live(program: Program, agreed: bool) -> Sequence[Answer]:
-    """Send one small real request to each provider once the person agrees, and return the answers; none without agreement."""
+    """Send one small real request to each provider after the person agrees, and return the answers; none without
+    agreement.
+    """
     from agentcli.program import live_check as live
 
     probes = live.probes(program)

@@ -1,5 +1,7 @@
-"""Command line arguments: read without a parser if they are simple, else rewritten for it, since typer requires a command and has no
-options with an optional value."""
+"""Command line arguments: read without a parser if they are simple, else rewritten for it.
+
+Typer requires a command and has no options with an optional value.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _TAKES_VALUE = {
     *(f"{flag.names[-1]}-file" for flag in flags() if flag.file),
 }
 ENDPOINTS = "endpoints"
-"""The value of `models --refresh` without one: the endpoints are asked for their models."""
+"""Value of `models --refresh` without one: query the endpoints for their models."""
 _WHOLE, _DECIMAL = re.compile(r"0|[1-9][0-9]{0,8}"), re.compile(r"(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
 
@@ -42,7 +44,7 @@ def plain_options(arguments: Sequence[str]) -> Options | None:
 
 
 def _value(flag: Flag, value: str) -> str | float | None:
-    """Return the value of a flag; None if the parser has to judge it."""
+    """Return the value of a flag; None if the parser must judge it."""
     if not value or value.startswith("-") or (flag.choices and value not in flag.choices):
         return None
     if flag.kind == "whole":
@@ -53,7 +55,7 @@ def _value(flag: Flag, value: str) -> str | float | None:
 
 
 def contradiction(options: Options) -> str:
-    """Return the reason why these flags cannot be combined; empty if they can."""
+    """Return why these flags cannot be combined; empty if they can."""
     if options.fork and options.session is None:
         return (
             "--fork needs a session to copy. "
@@ -78,13 +80,17 @@ def prepared(arguments: list[str], commands: Set[str]) -> list[str]:
 
 
 def lone_word(arguments: Sequence[str], commands: Set[str]) -> str:
-    """Return the only word of the arguments if it is not one of our commands: a prompt, or a command of another program; else empty."""
+    """Return the only word of the arguments if it is not one of our commands: a prompt, or another program's command;
+    else empty.
+    """
     words = _words(arguments)
     return words[0] if len(words) == 1 and words[0] not in commands - {"run"} else ""
 
 
 def _words(arguments: Sequence[str]) -> Sequence[str]:
-    """Return the arguments that are neither options nor their values; none if an option or `--` says that there is a prompt, or one is unknown."""
+    """Return the arguments that are neither options nor their values; none if an option or `--` marks a prompt, or one
+    is unknown.
+    """
     words, rest = [], iter(arguments)
     for argument in rest:
         if argument in ("--", "-p", "--print", "--prompt"):
@@ -99,7 +105,10 @@ def _words(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _spelled_out(arguments: list[str]) -> list[str]:
-    """`-p` without a text after it means: print, the prompt comes from elsewhere; so has `--refresh`. Click has no optional values."""
+    """Rewrite `-p` without a text, which means that the prompt comes from elsewhere, and `--refresh` without one.
+
+    Click has no optional values.
+    """
     spelled: list[str] = []
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     for place, argument in enumerate(options):
@@ -116,7 +125,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
 
 
 def _with_command(arguments: list[str], commands: Set[str]) -> list[str]:
-    """Return the arguments with their command in front; `run` if they name none, since the first word is then a prompt."""
+    """Return the arguments with their command in front; `run` if there is none, since the first word is then a prompt."""
     if arguments in (["-h"], ["--help"], ["--version"], ["-V"]):
         return arguments
     place = 0

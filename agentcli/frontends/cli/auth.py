@@ -93,7 +93,7 @@ def remove_key(provider: Provider, account: Account = "") -> None:
 
 
 def _settings(program: Program, provider: str) -> ProviderSettings:
-    """Return the settings of a provider. Raises UsageError if it does not exist."""
+    """Return a provider's settings. Raises UsageError for an unknown one."""
     known = _providers(program)
     if provider not in known:
         raise UsageError(f"Unknown provider {provider!r}. Use one of: {', '.join(known)}.")

@@ -1,7 +1,8 @@
-"""`agentcli completion`: scripts for bash, zsh and fish, their installation, and the words that they request at each Tab.
+"""`agentcli completion`: scripts for bash, zsh and fish, their installation, and the words that they request at each
+Tab.
 
-Static words (commands, options, models, settings) are read from the parser once for each version and kept in the cache
-folder, since loading the parser is too slow for a Tab.
+Static words (commands, options, models, settings) are read from the parser once for each version and stored in the
+cache folder, since loading the parser is too slow for a Tab.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from agentcli.system.paths import app_dirs, replace_file
 
 SHELLS = ("bash", "zsh", "fish")
 WORDS = "--words"
-"""The option the scripts call with: the words before the cursor follow, the last of them being typed."""
+"""Option with which the scripts call the program: the words before the cursor follow; the last is being typed."""
 _SCRIPTS = {
     "bash": """\
 _agentcli() {
@@ -76,11 +77,11 @@ _FILES = ":files"
 _FILE_NAMES = ("FILE", "DIR", "PATH")
 _TOGGLES = ("true", "false")
 _LISTED = 200
-"""Maximum names from lists of endpoints: the scripts take time for each word."""
+"""Maximum names from endpoints' lists: the scripts take time for each word."""
 
 
 def complete(arguments: Sequence[str]) -> None:
-    """`agentcli completion SHELL` prints the script, `--words …` the candidates at the cursor, one a line."""
+    """Print the script for `agentcli completion SHELL`; for `--words …` the candidates at the cursor, one a line."""
     if arguments[:1] == [WORDS]:
         sys.stdout.write("".join(f"{word}\n" for word in found(arguments[1:])))
     elif len(arguments) == 1 and arguments[0] in SHELLS:
@@ -121,7 +122,7 @@ def command_paths() -> Sequence[str]:
 
 
 def found(words: Sequence[str], env: Mapping[str, str] = os.environ) -> list[str]:
-    """Completions of the last of these words, or `:files` if the shell knows better."""
+    """Return completions of the last of these words, or `:files` if the shell knows better."""
     table = _table(env)
     *before, typed = words or [""]
     path, values, wanted = "", [], ""
@@ -182,7 +183,7 @@ def _listed(typed: str, env: Mapping[str, str]) -> Iterator[str]:
 
 
 def _own_aliases(env: Mapping[str, str]) -> Sequence[str]:
-    """Return the names in the `[models.aliases]` of the user's config.toml; none if the file is not in order."""
+    """Return the names in the user's `[models.aliases]`; none if the file is invalid."""
     import tomllib
 
     try:
@@ -207,7 +208,7 @@ def _here() -> Any:
 
 
 def _table(env: Mapping[str, str] = os.environ) -> Any:
-    """Commands, options and values of this version, from the cache if it exists."""
+    """Return this version's commands, options and values, from the cache if it exists."""
     cached = app_dirs(env).cache / f"completion-{__version__}.json"
     stamp = _stamp()
     try:
@@ -217,13 +218,13 @@ def _table(env: Mapping[str, str] = os.environ) -> Any:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     table = {"stamp": stamp, **_built()}
-    with contextlib.suppress(OSError):  # without a cache it is made again at every Tab, which is slow but works
+    with contextlib.suppress(OSError):  # without a cache it is rebuilt at every Tab, which is slow but works
         replace_file(cached, json.dumps(table), mode=0o600)
     return table
 
 
 def _stamp() -> float:
-    """Return the time of the last change to the source files of this installation's command line; bytecode does not count."""
+    """Return the time of the last change to this installation's command line sources; bytecode does not count."""
     own = os.path.dirname(__file__)
     package = os.path.dirname(os.path.dirname(own))
     elsewhere = (f"{package}/**/{names}" for names in ("*command_line.py", "command_line/*.py"))
@@ -267,12 +268,12 @@ def _built() -> dict[str, Any]:
 
 
 def _kind(option: Any) -> str:
-    """Return the kind of value that an option takes; FORMAT differs from command to command, so the option's name replaces it."""
+    """Return the kind of an option's value; FORMAT differs between commands, so the option's name replaces it."""
     return str(option.name if option.metavar in (None, "FORMAT") else option.metavar)
 
 
 def _add(commands: dict[str, Any], path: str, command: Any) -> None:
-    """Add a command with its options, each with the kind of value it takes, and the commands below it."""
+    """Add a command with its options, each with its kind of value, and its subcommands."""
     visible = [each for each in command.params if not getattr(each, "hidden", False)]
     options = [each for each in visible if each.opts[0].startswith("-")]
     arguments = [each for each in visible if each not in options]

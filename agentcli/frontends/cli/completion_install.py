@@ -1,4 +1,4 @@
-"""Put the completion script and the man page where the shell and `man` look for them."""
+"""Install the completion script and the man page where the shell and `man` look for them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NEXT = {
 
 
 def installed(shell: str, script: str, man: str, env: Mapping[str, str] = os.environ) -> list[str]:
-    """Write the script of a shell and the man page to the user's folders, and return lines that name the files and the next step.
+    """Write a shell's script and the man page to the user's folders, and return lines with the files and the next step.
 
-    Raise OSError if a file cannot be written.
+    Raise OSError if a file is not writable.
     """
     home = Path(env.get("HOME") or "~").expanduser()
     folders = {

@@ -126,7 +126,7 @@ _MESSAGES = (
 
 
 def _print_plan(planned: Mapping[str, Any]) -> None:
-    """Print a plan for people: no field without a value, messages as ranges of their numbers."""
+    """Print a plan for people: no field without a value, messages as ranges of numbers."""
     trigger = planned["trigger"]
     facts = [
         ("Policy", planned["policy"]),

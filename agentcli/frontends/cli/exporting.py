@@ -87,7 +87,7 @@ def export(
 
 
 def _format(asked: ExportFlags) -> str:
-    """Return the format of the file. Raises UsageError for flags that make no sense, InputError if no format ends like the file."""
+    """Return the file's format. Raises UsageError for invalid flags, InputError for an unknown extension."""
     from agentcli.sessions.exporting import AGENTS, FORMATS, format_of
 
     format, output = asked.format, asked.output
@@ -138,7 +138,10 @@ def _whole(context: Project, session: Session, asked: ExportFlags, secrets: Iter
 
 
 def _write(pieces: Iterable[str], output: str, private: bool) -> None:
-    """Write the pieces to the file, a `private` one for its owner alone, or to stdout if none is named. Raises InputError for a file that cannot be written."""
+    """Write the pieces to the file (a `private` one for its owner only), or to stdout.
+
+    Raises InputError if the file is not writable.
+    """
     if not output:
         on_terminal = sys.stdout.isatty()
         # On a terminal the text is printed after the progress bar is removed.

@@ -65,7 +65,7 @@ def _found(cwd: str, trust: bool) -> Extensions:
 
 
 def _not_read(project: Project) -> list[str]:
-    """Return a note of the project's files that are left out because its folder is not trusted, if there are any."""
+    """Return a note about the project's files that are skipped because its folder is not trusted, if there are any."""
     if project.trusted:
         return []
     from agentcli.program.trust import repository, what_it_would_load
@@ -81,7 +81,7 @@ def _not_read(project: Project) -> list[str]:
 
 
 def _list(found: Sequence[tuple[Skill | AgentKind, Place, Path]], json: bool) -> None:
-    """Print each with the place that it comes from and its own path."""
+    """Print each with its place and its own path."""
 
     if json:
         keys = ("name", "description", "path", "scope")

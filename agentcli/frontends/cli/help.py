@@ -20,18 +20,18 @@ from agentcli.program.command_line.output import page, say
 from agentcli.program.command_line.printing import Column, on_terminal, print_styled, print_table
 
 WIDEST = 100
-"""Cells of a line of text at most: longer ones are hard to read."""
+"""Maximum cells of a line of text: longer ones are hard to read."""
 _MATCHES = 3
 """Lines shown of a section that was found."""
 _SECTIONS = 5
-"""Sections shown of the ones that were found."""
+"""Maximum sections shown by a search."""
 _ALIKE = 0.7
 
 
 def help_command(
     show_command: Callable[[list[str]], object], whole_group: Callable[[], TyperGroup]
 ) -> Callable[..., None]:
-    """Return the command `help`; `show_command` prints the help of a command named by its words, `whole_group` returns all commands."""
+    """Return the command `help`; `show_command` prints a command's help, `whole_group` returns all commands."""
 
     def help_(
         words: Annotated[
@@ -67,12 +67,12 @@ def help_command(
 
 
 def drawn_page(topic: str) -> list[str]:
-    """Return the lines of a page of the manual: drawn on a terminal, as Markdown anywhere else."""
+    """Return the lines of a page of the manual: drawn on a terminal, otherwise as Markdown."""
     return drawn(manual.page(topic))
 
 
 def drawn(source: str) -> list[str]:
-    """Return the lines of Markdown of the manual: drawn on a terminal, as they are anywhere else."""
+    """Return the lines of the manual's Markdown: drawn on a terminal, otherwise unchanged."""
     if not on_terminal(sys.stdout):
         return [source.strip("\n")]
     from agentcli.frontends.terminal.render import links
@@ -93,7 +93,10 @@ def _print_topics() -> None:
 
 
 def _print_answer(text: str, commands: Sequence[str]) -> None:
-    """Print the help of a slash command, settings of this name, and the best sections. Raises InputError, with near names, if there is nothing."""
+    """Print the help of a slash command, settings of this name, and the best sections.
+
+    Raises InputError, with similar names, if there is nothing.
+    """
     from agentcli.frontends.commands.registry import slash_commands
     from agentcli.frontends.features import FEATURES
 
@@ -113,13 +116,13 @@ def _print_answer(text: str, commands: Sequence[str]) -> None:
 
 
 def _mistyped(words: Sequence[str], commands: Mapping[str, object]) -> bool:
-    """Return True if the words look like a command of a group with a mistake in its name."""
+    """Return True if the words look like a group's command with a mistake in its name."""
     group = commands.get(words[0])
     return isinstance(group, TyperGroup) and len(words) == 2 and bool(near_names(words[1], group.commands, _ALIKE))
 
 
 def _settings(name: str) -> Iterator[str]:
-    """Yield the lines of the reference about the settings of a name, whole or its last part."""
+    """Yield the reference's lines about the settings of a name, complete or its last part."""
     for line in manual.page("configuration").splitlines():
         key = line.removeprefix("- `").partition("`")[0]
         if line.startswith("- `") and name in (key, key.rpartition(".")[2]):

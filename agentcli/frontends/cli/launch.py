@@ -1,4 +1,4 @@
-"""Starts a run, interactive or not. Imports nothing that is not needed at once."""
+"""Start a run, interactive or not. Imports nothing that is not needed at once."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ NO_TERMINAL = "Not a terminal. Use -p PROMPT for non-interactive use."
 
 
 def start(options: Options, early: EarlyTerminal | None = None) -> int:
-    """Run as the command line asks and return the exit code. Raises InputError if a person is needed but stdin is no terminal.
+    """Run as the command line requests and return the exit code. Raises InputError if a person is needed but stdin is
+    not a terminal.
 
-    `early` is a terminal that shows the prompt already, and echoes keys while we load.
+    `early` is a terminal that already shows the prompt, and echoes keys during loading.
     """
     if options.demo:
         from agentcli.program.demo import prepared
@@ -63,7 +64,7 @@ def has_terminal() -> bool:
 
 
 def _needs_model(options: Options) -> NoReturn:
-    """Raise CredentialsError if no model is chosen, which the user has to mend first; else InputError."""
+    """Raise CredentialsError if no model is chosen, which the user must fix first; else InputError."""
     from agentcli.frontends.opening import program_of
 
     program = program_of(options)
@@ -73,7 +74,10 @@ def _needs_model(options: Options) -> NoReturn:
 
 
 def repl(options: Options, early: EarlyTerminal | None = None) -> int:
-    """Run a session with a person at a terminal; line by line on a dumb terminal or with `--plain`. Returns the exit code."""
+    """Run a session with a person at a terminal; line by line on a dumb terminal or with `--plain`.
+
+    Return the exit code.
+    """
     from agentcli.frontends.terminal.early import possible
 
     load_session = partial(_load_session, options)
@@ -102,7 +106,7 @@ def load_terminal() -> Callable[[Device], Terminal]:
 def _load_session(
     options: Options, approve: Approve, ask: AskUser, report: Callable[[str], object]
 ) -> tuple[Program, Sharing, AgentSession]:
-    """Everything a session needs, loaded and put together while the person types already."""
+    """Return everything that a session needs, loaded and put together while the person already types."""
     from agentcli.frontends.opening import program_of
     from agentcli.frontends.terminal.reading import reading
     from agentcli.frontends.terminal.render.status_line import check_facts
@@ -140,7 +144,7 @@ def _prompts(options: Options) -> tuple[str, ...]:
 
 
 def _ask_for_key(error: CredentialsError, options: Options) -> int:
-    """Without a key: how to set one, a prompt that takes a pasted one, and the demo to look at meanwhile."""
+    """Without a key: explain how to set one, offer a prompt for pasting one, and the demo."""
     from getpass import getpass
 
     print(*getattr(error, "__notes__", ()), error, sep="\n", file=sys.stderr)
@@ -160,7 +164,7 @@ def _ask_for_key(error: CredentialsError, options: Options) -> int:
 
 
 def _store_key(text: str, options: Options) -> None:
-    """Try a pasted key and store it. Raises CredentialsError if it is rejected, InputError if it is no key."""
+    """Try a pasted key and store it. Raises CredentialsError if it is rejected, InputError if it is not a key."""
     from agentcli.frontends.opening import program_of
     from agentcli.program.keys import checked, provider_of, try_key
     from agentcli.providers.registry import SERVERS

@@ -1,4 +1,4 @@
-"""The man page, made from the help of the commands and the manual."""
+"""The man page, generated from the commands' help and the manual."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def man_page(group: Any) -> str:
 
 
 def _command(name: str, command: Any) -> Iterator[str]:
-    """Yield the lines of a command with its options, or of the commands below it."""
+    """Yield the lines of a command with its options, or of its subcommands."""
     inner = getattr(command, "commands", None)
     if inner:
         for below, each in inner.items():
@@ -68,6 +68,6 @@ def _exit_codes() -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Text in which roff finds no commands."""
+    """Return text in which roff finds no commands."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{escaped}" if escaped.startswith((".", "'")) else escaped

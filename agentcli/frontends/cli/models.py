@@ -1,4 +1,4 @@
-"""`agentcli models`: models with windows and prices, those on this machine, and fresh figures for the table."""
+"""`agentcli models`: models with windows and prices, local ones, and new figures for the table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SHOWN = 100
 """Models shown of one endpoint's list."""
 REFUSED = 5
-"""Models named whose prices are left out."""
+"""Maximum models to list whose prices are ignored."""
 ALL = "all"
 """The name for every model."""
 OFF = "off"
@@ -169,7 +169,7 @@ def _ask_endpoints(program: Program) -> None:
 
 
 def _forget(program: Program, name: str) -> None:
-    """Forget what was found out about a model, or about all. Raises InputError if nothing was."""
+    """Forget the findings about a model, or about all. Raises InputError if there are none."""
     from agentcli.core.errors import InputError
 
     memory = program.models.memory
@@ -214,7 +214,7 @@ def _refresh(program: Program, source: str) -> None:
 
 
 def _dates(model: ModelSpec) -> Iterator[str]:
-    """Yield lines about the changes that lie ahead of a model."""
+    """Yield lines about a model's announced changes."""
     for change in model.price_changes:
         prices = change.prices
         yield f"{model.name} from {change.since}: in ${prices.input:g}, out ${prices.output:g}, cached ${prices.cache_read:g}"

@@ -1,4 +1,4 @@
-"""Words in place of a command that would start a paid session as a prompt: commands of other agents, and our own commands below a group."""
+"""Single words that would start a paid session as a prompt: commands of other agents, and our own subcommands."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _ELSEWHERE: Mapping[str, str] = {
     "usage": "`agentcli stats` shows tokens and costs.",
     "worktree": "`agentcli --worktree NAME` works in one.",
 }  # fmt: skip
-"""Commands of other coding agents, with what does the same here; `{word}` is the command."""
+"""Commands of other coding agents, with our equivalent; `{word}` is the command."""
 _COMPOUND = re.compile(r"[a-z]+(-[a-z0-9]+)+")
-"""A word such as `setup-token`, which nobody says to a model by itself."""
+"""A word such as `setup-token`, which is never a prompt by itself."""
 
 
 def refuse_other(word: str, commands: Set[str]) -> None:
-    """Raise UsageError for a lone word that is a command of something else, and no prompt."""
+    """Raise UsageError for a lone word that is another program's command, not a prompt."""
     if said := _objection(word, commands - {"run"}):
         raise UsageError(said)
 

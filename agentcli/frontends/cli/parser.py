@@ -1,7 +1,7 @@
 """Typer's parser of commands and options, loading only the commands that a command line needs.
 
-By default typer reads the annotations of every command, and makes a pydantic converter for every option, given or not:
-both take longer than the rest of a short command.
+By default typer reads every command's annotations, and makes a pydantic converter for every option, given or not: both
+take longer than the rest of a short command.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Agentcli(TyperGroup):
             raise _Stopped(*stop.args) from None
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the pieces of the usage line: a prompt is allowed in place of a command."""
+        """Return the pieces of the usage line: a prompt may replace a command."""
         return ["[OPTIONS] [PROMPT]", "|", self.subcommand_metavar]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -101,11 +101,11 @@ def _program_of(options: Options) -> Program:
 
 
 _DEFAULTS: Mapping[str, str] = {"bench": "run", "serve": "run", "stats": "show"}
-"""Groups whose most used command may be left out, with its name."""
+"""Groups whose most used command may be omitted, with its name."""
 
 
 def with_default(arguments: list[str]) -> list[str]:
-    """Return the arguments with the default command of their group, if they name none of its commands."""
+    """Return the arguments with their group's default command, if they contain none of its commands."""
     first, *rest = arguments or [""]
     if first not in _DEFAULTS or (rest and rest[0] in _HELP):
         return arguments
@@ -114,7 +114,7 @@ def with_default(arguments: list[str]) -> list[str]:
 
 
 def _helped(group: TyperGroup, arguments: list[str]) -> Options | int:
-    """Run a command line that asks for help; on a terminal the help has colours."""
+    """Run a command line that requests help; on a terminal the help has colours."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         asked = group.main(arguments, "agentcli", standalone_mode=False)
@@ -131,7 +131,7 @@ def _helped(group: TyperGroup, arguments: list[str]) -> Options | int:
 
 
 def _helped_on_default(arguments: list[str]) -> Options | int:
-    """Run the help of the command that a group means without one, after the help of the group."""
+    """Run the help of a group's default command, after the help of the group."""
     first, *rest = arguments
     if first not in _DEFAULTS or len(rest) != 1:
         return 0
@@ -144,7 +144,7 @@ _RANGE = re.compile(r"\s+\[x>=0\]")
 
 
 def _complaint(error: typer.TyperException) -> str:
-    """Return the message of a parser error, with the names of the option and of the command whose help to read."""
+    """Return a parser error's message, with the option and the command whose help to read."""
     context: Any = getattr(error, "ctx", None)
     command = context.command_path.removesuffix(" run") if context else "agentcli"
     named = not context or context.invoked_subcommand or error.format_message().startswith("No such")
@@ -166,7 +166,7 @@ def _complaint(error: typer.TyperException) -> str:
 
 
 def _near_options(error: Any) -> list[str]:
-    """Return the options that an unknown one resembles; typer also names options that have little in common with it."""
+    """Return the options similar to an unknown one; typer also suggests options that have little in common with it."""
     named = {option.lstrip("-"): option for option in error.possibilities or ()}
     return [named[name] for name in near_names(error.option_name.lstrip("-"), named, _ALIKE)]
 
@@ -233,7 +233,9 @@ _GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         ),
     },
 }
-"""Groups of commands and single ones, as the help lists them: the place of the definition, which is imported only if the command line names it, and the line in the help. An empty place means that an annex defines it."""
+"""Groups of commands and single ones, as the help lists them: the place of the definition, imported only if the command
+line contains it, and the line in the help. An empty place means that an extra defines it.
+"""
 _PLACES: Mapping[str, tuple[str, str]] = {name: place for group in _GROUPS.values() for name, place in group.items()}
 COMMANDS = frozenset(_PLACES)
 """The names of all commands and groups."""
@@ -248,7 +250,7 @@ Examples:
 
 
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
-    """Return the command line as far as these arguments need it: the named command, or the list of all for help."""
+    """Return the command line as far as these arguments need it: the requested command, or the list of all for help."""
     app = typer.Typer(
         cls=_Agentcli,
         name="agentcli",
@@ -288,7 +290,7 @@ def _command(name: str) -> Any:
 
 
 def _show_help(words: list[str]) -> None:
-    """Print the help of the command that these words name. Raises UsageError if they name none."""
+    """Print the help of a command. Raises UsageError for an unknown one."""
     if words[0] not in _PLACES:  # the parser would mistake it for a prompt and print the prompt's help
         raise UsageError(f"Unknown command {words[0]}. See `agentcli --help`.")
     invoke([*words, "--help"])
@@ -301,7 +303,9 @@ def _main(version: Annotated[bool, typer.Option("-V", "--version", help="print t
 
 
 def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
-    """Return the group with only the command that its first argument names; without one, with all, parameters only for those named later."""
+    """Return the group with only the command in its first argument; without one, with all commands, and parameters only
+    for those requested later.
+    """
     made = copy(group)
     commands = {}
     for command in group.registered_commands:
@@ -321,12 +325,12 @@ def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
 
 
 def evaluate_annotations(command: Any) -> None:
-    """Evaluate the annotations of a command, which are texts: typer would do so twice."""
+    """Evaluate a command's annotations, which are texts: typer would do so twice."""
     command.__annotations__ = hints_of(command)
 
 
 def listed() -> None:
-    """Do nothing: a placeholder in the list of commands for a command that the arguments do not name."""
+    """Do nothing: placeholder for a command in the list that the arguments do not contain."""
 
 
 evaluate_annotations(listed)
@@ -345,14 +349,14 @@ def convert_lazily(command: TyperGroup | TyperCommand, help_option_names: list[s
 
 
 class _Lazy:
-    """Replaces typer's converter of a parameter, and creates it when needed."""
+    """Replaces typer's converter of a parameter; creates it on demand."""
 
     def __init__(self, descriptor: Any) -> None:
         self._descriptor = descriptor
         self._own: Any = None
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Convert the value to the type that the command gets. Raises BadParameter."""
+        """Convert the value to the command's type. Raises BadParameter."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         if self._descriptor.annotation == list[str] and isinstance(value, list | tuple):

@@ -95,7 +95,7 @@ def explain(
 
 
 def _rules(policy: WorkspacePolicy) -> Rules:
-    """Return the rules in force, including the timed rules of flags."""
+    """Return the rules in force, including the flags' timed rules."""
     from agentcli.permissions.rules import Rules
 
     given = Rules(allow=tuple(each.rule for each in policy.timed.rules) if policy.timed is not None else ())

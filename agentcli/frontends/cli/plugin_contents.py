@@ -20,7 +20,7 @@ from agentcli.program.extensions.plugins import Plugin, hashes
 from agentcli.program.extensions.skills import FORM as SKILL_FORM
 
 LISTED = 30
-"""Changed files that an update names."""
+"""Maximum changed files that an update lists."""
 _RULE = Calibrated()
 
 
@@ -59,7 +59,7 @@ def contents(plugin: Plugin) -> Iterator[str]:
 
 
 def differences(former: Plugin | None, new: Plugin) -> Iterator[str]:
-    """Yield lines about what another version of a plugin changes: what it contains, with `+` and `-`, and its files."""
+    """Yield lines about another version's changes to a plugin: its contents, with `+` and `-`, and its files."""
     before = list(contents(former)) if former else []
     after = list(contents(new))
     versions = [former.version if former else "", new.version]

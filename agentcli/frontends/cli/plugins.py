@@ -76,7 +76,7 @@ def update(
 
 
 def _updated(plugins: Plugins, one: Installed, check: bool, yes: bool) -> int:
-    """Update one plugin; return 1 if it was not, though there is a newer one."""
+    """Update one plugin; return 1 if it was not updated although a newer one exists."""
     from agentcli.frontends.cli.plugin_contents import differences
 
     with plugins.candidate(one.source) as plugin:

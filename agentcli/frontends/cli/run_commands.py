@@ -1,4 +1,4 @@
-"""The commands that start a session, and the commands next to them."""
+"""The commands that start a session, and related ones."""
 
 from __future__ import annotations
 

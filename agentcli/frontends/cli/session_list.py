@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from agentcli.sessions.project import Place
 
 FOUND, HITS = 20, 3
-"""Sessions that a search shows unless told otherwise, and places in each."""
+"""Default number of sessions that a search shows, and of places in each."""
 NEWEST = 200
-"""Sessions that a terminal shows unless told otherwise; a pipe gets all."""
+"""Default number of sessions on a terminal; a pipe gets all."""
 _MARKS = ("\ue0fe", "\ue0ff")
 _ID, _WHEN, _TITLE = (
     Column("id", style="dim"),
@@ -31,7 +31,7 @@ _RECORDS, _FOLDER = Column("records", numeric=True, from_width=100), Column("fol
 
 
 def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
-    """Return the action of `sessions list` or `sessions search` with flags alone; None if a parser is needed."""
+    """Return the action of `sessions list` or `sessions search` with only flags; None if a parser is needed."""
     command, rest = list(arguments[:2]), arguments[2:]
     words = [word for word in rest if not word.startswith("-")]
     flags = [word for word in rest if word.startswith("-")]
@@ -108,7 +108,7 @@ def print_found(
     cwd: str = "",
     hits: int = HITS,
 ) -> None:
-    """Print the sessions in which all the words occur, with the places."""
+    """Print the sessions that contain all the words, with the places."""
     from agentcli.core.sanitise import safe
     from agentcli.frontends.opening import project_of
     from agentcli.sessions.search import search
@@ -128,13 +128,13 @@ def print_found(
     else:
         marks = ("\x1b[1m", "\x1b[0m") if on_terminal(sys.stdout) and "NO_COLOR" not in context.env else ("", "")
         for one in found:
-            # Sanitise with unused letters in place of the marks, which are inserted afterwards.
+            # Sanitise with unused letters instead of the marks, which are inserted afterwards.
             text = safe(one.report(*_MARKS))
             print(text.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
 
 
 def when(info: SessionInfo) -> str:
-    """Return the time of the last write to a session, for people."""
+    """Return the time of a session's last write, for people."""
     from agentcli.sessions.info import local_minute
 
     return local_minute(info.time.updated)

@@ -271,13 +271,16 @@ def each_of(things: Iterable[T], act: Callable[[T], None]) -> None:
 
 
 def _found(context: Project, selectors: Sequence[str]) -> list[SessionInfo]:
-    """Each named session once. Raises InputError for a name that leads to none: then nothing is done to the others either."""
+    """Return each requested session once.
+
+    Raises InputError for an unknown one: then nothing is done to the others either.
+    """
     infos = [context.store.find(selector, context.project) for selector in selectors]
     return list({info.id: info for info in infos}.values())
 
 
 def _moving(context: Project, selectors: Sequence[str], source: str) -> Sequence[SessionInfo]:
-    """Return the sessions to move, including the sessions of their subagents."""
+    """Return the sessions to move, including their subagents' sessions."""
     from agentcli.sessions.summaries import is_subagent
 
     everything = context.store.list()
@@ -296,7 +299,7 @@ def _moving(context: Project, selectors: Sequence[str], source: str) -> Sequence
 
 
 def _confirm(pinned: Sequence[SessionInfo]) -> None:
-    """Ask before pinned sessions are deleted. Raises UsageError if no person can be asked, Exit 1 for a no."""
+    """Ask before pinned sessions are deleted. Raises UsageError if nobody can be asked, Exit 1 for a no."""
     if not pinned:
         return
     names = ", ".join(f"{info.id} ({info.name or info.title})" for info in pinned)

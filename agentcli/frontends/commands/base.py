@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A message that waits: to go with the next result if it `steers`, else for the end of the turn."""
+    """A waiting message: for the next result if it `steers`, else for the end of the turn."""
 
     text: str
     steers: bool = False
@@ -34,7 +34,7 @@ class CommandContext(Terminal, Protocol):
 
     @property
     def sharing(self) -> Sharing:
-        """The sharing of the open session with other programs of the user."""
+        """Sharing of the open session with other programs of the user."""
         ...
 
     @property
@@ -48,7 +48,7 @@ class CommandContext(Terminal, Protocol):
 
     @property
     def waiting(self) -> Sequence[Queued]:
-        """Messages that have not been sent yet, in the order in which they will be."""
+        """Unsent messages, in the order in which they will be sent."""
         ...
 
     look: Look
@@ -76,8 +76,8 @@ class CommandContext(Terminal, Protocol):
     async def choose(
         self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does. `by`
-        looks into the contents of the choices as well.
+        """Do the same, and return the index with the key used: empty for Enter, or one of `acts`, each with its
+        description. `by` also searches the contents of the choices.
         """
         ...
 
@@ -86,7 +86,7 @@ class CommandContext(Terminal, Protocol):
         ...
 
     async def compose(self, text: str, ending: str = ".md") -> str:
-        """Open the text in the user's editor; returns the edited text."""
+        """Open the text in the user's editor; return the edited text."""
         ...
 
     async def open_file(self, file: Path, line: int) -> None:
@@ -98,7 +98,7 @@ class CommandContext(Terminal, Protocol):
         ...
 
     def send(self, text: str, *along: Part) -> None:
-        """Send a prompt to the model; the parts in `along` go with it and are not shown."""
+        """Send a prompt to the model; the parts in `along` are sent with it but not shown."""
         ...
 
     def copy(self, text: str) -> None:
@@ -132,7 +132,7 @@ def terminal_command(
     aliases: Sequence[str] = (),
     values: Sequence[str] | None = None,
 ) -> Callable[[Run], TerminalCommand]:
-    """Make a command of the terminal of a function whose docstring is its help."""
+    """Make a terminal command of a function; its docstring is the help."""
 
     def decorate(function: Run) -> TerminalCommand:
         taken = None if values is None else tuple(values)

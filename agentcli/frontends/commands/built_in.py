@@ -1,4 +1,4 @@
-"""The built-in slash commands, by the feature that brings them; /help comes with the registry."""
+"""Built-in slash commands by feature; /help comes with the registry."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from agentcli.system.git_changes import Changes, changes, choices
 PRINTED = 2_000
 """Lines of git's changes that are printed at most."""
 SENT = 60_000
-"""Characters of changes that go to the model with a review; it reads the rest itself."""
+"""Characters of changes sent to the model with a review; it reads the rest itself."""
 TREE = "git"
 """Argument of /diff for the changes of the working tree."""
 
@@ -106,7 +106,7 @@ async def findings_(context: CommandContext, number: str) -> None:
 
 
 def newest_findings(journal: Journal) -> Sequence[Finding]:
-    """Return the findings of the newest review whose answer names places."""
+    """Return the findings of the newest review with places in its answer."""
     answer = ""
     for record in reversed(in_force(list(journal.records()))):
         body = record.body
@@ -130,7 +130,9 @@ def _asked(found: Changes, wishes: str) -> Sent:
 
 
 async def _named(folder: Path, what: str) -> tuple[Changes, str]:
-    """Return the changes that the first word names and the wishes after it; without a name, the working tree's changes and all words as wishes."""
+    """Return the changes that the first word specifies and the wishes after it; otherwise the working tree's changes
+    and all words as wishes.
+    """
     first, _, rest = what.partition(" ")
     try:
         return await asyncio.to_thread(changes, folder, first), rest.strip()

@@ -166,20 +166,20 @@ async def rewind(ctx: CommandContext, number: str) -> None:
 
 
 def _contents(journal: Journal, starts: Sequence[int], words: str) -> Mapping[int, str]:
-    """Return for each prompt after which all the words occur, by its place in `starts`, a passage."""
+    """Return a passage for each prompt after which all the words occur, by its place in `starts`."""
     found = passages_after(journal.records(), starts, words)
     return {starts.index(seq): text for seq, text in found.items() if seq in starts}
 
 
 def _since(point: RewindPoint) -> str:
-    """Return a prompt's number and age, and the files that were changed after it, up to the next one."""
+    """Return a prompt's number and age, and the files changed between it and the next one."""
     names = [f"{PurePath(path).name} +{added} −{deleted}" for path, (added, deleted) in point.changes.items()]
     files = ", ".join(names) if len(names) <= NAMED else plural(len(names), "file")
     return " · ".join(filter(None, (f"#{point.seq}", ago(point.time), files)))
 
 
 NAMED = 2
-"""Files changed after a prompt that are named; of more, their number."""
+"""Maximum files changed after a prompt to list; beyond it, only their number."""
 
 
 async def _what_goes_back(ctx: CommandContext) -> str:

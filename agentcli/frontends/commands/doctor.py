@@ -1,4 +1,4 @@
-"""Checks of everything that agentcli needs, each with a cure for a failure."""
+"""Checks of everything that agentcli needs, each with a solution for a failure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NEWEST_SESSIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. `needed`: agentcli cannot work well without it."""
+    """Result of one check. `needed`: agentcli cannot work well without it."""
 
     what: str
     ok: bool
@@ -65,11 +65,11 @@ class Finding:
 
 
 CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
-"""Time limits in seconds of a connection, and of the answer to a request."""
+"""Seconds for a connection, and for the answer to a request."""
 
 
 def diagnose(options: Options, live: bool = False, reading: Reading = unseen) -> list[Finding]:
-    """All findings for a run with these options; if the configuration cannot be read, the findings of the built-in one."""
+    """Return all findings for a run with these options; if the configuration is unreadable, those of the built-in one."""
     try:
         return examine(program_of(options), live, reading)
     except ConfigError as error:
@@ -84,9 +84,10 @@ def diagnose(options: Options, live: bool = False, reading: Reading = unseen) ->
 
 
 def examine(program: Program, live: bool = False, reading: Reading = unseen) -> list[Finding]:
-    """All findings; none of them changes anything. Without `live` no model is asked, and only addresses that you set are connected to.
+    """Return all findings; none of them changes anything. Without `live` no model is queried, and only addresses that
+    you set are connected to.
 
-    The records of the sessions that are checked pass `reading`.
+    The records of checked sessions pass `reading`.
     """
     return [
         *_program(program),
@@ -130,7 +131,9 @@ def _keys(program: Program) -> Iterator[Finding]:
 
 
 def _used(program: Program) -> Set[str]:
-    """Return the providers that a session would use: of its model and of the fallback; all if no model can be chosen, since a key of any cures that."""
+    """Return the providers that a session would use: of its model and of the fallback; all if no model can be chosen,
+    since a key of any solves that.
+    """
     try:
         names = [program.selection.model_name(), program.agent_settings.fallback_model]
         return {program.models.spec(name).provider for name in names if name}
@@ -147,7 +150,7 @@ def _model(program: Program) -> Iterator[Finding]:
         detail, ok = program.selection.model_name(), True
     except AgentError as error:
         line = str(error).splitlines()[0]
-        # The rows above already name the commands, so a list of commands is cut to its first sentence.
+        # The rows above already show the commands, so a list of commands is cut to its first sentence.
         detail, ok = line.partition(". ")[0] if line.endswith(":") else line, False
     yield Finding("model", ok, detail)
 
@@ -228,7 +231,7 @@ def _counting(program: Program) -> Finding:
 
 
 def _policy(program: Program) -> Iterator[Finding]:
-    """Report whether the model in use allows a policy that needs its provider; nothing for another policy."""
+    """Report whether the current model allows a policy that needs its provider; nothing for another policy."""
     policy = program.config[ContextSettings].policy
     does = {NATIVE: "clears old outputs itself", PROVIDER: "has its provider summarise"}.get(policy)
     if does is None:

@@ -1,4 +1,4 @@
-"""The check of skills, commands and kinds of agents for `doctor`, as rows."""
+"""Check of skills, commands and kinds of agents for `doctor`, as rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slash commands about extensions: list skills and agents, and run the commands that files define."""
+"""Slash commands about extensions: list skills and agents, and run commands from files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
 
 
 def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
-    """Return the commands and skills that files define, and the prompts of servers, for completion, by names that are not `taken`."""
+    """Return commands and skills from files, and prompts of servers, for completion, by names that are not `taken`."""
     prompts = session.core.setup.servers.prompts() if session.core.setup.servers is not None else ()
     return [
         *(Item(_free_name(one, taken), _summary(one)) for one in _entries(session)),
@@ -73,7 +73,7 @@ def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
 
 
 def agent_items(session: AgentSession) -> Sequence[Item]:
-    """Return the agents that files define, as `@name`, without those whose names have several words: no prompt can name them."""
+    """Return agents from files, as `@name`, except those whose names have several words: no prompt can contain them."""
     kinds = session.extensions.found.agents.values()
     return [Item(f"@{kind.name}", _one_line(kind.description)) for kind in kinds if len(kind.name.split()) == 1]
 
@@ -85,14 +85,14 @@ def skill_items(session: AgentSession) -> Sequence[Item]:
 
 
 def listed(session: AgentSession, taken: Container[str], wide: int) -> Sequence[str]:
-    """Return the lines of /help about the commands and skills that files define."""
+    """Return the lines of /help about commands and skills from files."""
     entries = _entries(session)
     lines = [f"/{_free_name(one, taken)} ".ljust(wide) + _summary(one) for one in entries]
     return ["", "From files:", *lines, *shadowed(entries, taken)] if lines else []
 
 
 def shadowed(entries: Iterable[Skill | Template], taken: Container[str]) -> Sequence[str]:
-    """Return lines that give the full name of each entry whose short name is taken by a built-in command."""
+    """Return lines with the full name of each entry whose short name belongs to a built-in command."""
     return [
         f"/{one.name} of {display_path(one.place.folder)} is shadowed by ours; call it /{_free_name(one, taken)}."
         for one in entries
@@ -101,7 +101,7 @@ def shadowed(entries: Iterable[Skill | Template], taken: Container[str]) -> Sequ
 
 
 def explained(session: AgentSession, name: str) -> Sequence[str]:
-    """Return the help on a command or skill that a file defines; empty if the name is unknown."""
+    """Return the help on a command or skill from a file; empty if the name is unknown."""
     one = session.extensions.entry(name.lstrip("/"))
     if one is None:
         return []

@@ -21,7 +21,7 @@ from agentcli.system import probe
 from agentcli.system.paths import replace_file
 
 INIT = "Write an AGENTS.md for this project, or mend the one that is there."
-"""Prompt of /init, sent as the user's; the instructions go with it and are not shown."""
+"""Prompt of /init, sent as the user's; the instructions are sent with it but not shown."""
 
 
 @command("Work")
@@ -84,7 +84,7 @@ async def init(_: Context, wishes: str) -> AsyncIterator[Output]:
 
 
 CLIPBOARD = 74_000
-"""Largest text in bytes that is sent to the terminal: as base64 it has the 100,000 characters that terminals accept."""
+"""Maximum bytes of text sent to the terminal: as base64 that is 100,000 characters, which terminals accept."""
 _ARGUMENT = re.compile(r"(?P<answer>[1-9][0-9]{0,3})?(?:(?:^|\s+)(?P<code>code)(?:\s+(?P<block>[1-9][0-9]{0,3}))?)?")
 
 
@@ -111,7 +111,7 @@ async def copy(context: CommandContext, argument: str) -> None:
 
 
 def _kept(text: str, file: Path) -> str:
-    """Write a copied text to a file, and return its path; empty if it can't be written."""
+    """Write a copied text to a file, and return its path; empty if it is not writable."""
     try:
         replace_file(file, text, mode=0o600)
     except (OSError, UnicodeEncodeError):

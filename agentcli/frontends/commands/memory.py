@@ -84,7 +84,7 @@ def _reload(session: AgentSession) -> Sequence[str]:
 
 
 async def _add(context: Terminal, text: str) -> None:
-    """Add a line to the file that the person chooses, once the change was shown."""
+    """Add a line to the file that the person chooses, after showing the change."""
     cwd = context.session.cwd
     places = (in_force(cwd), cwd / LOCAL, own_instructions(context.program.dirs))
     about = ("this project, for everybody who works on it", "this project, for you alone", "all your projects")
@@ -109,5 +109,5 @@ async def _add(context: Terminal, text: str) -> None:
 
 
 def in_force(folder: Path) -> Path:
-    """Return the instruction file that counts in a folder, or the path for a new one."""
+    """Return the instruction file that applies in a folder, or the path for a new one."""
     return next((folder / name for name in NAMES if probe.is_file(folder / name)), folder / "AGENTS.md")

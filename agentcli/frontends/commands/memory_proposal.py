@@ -1,4 +1,4 @@
-"""Lines that the model proposes for a person's own instruction file, which are added only if the person agrees."""
+"""Lines that the model proposes for a person's own instruction file, added only if the person agrees."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BULLETS = ("- ", "* ")
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The lines to add, and the number of list items of the answer that are `known` already or cannot be kept (`unfit`)."""
+    """Lines to add, and how many list items of the answer are `known` already or `unfit`."""
 
     lines: tuple[str, ...] = ()
     known: int = 0
@@ -45,7 +45,7 @@ class Proposal:
 
 
 def proposal(answer: str, texts: Sequence[str]) -> Proposal:
-    """Return what an answer proposes beyond the lines of the texts. The answer may be anything; all but list items is ignored."""
+    """Return an answer's proposals beyond the texts' lines. The answer may be anything; only list items count."""
     present = {_compared(line) for text in texts for line in text.split("\n")}
     lines: list[str] = []
     known = unfit = 0
@@ -66,7 +66,7 @@ def proposal(answer: str, texts: Sequence[str]) -> Proposal:
 
 
 def _items(answer: str) -> Iterator[str]:
-    """Yield the list items of a text; empty for one of several lines, which would lose its end."""
+    """Yield a text's list items; empty for an item of several lines, which would lose its end."""
     item: str | None = None
     for line in (each.removesuffix("\r") for each in answer.split("\n")):
         if item is not None and line[:1] in (" ", "\t") and line.strip():
@@ -80,7 +80,7 @@ def _items(answer: str) -> Iterator[str]:
 
 
 def _compared(line: str) -> str:
-    """Return a line without what does not change its sense: the sign of a list item, blanks, case and the full stop."""
+    """Return a line without differences in form: bullet, blanks, case and full stop."""
     return " ".join(line.lstrip(" -*+\t").split()).casefold().rstrip(".")
 
 
@@ -118,7 +118,7 @@ def _why_empty(found: Proposal) -> str:
 
 
 async def _settled(terminal: Terminal, file: Path, before: str, lines: Sequence[str]) -> str:
-    """Show the change, write it if the person agrees, and return what came of it."""
+    """Show the change, write it if the person agrees, and return the outcome."""
     after = reduce(with_line, lines, before)
     diff = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))[2:]
     if not await terminal.confirm(f"Add these lines to {LOCAL}?", [safe_line(line) for line in diff]):
@@ -144,7 +144,10 @@ async def _settled(terminal: Terminal, file: Path, before: str, lines: Sequence[
 
 
 def _own_text(file: Path) -> str:
-    """Return the text of the person's file. Raises InputError for a link and whatever else is no file of its own."""
+    """Return the text of the person's file.
+
+    Raises InputError for a link and anything else that is not a regular file.
+    """
     if file.is_symlink():
         raise InputError(f"{file} is a link, so nothing was added. Use /memory add, or replace the link with a file.")
     if probe.exists(file) and not probe.is_file(file):

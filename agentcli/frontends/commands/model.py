@@ -73,7 +73,7 @@ async def model(context: CommandContext, name: str) -> None:
 
 
 async def _refreshed(program: Program) -> Sequence[str]:
-    """Ask endpoints for their models if their lists are old; return warnings. What takes long is not waited for."""
+    """Query endpoints for their models if their lists are old; return warnings. Slow endpoints are not awaited."""
     from agentcli.program.model_lists import PATIENCE, refresh, stale
 
     models = program.models

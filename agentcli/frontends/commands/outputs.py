@@ -32,7 +32,9 @@ class Drawn(Said):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The complete output of a command: its lines, messages of its actions, the resulting window, the reason for failed work; whether the lines are Markdown."""
+    """Complete output of a command: its lines, messages of its actions, the resulting window, the reason for a failure;
+    and whether the lines are Markdown.
+    """
 
     lines: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
@@ -96,7 +98,8 @@ async def as_turn(
     *,
     notices: bool = True,
 ) -> TurnEnded:
-    """Turn the outputs of a command into a turn: emit their events, the end with the answer's text last, and return that end.
+    """Turn a command's outputs into a turn: emit their events, last the end with the answer's text, and return that
+    end.
 
     The answer includes the messages of actions; with `notices` they are events, too.
     """

@@ -1,4 +1,4 @@
-"""The slash command that lists the messages that wait, and edits, reorders and deletes them."""
+"""Slash command that lists waiting messages, and edits, reorders and deletes them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def queue(context: CommandContext, argument: str) -> None:
 
 
 def _done(act: str, messages: list[Queued], at: int) -> int:
-    """Move a message, or take it out; return its place, or its former one."""
+    """Move a message, or take it out; return its place, or its previous one."""
     match act:
         case "Move up":
             return _swap(messages, at, at - 1)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class SlashCommands:
-    """The slash commands of a program: /help, and what its features bring."""
+    """Slash commands of a program: /help, and those of its features."""
 
     def __init__(self, commands: Sequence[Command]) -> None:
         self.all: Mapping[str, Command] = MappingProxyType(
             {one.name: one for one in by_group([_help_on(self), *commands])}
         )
-        """Every command by its own name, in the order in which /help lists them."""
+        """Every command by its own name, in the order of /help."""
         self.everywhere: Mapping[str, OutputCommand] = MappingProxyType(
             {name: one for name, one in self.all.items() if isinstance(one, OutputCommand)}
         )
@@ -47,7 +47,10 @@ class SlashCommands:
         await perform(found, ctx, rest)
 
     def is_command(self, text: str, session: AgentSession) -> bool:
-        """Return whether the text is a slash and a word. `/usr/bin is empty` is no command; the name of a command that a file defines begins a prompt."""
+        """Return True if the text is a slash and a word.
+
+        `/usr/bin is empty` is not a command; a command name from a file begins a prompt.
+        """
         if not text.lstrip().startswith("/") or "/" in text.split()[0][1:]:
             return False
         return self.known_as(name_and_argument(text)[0]) in self.all or not session.extensions.is_entry(text.lstrip())
@@ -57,13 +60,16 @@ class SlashCommands:
         return [CommandCompletion(item.label, item.detail) for item in extensions.items(session, self.all)]
 
     def acts_at_once(self, text: str) -> bool:
-        """Return whether the command runs at once, without waiting for the end of the turn. Unknown commands are reported at once, too."""
+        """Return True if the command runs at once, without waiting for the end of the turn.
+
+        Unknown commands are reported at once, too.
+        """
         name, argument = name_and_argument(text)
         found = self.all.get(self.known_as(name))
         return found is None or found.acts_at_once(argument)
 
     def find(self, name: str) -> Command:
-        """Return the command of that name. Raises UsageError with the nearest names."""
+        """Return the command of that name. Raises UsageError with similar names."""
         if self.known_as(name) in self.all:
             return self.all[self.known_as(name)]
         near = near_names(name.lower(), self.all) or [
@@ -180,5 +186,5 @@ def grouped(commands: Iterable[Command]) -> dict[Group, list[Command]]:
 
 
 def by_use(commands: Iterable[Command]) -> list[Command]:
-    """Return the commands as the menu lists them: the most used, then the others by group."""
+    """Return the commands in menu order: the most used, then the others by group."""
     return sorted(by_group(commands), key=lambda one: USED.index(one.name) if one.name in USED else len(USED))

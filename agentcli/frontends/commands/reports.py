@@ -46,7 +46,7 @@ async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
 
 
 def _allowed(context: Context, rule: str) -> Said:
-    """Allow a rule for the time or the number of calls that it names. Raises UsageError if it names none."""
+    """Allow a rule for its time or number of calls. Raises UsageError if it has neither."""
     from agentcli.agent.timed_rules import USAGE, timed
 
     given, term = timed(rule)

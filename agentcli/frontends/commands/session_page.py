@@ -1,4 +1,4 @@
-"""The page of a session: its HTML export in the cache folder, shown in the browser."""
+"""Page of a session: its HTML export in the cache folder, shown in the browser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDER = "pages"
 def view(journal: Journal, cache: Path, env: Mapping[str, str]) -> str:
     """Write a session's page, secrets redacted, and open it; return a line with its path.
 
-    Raises InputError if it cannot be written.
+    Raises InputError if it is not writable.
     """
     from agentcli.sessions.exporting import collect, export
 

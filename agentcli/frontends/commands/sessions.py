@@ -58,8 +58,8 @@ def _matches(sessions: Sequence[Mapping[str, Any]], words: str) -> bool:
 
 
 async def _chosen(context: CommandContext, words: str) -> str:
-    """Ask for one of these sessions, at first only the ones with the words, and return its id; empty if the person chooses none, which
-    ends a program that began with the question.
+    """Ask for one of these sessions, at first only those with the words, and return its id; empty if the person chooses
+    none, which ends a program that began with the question.
     """
     start, on = 0, ""
     while others := await asyncio.to_thread(_resumable, context):
@@ -90,7 +90,7 @@ _ACTS = {_RENAME: "rename", _DELETE: "delete"}
 
 
 async def _act(context: CommandContext, one: Mapping[str, Any], key: str) -> None:
-    """Rename a session, or move it to the trash once the person confirms it."""
+    """Rename a session, or move it to the trash once the person confirms."""
     program = context.program
     store, session_id = program.store, str(one["id"])
     if key == _RENAME:
@@ -231,7 +231,7 @@ def _others(context: Context | Terminal) -> list[Mapping[str, Any]]:
 
 
 def _resumable(context: Terminal) -> list[Mapping[str, Any]]:
-    """Return the other sessions to choose from, without subagents' sessions, which are resumed by their ids."""
+    """Return the other sessions to choose from, except subagents' sessions, which are resumed by their ids."""
     return [one for one in _others(context) if (one.get("parent") or {}).get("kind") != "subagent"]
 
 

@@ -30,7 +30,7 @@ _SWITCH = ("true", "false")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its value as text, the place where it is set, its possible values if they are few, and what it does."""
+    """One setting: its value as text, the place that sets it, its possible values if they are few, and what it does."""
 
     key: str
     value: str
@@ -131,7 +131,7 @@ _DESCRIBED = re.compile(r"- `(?P<key>[\w.]+)` = `.*?`.*?: (?P<about>.*)")
 
 
 def _descriptions() -> Mapping[str, str]:
-    """Return what each setting does, as the manual says it."""
+    """Return what each setting does, from the manual."""
     text = page("configuration")
     return {line["key"]: line["about"].replace("`", "") for line in map(_DESCRIBED.fullmatch, text.split("\n")) if line}
 
@@ -139,7 +139,7 @@ def _descriptions() -> Mapping[str, str]:
 def change(program: Program, key: str, text: str) -> str:
     """Write a setting to the user's config.toml and read it again; return a line about the value in force.
 
-    Raises ConfigError for a key that does not exist or a value that does not fit.
+    Raises ConfigError for an unknown key or an invalid value.
     """
     file, schema = program.dirs.config_file, program.config.schema
     wanted = parsed(schema, key, text)

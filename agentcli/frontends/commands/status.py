@@ -1,4 +1,4 @@
-"""Slash command on the status of the open session: version, model, endpoint, key, folder, mode, sandbox, instruction files."""
+"""Slash command on the open session's status: version, model, endpoint, key, folder, mode, sandbox, instruction files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def status(context: Context, _: str) -> AsyncIterator[Output]:
 
 
 def _facts(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]:
-    """Names and values, in the order in which a person reads them."""
+    """Return names and values, in reading order."""
     model = session.core.model
     yield "version", f"agentcli {__version__} on Python {sys.version.split()[0]}"
     yield "session", _session(session)
@@ -79,7 +79,7 @@ def _facts(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
 
 
 def _source(model: ModelSpec) -> str:
-    """Return where the figures of a model come from that is in no table."""
+    """Return the origin of an unknown model's figures."""
     if model.known:
         return ""
     assumed = "" if model.window_stated or not model.assumed else f"; figures of {model.assumed} assumed"
@@ -99,7 +99,7 @@ def _endpoint(program: Program, settings: ProviderSettings) -> str:
 
 
 def _key(program: Program, settings: ProviderSettings, model: ModelSpec) -> str:
-    """Describe the place that the key comes from; never the key."""
+    """Describe where the key comes from; never the key."""
     names = key_variables(settings)
     if model.kind not in PROVIDERS:
         return "none needed"
@@ -119,7 +119,7 @@ def _trust(program: Program, session: AgentSession) -> str:
 
 
 def _servers(program: Program) -> list[str]:
-    """Return the configured model servers that have an address of their own."""
+    """Return the configured model servers with their own address."""
     known = program.models.providers.values()
     return [f"{one.name}: {reachability.bare(url)}" for one in known if (url := base_url(one, program.env))]
 

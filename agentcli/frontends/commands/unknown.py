@@ -1,4 +1,4 @@
-"""Slash commands that do not exist, in prompts of runs that could not ask what was meant."""
+"""Unknown slash commands in prompts of runs that cannot ask what was meant."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def meant_as_command(text: str) -> str:
 
 
 def unknown_command(text: str, is_known: Callable[[str], bool], is_server: Callable[[str], bool]) -> str:
-    """Return the name of the command that a prompt means if no such command exists; else empty.
+    """Return the name of the command that a prompt means if there is no such command; else empty.
 
-    A name with the namespace of a server passes: the server's prompts are unknown until it is connected.
+    A name with a server's namespace passes: the server's prompts are unknown until it is connected.
     """
     name = meant_as_command(text)
     server, colon, _ = name.partition(":")
@@ -32,6 +32,6 @@ def unknown_command(text: str, is_known: Callable[[str], bool], is_server: Calla
 
 
 def no_command(name: str, trusted: bool) -> InputError:
-    """Return the refusal of a command that does not exist, for a prompt that may be meant as text."""
+    """Return the refusal of an unknown command, for a prompt that may be meant as text."""
     unread = "" if trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
     return InputError(f"Unknown command /{name}.{unread} Put a space before it to send it as text.")

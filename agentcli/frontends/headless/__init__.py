@@ -1,1 +1,1 @@
-"""The front end without a terminal: one prompt, its answer on stdout."""
+"""Front end without a terminal: one prompt, its answer on stdout."""

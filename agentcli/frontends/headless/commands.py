@@ -35,9 +35,9 @@ def turn_of(
     own: str | None = None,
     around: Iterable[WrapTurn] = (),
 ) -> RunTurn:
-    """Return the turn of a prompt, or of the slash command that it is. Raises InputError as `print_command`.
+    """Return the turn of a prompt or slash command. Raises InputError like `print_command`.
 
-    `own` is the part of it that was not piped in, None for all. `around` wraps the turn.
+    `own` is the part that was not piped in, None for all. `around` wraps the turn.
     """
     if (found := print_command(text, project, own)) is not None:
         turn: RunTurn = partial(_carried_out, *found, project, session)
@@ -59,16 +59,18 @@ async def _carried_out(
 
 
 def _text(answer: Answer) -> str:
-    """Return the text of an answer: a report as lines, an act as sentences."""
+    """Return the text of an answer: a report as lines, an action as sentences."""
     return safe("\n".join(answer.lines)) or " ".join([*answer.notices, answer.window])
 
 
 def print_command(text: str, project: Program, own: str | None = None) -> tuple[Yields, str] | None:
-    """Return the command in a prompt, with its argument; None for a prompt for the model, such as a command that a project's file defines.
+    """Return the command in a prompt, with its argument; None for a prompt for the model, such as a command from a
+    project's file.
 
-    Raises InputError for a slash command that works only in the terminal, for an unknown one that is alone or has a namespace, and for a
-    prompt that a feature refuses. Other text after an unknown name (`/etc is full`, `/login answers 500`) makes it a prompt, and so do
-    several lines. `own` is the part of it that was not piped in, None for all.
+    Raises InputError for a slash command that works only in the terminal, for an unknown one that is alone or has a
+    namespace, and for a prompt that a feature refuses. Other text after an unknown name (`/etc is full`,
+    `/login answers 500`) makes it a prompt, and so do several lines. `own` is the part that was not piped in, None for
+    all.
     """
     name, argument = name_and_argument(text)
     commands = _commands(project) if _COMMAND.match(text) else None

@@ -39,7 +39,7 @@ class Headless:
     _writing_since: float | None = None
 
     def is_stuck(self, seconds: float) -> bool:
-        """Return whether one write has taken `seconds` or longer: the reader of the stream has stopped reading."""
+        """Return True if one write has taken `seconds` or longer: the stream's reader has stopped reading."""
         since = self._writing_since
         return since is not None and time.monotonic() - since >= seconds
 
@@ -49,7 +49,7 @@ class Headless:
         self._line(init)
 
     def goes_on_as(self, session_id: str) -> None:
-        """Note the session that the result names."""
+        """Set the session of the result."""
         self._builder.session_id = session_id
 
     def show(self, event: Event) -> None:
@@ -160,4 +160,4 @@ def _denied(denial: Denial) -> str:
 
 
 _SUBJECTS = ("file_path", "command", "path", "url")
-"""Inputs that say what a call is about."""
+"""Inputs that describe what a call is about."""

@@ -1,4 +1,4 @@
-"""One prompt without a person: the answer to stdout, the exit code to the shell."""
+"""One prompt in an unattended run: the answer to stdout, the exit code to the shell."""
 
 from __future__ import annotations
 
@@ -31,19 +31,23 @@ if TYPE_CHECKING:
     from agentcli.program.feature import WrapTurn
 
 STDIN_WAIT = 3.0
-"""Seconds without input on stdin after which a run says that it waits; if a prompt was given and stdin is not a pipe, it continues without."""
+"""Seconds without input on stdin after which a run reports that it waits; if a prompt was given and stdin is not a
+pipe, it continues without.
+"""
 MOST_STDIN = 100_000_000
-"""Bytes of stdin that are read; more of it is refused."""
+"""Maximum bytes of stdin; more is refused."""
 TWICE = 1.0
 """A second Ctrl-C within this many seconds ends the program at once."""
 STUCK = 4.0
 """Seconds after which a write counts as having no reader, once the run is to end."""
 LIFELINE = "AGENTCLI_LIFELINE"
-"""The variable with the number of a pipe's end: when the other end closes, the program that started this run has ended, and the run ends as by SIGTERM."""
+"""Variable with the number of a pipe's end: when the other end closes, the program that started this run has ended, and
+the run ends as by SIGTERM.
+"""
 
 
 def print_mode(program: Program, options: Options) -> int:
-    """Answer one prompt without a REPL. The result is printed last, also after an unexpected error, which is raised then."""
+    """Answer one prompt without a REPL. The result is printed last, also before an unexpected error is raised."""
     # Read before the loop runs, so that a signal can interrupt the wait for stdin.
     with program.preparing():
         texts = options.prompts("" if options.goal and options.prompt is None else read_prompt(options.prompt))
@@ -56,7 +60,8 @@ def print_mode(program: Program, options: Options) -> int:
     except (AgentError, BrokenPipeError):
         raise
     except Exception as error:
-        # An unexpected error keeps its traceback; the reader of the output still gets the final result, without values in it.
+        # An unexpected error keeps its traceback; the output's reader still gets the final result, without values in
+        # it.
         with contextlib.suppress(OSError):
             front.finish(error=AgentError(error_text(error)))
         raise
@@ -122,7 +127,7 @@ async def _say(
     interrupt: asyncio.Event,
     front: Headless,
 ) -> TurnEnded:
-    """Send one prompt after the other, as long as each is answered; `around` wraps the turn of the last."""
+    """Send one prompt after the other, as long as each is answered; `around` wraps the last one's turn."""
     ended = TurnEnded("failed")
     for number, text in enumerate(texts, 1):
         own, wrapping = _own(program.options, text), around if number == len(texts) else ()
@@ -133,7 +138,7 @@ async def _say(
 
 
 def _own(options: Options, text: str) -> str | None:
-    """Return the part of a prompt that was given as an argument, if input was piped in before it; None for all of it."""
+    """Return the part of a prompt given as an argument, if input was piped in before it; None for all of it."""
     given = options.prompt
     return given if given not in (None, "-") and text.endswith(str(given)) else None
 
@@ -148,13 +153,16 @@ def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: li
 
 
 def at_time_limit(session: AgentSession, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
-    """Have the time limit of the run interrupt it; None if it has none."""
+    """Let the run's time limit interrupt it; None if it has none."""
     left = session.core.spending.limits.left()
     return None if left is None else asyncio.get_running_loop().call_later(left, interrupt.set)
 
 
 def read_prompt(given: str | None) -> str:
-    """Read the whole prompt: piped stdin first, then `given`; `-` or nothing reads stdin alone. Raises InputError if it is empty."""
+    """Read the whole prompt: piped stdin first, then `given`; `-` or nothing reads only stdin.
+
+    Raises InputError if it is empty.
+    """
     alone = given is None or given == "-"
     piped = "" if sys.stdin is None or sys.stdin.isatty() else _stdin(needed=alone)
     typed = "" if alone else given or ""
@@ -165,9 +173,10 @@ def read_prompt(given: str | None) -> str:
 
 
 def _stdin(needed: bool) -> str:
-    """All of stdin. A pipe is read for as long as a program has it open for writing: that program may work for minutes before it prints.
+    """Read all of stdin. A pipe is read as long as a program has it open for writing, which may work for minutes before
+    it prints.
 
-    Sockets and devices, which programs that start others keep open without using them, count as empty unless they are `needed`.
+    Sockets and devices, which other programs keep open without using them, count as empty unless they are `needed`.
     """
     try:
         if not select.select([sys.stdin], [], [], STDIN_WAIT)[0]:
@@ -223,7 +232,7 @@ def _signals(interrupt: asyncio.Event, front: Headless) -> Iterator[list[int]]:
 
 
 class _Stopping:
-    """The orderly end of a run at a signal; `caught` gets its exit code."""
+    """Orderly end of a run at a signal; `caught` gets its exit code."""
 
     def __init__(self, interrupt: asyncio.Event, front: Headless) -> None:
         self._interrupt, self._front = interrupt, front
@@ -231,7 +240,7 @@ class _Stopping:
         self._last = -TWICE
 
     def stop(self, code: int) -> None:
-        """End the turn, or the process if the signal before came just now."""
+        """End the turn, or the process if another signal came just before."""
         now = time.monotonic()
         if now - self._last < TWICE:
             os._exit(code)
@@ -250,14 +259,14 @@ class _Stopping:
 
 
 def _end_once_stuck(front: Headless, code: int) -> None:
-    """End the process once a write has waited for `STUCK` seconds; all that was said is stored."""
+    """End the process once a write has waited for `STUCK` seconds; everything is stored."""
     while not front.is_stuck(STUCK):
         time.sleep(STUCK / 10)
     os._exit(code)
 
 
 def _lifeline() -> int:
-    """Return the descriptor of the pipe to watch; -1 if the environment names none."""
+    """Return the descriptor of the pipe to watch; -1 if the environment has none."""
     given = os.environ.pop(LIFELINE, "")
     try:
         return int(given) if stat.S_ISFIFO(os.fstat(int(given)).st_mode) else -1

@@ -1,4 +1,4 @@
-"""A terminal of lines: what is typed is read in the background."""
+"""A terminal of lines: typed input is read in the background."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from agentcli.frontends.terminal.dialogs.dialogs import TYPED_AHEAD
 from agentcli.frontends.terminal.style import MUTE, Look
 
 TOGETHER = 0.05
-"""Seconds between two lines that no person typed one after the other."""
+"""Maximum seconds between two lines that no person typed one after the other."""
 _ANSWER = re.compile(r"\s*(?:\d|[a-z]|yes|no|)\s*", re.IGNORECASE)
-"""Lines that can only be answers, so typed for another question."""
+"""Lines that can only be answers, and so were typed for another question."""
 
 
 class Lines:
     """Asynchronous line reader; None at the end of input. `gone`: the terminal was closed.
 
-    `early` are prompts that were typed before a question was there: they answer nothing, and wait for their turn.
+    `early` are prompts typed before a question appeared: they answer nothing, and wait for their turn.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -64,7 +64,7 @@ class Lines:
     async def answer(self, again: Callable[[], None]) -> str | None:
         """Wait for a line that arrives alone after the question was printed; None at the end of input.
 
-        `again` is called to print the question again, after other lines.
+        `again` prints the question again, after other lines.
         """
         while True:
             if await self._put_aside():
@@ -161,7 +161,7 @@ class LineTerminal:
         return line
 
     def typed_early(self) -> str:
-        """Take the next prompt that was typed before a question, and print it as if it were typed now; empty if none waits."""
+        """Take the next prompt typed before a question, and print it as if it were typed now; empty if none waits."""
         text = self._lines.early.popleft() if self._lines.early else ""
         if text:
             self.say(f"> {text}")

@@ -30,7 +30,7 @@ OUTPUT_LINES = 20
 LINE = 10_000
 """Cells of a line: the terminal wraps it."""
 TITLE = 100
-"""Maximal characters of a call's title; its approval printed the whole."""
+"""Maximum characters of a call's title; its approval printed all of it."""
 
 
 def narrate(piece: Piece, look: Look) -> list[str]:

@@ -107,7 +107,7 @@ class PlainAsking:
     async def choose(
         self, title: str, choices: Sequence[Choice], start: int, _: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same among the choices that `by` names; there are no keys here but Enter."""
+        """Do the same among the choices found by `by`; the only key here is Enter."""
         places = [*range(len(choices))]
         if by.words:
             held = by.contents(by.words) if by.contents is not None else {}

@@ -82,7 +82,7 @@ def _guard() -> None:
 
 
 def _take_back(loop: asyncio.AbstractEventLoop) -> None:
-    """Move the signal handlers from a loop that is about to close back to the process: it would reset them to the default."""
+    """Move the signal handlers from a closing loop back to the process: it would reset them to the default."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL)
     for number in _ALL:
         loop.remove_signal_handler(number)
@@ -96,7 +96,7 @@ class PlainTerminal(LineTerminal):
     program: Program
     commands: SlashCommands
     sharing: Sharing
-    """The sharing of the open session with other programs of the user."""
+    """Sharing of the open session with other programs of the user."""
     session: AgentSession
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class PlainTerminal(LineTerminal):
         self._idle = Idle(self, self)
 
     async def run(self, program: Program, sharing: Sharing, session: AgentSession, prompts: Sequence[str] = ()) -> int:
-        """Run the REPL until the user leaves; returns the exit code."""
+        """Run the REPL until the user leaves; return the exit code."""
         self.program, self.sharing, self.session = program, sharing, session
         self.commands = slash_commands(program.features)
         settings, wanted = program.config[UiSettings], program.sessions.wanted
@@ -279,7 +279,7 @@ class PlainTerminal(LineTerminal):
         session.begin(self.show_events)
 
     def take(self, text: str) -> str:
-        """Send a message from elsewhere to the running turn, or begin one with it."""
+        """Send an external message to the running turn, or begin one with it."""
         if self.working:
             self.session.steer(Prompt(text, (Text(text),)))
             return "steered"
@@ -300,7 +300,7 @@ class PlainTerminal(LineTerminal):
         self.say(f"The prompt was: {text}")
 
     def send(self, text: str, *along: Part) -> None:
-        """Queue a prompt first; the parts in `along` go with it and are not shown."""
+        """Queue a prompt first; the parts in `along` are sent with it but not shown."""
         self._ahead += along
         self._next.insert(0, text)
 

@@ -1,4 +1,4 @@
-"""Approvals and questions of the agent, answered by a function of the program around it."""
+"""Approvals and questions of the agent, answered by a function of the embedding program."""
 
 from __future__ import annotations
 
@@ -96,7 +96,10 @@ def answering(on_ask: OnAsk) -> AskUser:
 
 
 async def _answer(on_ask: OnAsk, asked: Approval | Question) -> Any:
-    """Return the answer of the function. Raise ToolError if it fails: the model sees the error, and the session continues."""
+    """Return the function's answer.
+
+    Raise ToolError if it fails: the model sees the error, and the session continues.
+    """
     try:
         answer = on_ask(asked)
         return await answer if inspect.isawaitable(answer) else answer

@@ -27,7 +27,7 @@ class RunOptions(FlagOptions, total=False):
     """Options of `query`, `run` and `Session`. Fields of `FlagOptions` mean the same as the flags of the same name."""
 
     resume: str | Literal[True]
-    """Session to continue: its id, a unique beginning of it, or its name; True for the newest of the project."""
+    """Session to continue: its id, a unique id prefix, or its name; True for the newest of the project."""
     env: Mapping[str, str]
     """Environment of the run instead of the process's: keys, settings, commands and hooks read it."""
     tools: Sequence[Callable[..., Any] | FunctionTool]
@@ -51,12 +51,15 @@ class Given:
     """True if the first turn is the last: then it waits for its subagents in the background."""
 
     def program(self) -> Program:
-        """Return the program around a session with these options. Raise AgentError for a wrong folder or configuration."""
+        """Return the program around a session with these options.
+
+        Raise AgentError for an invalid folder or configuration.
+        """
         from agentcli.frontends.opening import program_of
         from agentcli.frontends.python.asking import answering, approving
         from agentcli.program.front_end import FrontEnd
 
-        # Without a handler, Python prints warnings to stderr, which belongs to the program around us.
+        # Without a handler, Python prints warnings to stderr, which belongs to the embedding program.
         for name in ("agentcli", "mcp"):
             if not logging.getLogger(name).handlers:
                 logging.getLogger(name).addHandler(logging.NullHandler())

@@ -47,7 +47,7 @@ async def _events(session: Session, prompt: str) -> AsyncGenerator[AnyEvent, Non
         run_beside(close())
 
     reader = asyncio.current_task()
-    # A reader cancelled in its own code leaves the events open until they are garbage-collected.
+    # The events of a reader cancelled in its own code stay open until they are garbage-collected.
     stay = when_done(reader, left) if reader is not None else None
     try:
         async with session, closing(session.say(prompt)) as events:

@@ -1,4 +1,4 @@
-"""Session of the agent in the program around it: several turns, interruption, forks."""
+"""Session of the agent in an embedding program: several turns, interruption, forks."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Session:
                 self._turn = None if self._turn is turn else self._turn
 
     async def _left_turn(self) -> None:
-        """Wait for the end of a turn whose reader has left, for example by `break`: Python closes its events in the next moment."""
+        """Wait for the end of a turn whose reader has left, for example by `break`: Python then closes its events."""
         for _ in range(_MOMENTS):
             if self._turn is None:
                 return
@@ -204,9 +204,9 @@ def session_with(given: Given) -> Session:
 
 
 async def _others_closed() -> None:
-    """Wait for the sessions of this loop that are closing: one of them may be the one to resume.
+    """Wait for this loop's closing sessions: one of them may be the one to resume.
 
-    Python closes the events of a reader that has left, for example by `break`, in the next moment.
+    If a reader leaves, for example by `break`, Python closes its events in the next moment.
     """
     if not _sessions:
         return

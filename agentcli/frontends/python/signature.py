@@ -1,4 +1,4 @@
-"""JSON Schema of a function's parameters, and the values of a call in the types of the function."""
+"""JSON Schema of a function's parameters, and a call's values in the function's types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 
 
 def slots_of(function: Callable[..., Any]) -> tuple[Slot, ...]:
-    """Return the parameters of a function. Raise UsageError for one that no model can give."""
+    """Return the parameters of a function. Raise UsageError for a parameter that no model can supply."""
     try:
         slots = parameters_of(function)
     except (NameError, TypeError) as error:
@@ -43,13 +43,19 @@ def slots_of(function: Callable[..., Any]) -> tuple[Slot, ...]:
 
 
 def parameters(function: Callable[..., Any], slots: Sequence[Slot]) -> Json:
-    """Return the JSON Schema of a function's parameters. Raise UsageError, naming the parameter, for a type without a schema."""
+    """Return the JSON Schema of a function's parameters.
+
+    Raise UsageError, mentioning the parameter, for a type without a schema.
+    """
     properties = {slot.name: schema_of(slot.kind, _place(function, slot)) for slot in slots}
     return {"type": "object", "properties": properties, "required": [slot.name for slot in slots if slot.required]}
 
 
 def built(kind: Kind, value: Any, where: str) -> Any:
-    """Return a JSON value that fits the schema in the type of the parameter: as dataclass, tuple or set. Raise ToolError if it does not fit."""
+    """Return a JSON value that fits the schema in the parameter's type: as dataclass, tuple or set.
+
+    Raise ToolError if it does not fit.
+    """
     if value is None:
         return None
     match kind:

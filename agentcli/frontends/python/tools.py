@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _TITLE = 100
 """Length of the line that describes a call, in characters."""
 FROM_ELSEWHERE = (KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
-"""Exceptions by which other code ends a call in the event loop."""
+"""Exceptions with which other code ends a call in the event loop."""
 _log = logging.getLogger(__name__)
 
 
@@ -69,7 +69,7 @@ class FunctionTool:
         return whole_or_cut(ctx, call_id, text, {})
 
     async def _called(self, values: dict[str, Any]) -> Any:
-        """Return the result of the function. Run a synchronous function in a thread, so that it does not block the loop."""
+        """Return the function's result. Run a synchronous function in a thread, so that it does not block the loop."""
         if inspect.iscoroutinefunction(self.function):
             return await self.function(**values)
         result = await asyncio.to_thread(_guarded, self.function, values)
@@ -109,7 +109,7 @@ def as_tools(given: Iterable[Callable[..., Any] | FunctionTool]) -> tuple[Tool, 
 
 
 def is_from_elsewhere(error: BaseException) -> bool:
-    """Return True if other code ends the call by this exception, False if the function itself has raised it."""
+    """Return True if other code ends the call with this exception, False if the function itself has raised it."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is None or task.cancelling() > 0

@@ -1,4 +1,4 @@
-"""One turn of an embedded session, in a separate task, so that the reader of its events may stop at any time."""
+"""One turn of an embedded session, in a separate task, so that its reader may stop at any time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from agentcli.program.program import Program
 
 AHEAD = 100
-"""Largest number of events that a turn may be ahead of its reader; then it waits."""
+"""Maximum events that a turn may be ahead of its reader; then it waits."""
 GRACE = 30.0
-"""Time in seconds that an interrupted turn may take to end in good order, and again once it is cancelled."""
+"""Seconds that an interrupted turn may take to end in good order, and again once it is cancelled."""
 
 
 class Turn:
@@ -55,7 +55,10 @@ class Turn:
         self._loop.call_soon_threadsafe(self._stop)
 
     async def leave(self) -> None:
-        """Stop reading: interrupt the turn if it still runs, and wait until it has ended. One whose event loop has ended cannot run any more."""
+        """Stop reading: interrupt the turn if it still runs, and wait until it has ended.
+
+        If its event loop has ended, it cannot run any more.
+        """
         self._left = True
         if self._loop is not asyncio.get_running_loop():
             if self._loop.is_running():
@@ -108,7 +111,10 @@ class Turn:
 
 
 async def settled(task: asyncio.Task[Any]) -> None:
-    """Wait until a task has ended, and cancel it if it takes too long. Keep waiting if this call is cancelled, then raise that."""
+    """Wait until a task has ended, and cancel it if it takes too long.
+
+    If this call is cancelled, keep waiting, then raise.
+    """
     cancelled: asyncio.CancelledError | None = None
     loop = asyncio.get_running_loop()
     for last in (False, True):

@@ -1,4 +1,4 @@
-"""The events of a run as other programs get them: one table for the lines of `stream-json` and for the Python API."""
+"""Events of a run for other programs: one table for the lines of `stream-json` and for the Python API."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """An event of a run. `type` names its kind in JSON; every other field has its own name there."""
+    """An event of a run. `type` is its kind in JSON; every other field keeps its name there."""
 
     type: ClassVar[str] = ""
     timestamp: str = field(default_factory=now, kw_only=True, compare=False)
@@ -198,7 +198,7 @@ class Result(RunEvent):
     verified: bool | None = None
     """Whether calls of the session show what the text claims, such as that tests pass; None if it claims nothing."""
     findings: tuple[Finding, ...] | None = field(default=None, metadata={"optional": True})
-    """Findings of a review, requested by `-p "/review"`; None of any other run."""
+    """Findings of a review, requested by `-p "/review"`; None in any other run."""
 
     @property
     def denials(self) -> tuple[Denial, ...]:

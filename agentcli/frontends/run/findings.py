@@ -11,12 +11,12 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Text
 
 Severity = Literal["high", "medium", "low", ""]
-"""Empty if the answer names none."""
+"""Empty if the answer states none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding: the file as the answer names it, its line, and the text without them."""
+    """A finding: the file as the answer writes it, its line, and the text without them."""
 
     severity: Severity
     path: str
@@ -25,7 +25,7 @@ class Finding:
 
 
 def findings(answer: str) -> tuple[Finding, ...]:
-    """Return all findings, in order. Prose counts only if no list item and no heading names a place."""
+    """Return all findings, in order. Prose counts only if no list item and no heading contains a place."""
     blocks = list(_blocks(answer[:LONGEST]))
     listed = [_finding(one) for one in blocks if one.item]
     if any(listed):
@@ -38,11 +38,11 @@ def findings(answer: str) -> tuple[Finding, ...]:
 
 
 CHANGES = "<changes>"
-"""Beginning of the changes that go to the model with the request for a review."""
+"""Beginning of the changes sent to the model with the request for a review."""
 
 
 def is_review(message: Message) -> bool:
-    """Return whether the message is a prompt that asks for a review."""
+    """Return True if the message is a prompt that requests a review."""
     return any(isinstance(part, Text) and part.synthetic and f"\n{CHANGES}\n" in part.text for part in message.parts)
 
 

@@ -1,4 +1,4 @@
-"""Translation of the agent's events into a run's events, and the result that comes last."""
+"""Translate the agent's events into a run's events, and the final result."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from agentcli.frontends.run.findings import findings, is_review
 
 
 def run_events(event: Event) -> Iterator[AnyEvent]:
-    """Yield the events of a run for one event of the agent; many have none."""
+    """Yield a run's events for one event of the agent; for many there are none."""
     match event:
         case TextDelta(text):
             yield MessageEvent("assistant", text, delta=True)
@@ -163,7 +163,7 @@ class ResultBuilder:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The way in which a run has ended, as its result names it."""
+    """How a run has ended, as its result reports it."""
 
     error: BaseException | None = None
     subtype: str = ""
@@ -171,7 +171,7 @@ class Conclusion:
 
 
 def conclusion(ended: TurnEnded, seconds: float | None, stopped_by: int) -> Conclusion:
-    """Conclude a run from the end of its last turn. `seconds` is its time limit.
+    """Conclude a run from its last turn's end. `seconds` is its time limit.
 
     `stopped_by` is the exit code of the interruption, 0 if the time limit interrupted it.
     """

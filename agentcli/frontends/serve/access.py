@@ -1,4 +1,4 @@
-"""Who may use the server: tokens, one-time login links, and an answer to many wrong ones."""
+"""Access to the server: tokens, one-time login links, and a limit on wrong ones."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LINK_SECONDS = 300.0
 PAGE_SECONDS = 12 * 3600.0
 """Seconds for which a page stays logged in."""
 TUNNEL = 8020
-"""The port that a tunnel to the socket has, by our advice."""
+"""Port of a tunnel to the socket, by our advice."""
 LINKS, PAGES = 20, 50
 """Links and pages at once; the oldest end first."""
 WRONG, PERIOD = 10, 60.0
-"""Wrong tokens in so many seconds after which further wrong ones are told to wait."""
+"""Wrong tokens in so many seconds after which further wrong ones must wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,15 @@ Refused = Literal["unknown", "limited"]
 
 
 class Access:
-    """The tokens of one server. Only hashes of tokens are compared, in constant time.
+    """Tokens of one server. Only hashes of tokens are compared, in constant time.
 
-    A token is too long to be guessed, and any user of the machine can send wrong ones: they never hinder a right one.
-    `place` is the port that the server listens on: a page's token counts only there, since a page gives it to whoever listens on that port.
+    A token is too long to guess, and any user of the machine can send wrong ones: they never hinder a right one.
+    `place` is the server's port: a page's token counts only there, since a page gives it to whoever listens on that
+    port.
     """
 
     def __init__(self, state: Path, place: int, clock: Callable[[], float] = time.time) -> None:
-        """Make the files of the tokens if there are none. Raises OSError."""
+        """Create the token files if there are none. Raises OSError."""
         self._folder, self._place, self._clock = folder(state / FOLDER), place, clock
         self._links: dict[str, tuple[float, bool]] = {}
         self._wrong: deque[float] = deque()
@@ -61,7 +62,7 @@ class Access:
 
     @property
     def address(self) -> str:
-        """The address of the page on this machine; of a socket, the one to which a tunnel leads by our advice."""
+        """Address of the page on this machine; for a socket, the one to which a tunnel leads by our advice."""
         return f"http://127.0.0.1:{self._place or TUNNEL}"
 
     def check(self, authorization: str) -> Grant | Refused:
@@ -80,7 +81,7 @@ class Access:
         return code
 
     def log_in(self, code: str) -> tuple[str, bool] | Refused:
-        """Return a page's token for the code of a link, and if it is to read only."""
+        """Return a page's token for a link's code, and whether it may only read."""
         expires, read_only = self._links.pop(_hash(code), (0.0, True))
         if expires <= self._clock():
             return self._refused()
@@ -114,7 +115,7 @@ class Access:
         return [*self._files.items(), *pages]
 
     def _pages(self) -> list[Mapping[str, Any]]:
-        """Return the pages that are logged in here; they stay so when the server is started again."""
+        """Return the pages that are logged in here; they stay so after a restart of the server."""
         try:
             found = json.loads((self._folder / "pages.json").read_bytes())
             return [page for page in found if page["expires"] > self._clock() and page["place"] == self._place]
@@ -125,7 +126,7 @@ class Access:
         replace_file(self._folder / "pages.json", json.dumps(pages), mode=0o600)
 
     def _token(self, name: str) -> str:
-        """Return the token in a file, which is made if there is none."""
+        """Return the token in a file, created if there is none."""
         file = self._folder / name
         if not probe.exists(file):
             replace_file(file, secrets.token_urlsafe(32) + "\n", mode=0o600)
@@ -133,7 +134,7 @@ class Access:
 
 
 def main_token(state: Path) -> str:
-    """Return the token of the server. Raises InputError if there was none yet."""
+    """Return the server's token. Raises InputError if there is none yet."""
     try:
         return (state / FOLDER / "token").read_text(encoding="ascii").strip()
     except OSError:

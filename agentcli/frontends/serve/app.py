@@ -1,4 +1,4 @@
-"""The server behind the page: JSON over HTTP, events as server-sent events, and the page's own three files."""
+"""Server of the page: JSON over HTTP, server-sent events, and the page's own three files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LISTED_FOR = 5.0
 SHOWN = 200
 """Records of a transcript that are drawn at once."""
 EARLIER = 100
-"""Records before the new ones in which their calls are looked for."""
+"""Records before the new ones in which their calls are searched."""
 BEAT = 10.0
 """Seconds without an event after which a reader gets a sign of life."""
 READERS = 100
@@ -62,7 +62,7 @@ class Server:
         self._listed_at = 0.0
 
     def app(self, names: tuple[str, ...] = ()) -> Guard:
-        """Return the application; `names` are further hosts by which it may be reached."""
+        """Return the application; `names` are further host names for reaching it."""
         session = "/api/sessions/{id}"
         routes = [
             *(Route(path, _file, methods=["GET"]) for path in _FILES),
@@ -129,7 +129,7 @@ class Server:
         )
 
     async def _stored(self) -> tuple[list[Mapping[str, Any]], list[str]]:
-        """Return the stored sessions, and the folders for new ones; read again after a while, since there may be thousands."""
+        """Return the stored sessions, and the folders for new ones; cached for a while, since there may be thousands."""
         if self._listed is None or time.monotonic() - self._listed_at > LISTED_FOR:
             self._listed = await asyncio.to_thread(self._list_stored)
             self._listed_at = time.monotonic()
@@ -156,7 +156,7 @@ class Server:
         return JSONResponse(await self._snapshot(self._info(request)))
 
     async def _snapshot(self, info: SessionInfo) -> Mapping[str, Any]:
-        """Return the state of a session as its program tells it, or as it is stored."""
+        """Return a session's state from its program, or its stored state."""
         if self._machine.shared(info.id) is not None:
             try:
                 told = await self._machine.request(info.id, do="state")
@@ -205,7 +205,7 @@ class Server:
         return StreamingResponse(stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def _sse(self, info: SessionInfo, after: str) -> AsyncIterator[str]:
-        """Yield events as server-sent events: each with its id, so that a reader that comes back continues after it."""
+        """Yield events as server-sent events, each with its id, so that a returning reader continues after it."""
         self._readers += 1
         try:
             async with closing(self._machine.follow(info, after)) as items:
@@ -256,7 +256,7 @@ class Server:
         return _told({**answer, "session": session})
 
     def _info(self, request: Request) -> SessionInfo:
-        """Return the session of a request, by its whole id. Raises InputError."""
+        """Return a request's session by its complete id. Raises InputError."""
         given = request.path_params["id"]
         if not _ID.fullmatch(given):
             raise InputError("This is not the id of a session.")
@@ -347,7 +347,7 @@ async def _file(request: Request) -> Response:
 
 @cache
 def _content(name: str) -> bytes:
-    """Return one of the page's files; its style begins with that of the export."""
+    """Return one of the page's files; its style begins with the export's."""
     own = (Path(__file__).parent / "page" / name).read_bytes()
     shared = (Path(exporting.__file__).parent / "style.css").read_bytes() if name == "page.css" else b""
     return shared + own

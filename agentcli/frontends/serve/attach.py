@@ -23,7 +23,7 @@ from agentcli.sessions.info import SessionInfo
 OUTPUT = 12
 """Lines of a tool's output that are printed."""
 READING = 0.5
-"""Seconds after a question in which a line is no answer to it: it was typed for something else."""
+"""Seconds after a question in which a line does not answer it: it was typed for something else."""
 TWICE = 1.5
 """Seconds within which a second Ctrl-C detaches."""
 
@@ -71,7 +71,7 @@ class Attached:
         return 0
 
     async def _follow(self) -> None:
-        """Print what the session has said, then what it says; go on if its program is started again."""
+        """Print the session's past output, then new output; continue if its program is restarted."""
         async with closing(self._following.events()) as events:
             async for event in events:
                 match event["type"]:
@@ -86,7 +86,7 @@ class Attached:
                         self._show(event)
 
     def _reloaded(self, state: Mapping[str, Any]) -> None:
-        """Print the rest of the reply that is arriving, and the open questions."""
+        """Print the rest of the arriving reply, and the open questions."""
         text = str(state.get("partial", {}).get("text", ""))
         if not text.startswith(self._streaming):
             self._streaming = ""
@@ -134,7 +134,7 @@ class Attached:
         print(safe(text), end="", flush=True)
 
     def _message(self, text: str) -> None:
-        """Print a whole message, of which the beginning may have been printed as it came."""
+        """Print a whole message, whose beginning may have been printed already."""
         rest = text[len(self._streaming) :] if text.startswith(self._streaming) else "\n" + text
         print(safe(rest if self._streaming else "\n" + text), flush=True)
         self._streaming = ""

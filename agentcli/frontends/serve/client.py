@@ -17,11 +17,11 @@ PATIENCE = 5.0
 _EVENT = 64_000_000
 """Bytes of an event."""
 _AHEAD = 65_536
-"""Bytes that are read ahead of a slow reader: the session keeps the rest, or tells it to reload."""
+"""Maximum bytes to read ahead of a slow reader: the session keeps the rest, or tells it to reload."""
 
 
 class Gone(AgentError):
-    """The session is not shared any more, or its process has ended."""
+    """The session is no longer shared, or its process has ended."""
 
     def __init__(self) -> None:
         super().__init__("The session does not answer: its program has ended.")
@@ -51,7 +51,10 @@ async def follow(to: Registration, name: str, after: str = "") -> AsyncIterator[
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Yield the lines of a stream that buffers less than one of them may have. Raises ValueError for one that is too long."""
+    """Yield the lines of a stream whose buffer may be smaller than a line.
+
+    Raises ValueError for a line that is too long.
+    """
     rest = b""
     while data := await reader.read(_AHEAD):
         *lines, rest = (rest + data).split(b"\n")

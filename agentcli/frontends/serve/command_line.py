@@ -146,7 +146,7 @@ def serve_session(
 
 
 def machine_here(name: str) -> Machine:
-    """Return the sessions of this user on this machine; `name` is how sessions see who asks."""
+    """Return this user's sessions on this machine; `name` is how sessions see the client."""
     from agentcli.core.text.secrets import known_secrets
     from agentcli.frontends.opening import project_of
     from agentcli.frontends.serve.machine import Machine

@@ -1,4 +1,4 @@
-"""The control socket of a shared session: one JSON object a line, the secret first, then requests or a stream of events."""
+"""Control socket of a shared session: one JSON object a line, the secret first, then requests or a stream of events."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ from agentcli.program.program import Program
 from agentcli.sessions.exporting.redactor import Redactor
 
 HELLO = 5.0
-"""Seconds in which a client has to send the secret."""
+"""Seconds within which a client must send the secret."""
 CLIENTS = 64
 """Clients at once."""
 
 
 async def share(front: Front, state: Path, clean: Clean, name: str = "terminal") -> SharedSession:
-    """Share the open session of a front end; `name` says which kind it is. Raises InputError if the socket cannot be made."""
+    """Share the open session of a front end; `name` is the kind of front end.
+
+    Raises InputError if the socket cannot be created.
+    """
     serving = Served(state, name)
     shared = SharedSession(front, clean, serving)
     await serving.open(shared.id, partial(_Control(shared, serving.secret).serve))
@@ -38,7 +41,7 @@ async def share(front: Front, state: Path, clean: Clean, name: str = "terminal")
 
 
 async def share_session(program: Program, front: Front, name: str = "terminal") -> SharedSession:
-    """Share the open session of a program's front end. Raises InputError for one that is not stored."""
+    """Share the open session of a program's front end. Raises InputError if it is not stored."""
     if program.options.no_session:
         raise InputError("Only a stored session can be shared.")
     return await share(front, program.dirs.state, Redactor(known_secrets(program.env)), name)
@@ -80,7 +83,7 @@ class _Control:
             await writer.drain()
 
     def _answer(self, asked: Mapping[str, Any], by: str) -> Mapping[str, Any]:
-        """Do what a request says, and return the answer."""
+        """Execute a request, and return the answer."""
         shared = self._shared
         try:
             match asked.get("do"):
@@ -107,7 +110,10 @@ class _Control:
             return {"ok": False, "error": str(error), "code": "refused"}
 
     async def _follow(self, after: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Send events until the client leaves. A slow one holds nothing but its place: it is told to reload if it falls behind."""
+        """Send events until the client leaves.
+
+        A slow client blocks nothing: it is told to reload if it falls behind.
+        """
         sending = start_task(self._send(after, writer))
         leaving = start_task(reader.read(1))
         try:

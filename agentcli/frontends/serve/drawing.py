@@ -51,14 +51,16 @@ TAGS = frozenset(
 """Elements that the export's drawing has."""
 _VOID = frozenset(("br", "hr", "img"))
 HIGHLIGHTED = 5_000
-"""Characters of a piece of code that is coloured at most."""
+"""Maximum characters of a piece of code to colour."""
 
 Tree = list[Any]
 """An element: its name, its attributes, then its children: texts and elements."""
 
 
 def drawn(records: Sequence[Record], clean: Clean, after: int = 0) -> list[Mapping[str, Any]]:
-    """Return the entries of each record that has any, drawn; with `after`, only of newer records, and of calls answered since."""
+    """Return the drawn entries of each record that has any; with `after`, only of newer records, and of calls answered
+    since.
+    """
     changed = {record.seq for record in records if record.seq > after}
     answered = {record.body.call_id for record in records if record.seq > after and isinstance(record.body, ToolResult)}
     for record in records:
@@ -74,7 +76,7 @@ def drawn(records: Sequence[Record], clean: Clean, after: int = 0) -> list[Mappi
 
 
 def tree_of(pieces: Iterable[str]) -> list[Any]:
-    """Return the elements of pieces of markup, without elements and attributes that are not allowed; their texts stay."""
+    """Return the elements of pieces of markup, without disallowed elements and attributes; their texts stay."""
     parser = _Trees()
     for piece in pieces:
         parser.feed(piece)

@@ -1,4 +1,4 @@
-"""The newest events of a shared session, numbered, for any number of readers with bounded memory."""
+"""Newest events of a shared session, numbered, for any number of readers with limited memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ SIZE = 8_000_000
 BATCH = 500
 """Events that a reader gets at once."""
 GATHER = 0.03
-"""Seconds in which events are gathered for a reader that has all: a batch costs the session's process far more than an event in it."""
+"""Seconds in which events are gathered for a reader that is up to date: a batch costs the session's process far more
+than an event in it.
+"""
 LINGER = 120.0
 """Seconds after the last reader has left in which events are still kept for it."""
 
@@ -35,10 +37,10 @@ class Item:
 
 
 class Feed:
-    """Events of one open session. Ids are `EPOCH-NUMBER`: another epoch means that the session was opened again.
+    """Events of one open session. Ids are `EPOCH-NUMBER`: another epoch means that the session was reopened.
 
-    A reader that knows the id of its newest event continues after it. If the events after it are gone, it gets a `reload` event, and
-    reads the transcript again. Nothing is kept while there is no reader.
+    A reader that knows the id of its newest event continues after it. If the events after it are gone, it gets a
+    `reload` event, and reads the transcript again. Nothing is kept while there is no reader.
     """
 
     def __init__(self, most: int = MOST, size: int = SIZE, linger: float = LINGER) -> None:
@@ -60,7 +62,7 @@ class Feed:
         return self._readers > 0 or time.monotonic() - self._left < self._linger
 
     def touch(self) -> None:
-        """Keep events from now on: a reader has asked for the cursor, and will follow."""
+        """Keep events from now on: a reader has requested the cursor, and will follow."""
         if not self.wanted:
             self._forget()
         self._left = time.monotonic()
@@ -120,5 +122,5 @@ class Feed:
 
 
 def _dumps(event: Json) -> str:
-    # ASCII only, as `stream-json`: half of a surrogate pair must not break a reader.
+    # ASCII only, as in `stream-json`: half of a surrogate pair must not break a reader.
     return json.dumps(event, separators=(",", ":"), default=str)

@@ -1,4 +1,6 @@
-"""One session followed for as long as a reader wants: over lost connections, gaps and restarts of its program, each event once and in order."""
+"""Follow one session as long as a reader wants: over lost connections, gaps and restarts of its program, each event
+once and in order.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from agentcli.sessions.info import SessionInfo
 AGAIN = 1.0
 """Seconds between two attempts to reach a session whose program has ended."""
 SHOWN = 30
-"""Newest records from which a reader begins if it does not say where."""
+"""Newest records from which a reader begins by default."""
 _LAST = 1_000_000
 """A number behind all events of a record."""
 
@@ -23,17 +25,18 @@ Json = Mapping[str, Any]
 
 
 class Following:
-    """The events of a session after a record; by default, after all but the newest.
+    """Events of a session after a record; by default, after all except the newest.
 
-    In addition to the session's own events there is `reloaded`, with its state: after the first records, and after those that were missed.
-    An event `ended` is followed by more once the session is open again. After `moved` the events are those of the new session.
+    In addition to the session's own events there is `reloaded`, with its state: after the first records, and after
+    missed ones. More events follow `ended` once the session is open again. After `moved` the events are those of the
+    new session.
     """
 
     def __init__(self, machine: Machine, info: SessionInfo, after: int | None = None) -> None:
         self.info = info
         self._machine = machine
         self._seen = None if after is None else (after, _LAST)
-        """The newest event that belongs to a record: the record, and its number there."""
+        """The newest event of a record: the record, and its number there."""
         self._until = 0
         """The newest record that was read from the store: its events may still come."""
         self._cursor = ""
@@ -61,7 +64,7 @@ class Following:
                 await self._comes_back()
 
     async def _missed(self) -> AsyncIterator[Json]:
-        """Yield the events of the records that were not seen, then the state from which to continue."""
+        """Yield the events of unseen records, then the state from which to continue."""
         state: Json = {}
         if self._machine.shared(self.info.id) is not None:
             with contextlib.suppress(AgentError):
@@ -81,7 +84,7 @@ class Following:
         yield {**state, "type": "reloaded"}
 
     def _is_new(self, event: Json) -> bool:
-        """Remember the place of an event; return False for one of a record that was read from the store."""
+        """Remember the place of an event; return False if its record was read from the store."""
         seq = int(event.get("seq", 0))
         if 0 < seq <= self._until:
             return False

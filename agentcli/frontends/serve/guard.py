@@ -17,7 +17,7 @@ BODY = 500_000
 BODY_SECONDS = 10.0
 """Seconds in which the body of a request must arrive."""
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
-"""Names by which a browser on this machine, or behind a tunnel, reaches the server."""
+"""Host names with which a browser on this machine, or behind a tunnel, reaches the server."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -48,9 +48,9 @@ _HEADERS = tuple(
 
 
 class Guard:
-    """Refuses requests of other hosts and origins, and large bodies; adds the headers of the strictest kind to each response.
+    """Refuses requests of other hosts and origins, and large bodies; adds the strictest headers to each response.
 
-    `names` are the further hosts by which the server is reached, such as a tunnel's. A body must arrive within `body_seconds`.
+    `names` are further host names of the server, such as a tunnel's. A body must arrive within `body_seconds`.
     """
 
     def __init__(self, app: App, names: Iterable[str] = (), body_seconds: float = BODY_SECONDS) -> None:
@@ -97,7 +97,7 @@ class Guard:
 
 
 class _Bounded:
-    """The body of a request, cut off where it is longer than allowed, or late."""
+    """Body of a request, cut off if it is longer than allowed, or late."""
 
     def __init__(self, receive: Receive, seconds: float) -> None:
         self._receive, self._read, self._whole = receive, 0, False

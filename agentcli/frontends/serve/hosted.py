@@ -1,4 +1,7 @@
-"""A session in a process of its own, without a terminal: it is shared, and does what comes from elsewhere. `agentcli serve` starts it."""
+"""A session in a separate process without a terminal: it is shared, and does what comes from elsewhere.
+
+`agentcli serve` starts it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ LOOK = 1.0
 
 
 def host_session(options: Options) -> int:
-    """Open the session that the options name, share it and run its turns; return the exit code."""
+    """Open the session in the options, share it and run its turns; return the exit code."""
     sharing = Sharing()
     program = program_of(
         options, front_end=FrontEnd(partial(sharing.approve, _elsewhere), partial(sharing.ask_user, _others))
@@ -120,7 +123,7 @@ class HostedSession:
         self._interrupt.set()
 
     def tell(self, text: str) -> None:
-        """Do nothing: nobody is here, and the followers hear of answers by events of their own."""
+        """Do nothing: nobody is here, and followers get answers as events."""
 
     def _end(self) -> None:
         self._ended.set()

@@ -13,7 +13,7 @@ from agentcli.frontends.serve.socket_path import SOCKET, linked_path
 
 
 def new_link(state: Path, read_only: bool) -> str:
-    """Ask the server for a login link. Raises InputError if none runs."""
+    """Request a login link from the server. Raises InputError if none runs."""
     connection = _Local(linked_path(state / FOLDER / SOCKET))
     headers = {"host": "localhost", "content-type": "application/json", "authorization": f"Bearer {main_token(state)}"}
     try:

@@ -1,4 +1,4 @@
-"""The server's process: a socket in the state folder, a port on this machine if asked for, and the end by a signal."""
+"""The server's process: a socket in the state folder, a local port on request, and the end by a signal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ CONNECTIONS = 300
 
 
 def sockets(state: Path, port: int | None) -> Sequence[socket.socket]:
-    """Open the socket in the folder `state`, and a port of 127.0.0.1 unless it is None; 0 is any free one. Raises InputError."""
+    """Open the socket in the folder `state`, and a port of 127.0.0.1 unless it is None; 0 is any free port.
+
+    Raises InputError.
+    """
     opened = [_local(folder(state))]
     if port is not None:
         opened.append(_port(port))
@@ -54,7 +57,7 @@ def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], objec
     finally:
         for each in opened:
             each.close()
-        if is_private(local):  # another server may have one of its own at the usual path by now
+        if is_private(local):  # another server may have its own at the usual path by now
             remove_socket(local)
     return 0
 
@@ -87,7 +90,7 @@ class _Connection(H11Protocol):
         self.loop.call_later(ENDS, self.transport.abort)
 
     def _expect(self) -> None:
-        """Start the time for headers, unless it runs already or a request is answered."""
+        """Start the time limit for headers, unless it runs already or a request is being answered."""
         if self.cycle is not None and not self.cycle.response_complete:
             self._unexpect()
         elif self._late is None:

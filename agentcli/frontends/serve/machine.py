@@ -1,4 +1,4 @@
-"""The sessions of this machine: which run and in which state, and the events of one, whether it is shared or only stored."""
+"""Sessions of this machine: which run and in which state, and the events of one, whether it is shared or only stored."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ State = Literal["works", "waits", "idle", "ended"]
 WORDS = 200
 """Characters of the newest answer that are listed."""
 _LOOKED_AT = 40
-"""Newest records in which an answer is looked for."""
+"""Newest records in which an answer is searched."""
 POLL = 0.5
 """Seconds between two looks at a stored session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A session that a program has open. Its state is known for certain if it is `shared`."""
+    """A session that a program has open. Its state is certain if it is `shared`."""
 
     session: str
     name: str
@@ -54,7 +54,7 @@ class Running:
 
 
 class Machine:
-    """The sessions of a store, and the ones that are shared. Texts pass `clean`, which removes secrets."""
+    """Sessions of a store, and shared ones. Texts pass `clean`, which removes secrets."""
 
     def __init__(self, store: Store, state: Path, clean: Callable[[str], str], name: str = "another program") -> None:
         self.store, self._state, self.clean, self.name = store, state, clean, name
@@ -64,7 +64,10 @@ class Machine:
         return registration(self._state, session)
 
     def named(self, selector: str) -> SessionInfo:
-        """Return a session by id, unique prefix or name; one that is shared and in which nothing was said yet, by its id. Raises InputError."""
+        """Return a session by id, unique prefix or name; a shared session without messages only by its id.
+
+        Raises InputError.
+        """
         try:
             return self.store.find(selector)
         except InputError:
@@ -133,7 +136,7 @@ class Machine:
         return await client.request(found, self.name, **asked)
 
     async def follow(self, info: SessionInfo, after: str = "") -> AsyncIterator[Mapping[str, Any]]:
-        """Yield the events of a session with their ids: as its program tells them, or as its records come if it is not shared."""
+        """Yield a session's events with their ids: from its program, or from its records if it is not shared."""
         found = self.shared(info.id)
         if found is None:
             async with closing(self._stored(info, after)) as items:
@@ -162,7 +165,7 @@ class Machine:
         return newest_info(self.store, info).records
 
     def records(self, info: SessionInfo, after: int = 0) -> Iterator[Record]:
-        """Yield the records of a session after a number, also those that were written just now."""
+        """Yield a session's records after a number, including those written just now."""
         fresh = newest_info(self.store, info)
         if fresh.records > after:
             yield from records_after(self.store, fresh, after)
@@ -199,7 +202,7 @@ def last_words(store: Store, info: SessionInfo) -> str:
 
 
 def guessed(store: Store, info: SessionInfo) -> State:
-    """Return the state of a session that nobody can ask: it works if its newest message waits for an answer."""
+    """Return the guessed state of a session that cannot be queried: it works if its newest message waits for an answer."""
     if not store.is_open(info):
         return "ended"
     for record in islice(newest_records(store, info), _LOOKED_AT):
@@ -214,7 +217,7 @@ def guessed(store: Store, info: SessionInfo) -> State:
 
 
 def place_of(cursor: str, newest: int) -> tuple[int, int]:
-    """Return the record and event of an id of a stored session; by default, the newest."""
+    """Return the record and event in a stored session's id; by default, the newest."""
     kind, _, rest = cursor.partition("-")
     seq, _, number = rest.partition("-")
     if kind == "disk" and _number(seq) >= 0 and seq and _number(seq) <= newest:
@@ -223,7 +226,7 @@ def place_of(cursor: str, newest: int) -> tuple[int, int]:
 
 
 def items_of(record: Record, clean: Callable[[str], str]) -> Iterator[Mapping[str, Any]]:
-    """Yield `{"number": …, "event": …}` for each event of a record, as its program tells them."""
+    """Yield `{"number": …, "event": …}` for each event of a record, as its program reports them."""
     number = 0
     for number, event in enumerate(record_events(record, record.time), 1):
         yield {"number": number, "event": {**cleaned(to_json(event), clean), "seq": record.seq}}

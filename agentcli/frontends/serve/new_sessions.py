@@ -1,4 +1,4 @@
-"""New sessions started by the server: each in a process of its own, which lives on without the server."""
+"""New sessions started by the server: each in a separate process, which continues without the server."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from agentcli.system import probe
 PATIENCE = 30.0
 """Seconds for a session to open."""
 MODES = ("", "ask", "auto-edit", "plan", "auto")
-"""Modes of a session that is started from elsewhere: the one that asks nothing at all is chosen in a terminal only."""
+"""Modes of a session started from elsewhere: the mode that never asks can be chosen only in a terminal."""
 FOLDERS = 50
 """Folders that are offered."""
 
 
 class Starter:
-    """Starts sessions in the folders that have sessions already, and in `here`, the server's own."""
+    """Starts sessions in folders with sessions, and in `here`, the server's own."""
 
     def __init__(self, machine: Machine, here: Path, env: Mapping[str, str], options: tuple[str, ...] = ()) -> None:
         self._machine, self._here, self._env, self._options = machine, here, env, options
 
     def folders(self, infos: Iterable[SessionInfo]) -> list[str]:
-        """Return the folders in which a session may be started: of these sessions, the last used first."""
+        """Return the folders in which a session may be started: those of these sessions, the last used first."""
         used = (info.directory for info in infos)
         known = [folder for folder in dict.fromkeys((str(self._here), *used)) if probe.is_dir(Path(folder))]
         return known[:FOLDERS]
@@ -68,7 +68,7 @@ class Starter:
                     process.kill()
                     raise AgentError("The session does not open.")
                 await asyncio.sleep(0.05)
-        Thread(target=process.wait, daemon=True).start()  # else it would remain as a zombie once it has ended
+        Thread(target=process.wait, daemon=True).start()  # otherwise it would remain as a zombie after its end
 
 
 def _spawned(command: list[str], folder: str, env: Mapping[str, str], said: IO[bytes]) -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""The open questions of a shared session: whoever answers first, wins; the others are told who it was."""
+"""Open questions of a shared session: the first answer counts, and the others learn who gave it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.tasks import start_task
 
 SETTLED = 200
-"""Answered questions that are remembered for those who come too late."""
+"""Answered questions to remember for late answers."""
 HERE = "the terminal"
 
 T = TypeVar("T")
@@ -24,7 +24,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer from elsewhere: a choice with a reason, or the answers to the questions of the model. `by` names who gave it."""
+    """An answer from elsewhere: a choice with a reason, or the answers to the model's questions.
+
+    `by` is who gave it.
+    """
 
     choice: str = ""
     reason: str = ""
@@ -67,9 +70,10 @@ class Questions:
         taken: Callable[[Answer], T],
         said: Callable[[T], str],
     ) -> tuple[T, Answer | None]:
-        """Wait for the first answer, from the front end itself or from elsewhere; return it, and the answer from elsewhere if it was that one.
+        """Wait for the first answer, from the front end itself or from elsewhere; return it, and the answer from
+        elsewhere if that was first.
 
-        `taken` makes a front end's answer of one from elsewhere, `said` names the choice of a front end's answer.
+        `taken` converts an answer from elsewhere into a front end's, `said` returns the choice of a front end's answer.
         """
         question = {**shown, "asked": secrets.token_hex(8)}
         key = digest(question)
@@ -103,7 +107,10 @@ class Questions:
         self._publish({"type": "answered", "hash": key, "by": by, "choice": choice})
 
     def answer(self, key: str, answer: Answer) -> None:
-        """Answer an open question. Raises TooLate if another one has, InputError if there is no such question or choice."""
+        """Answer an open question.
+
+        Raises TooLate if another answer was first, InputError for an unknown question or choice.
+        """
         asked = self._open.get(key)
         if asked is None and key in self._settled:
             raise TooLate(*self._settled[key])

@@ -1,4 +1,4 @@
-"""The shared sessions of this machine: where each answers, and the secret that its clients need; and the sockets themselves."""
+"""Shared sessions of this machine: where each listens, and the secret for its clients; and the sockets themselves."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Registration:
 
 
 class Served:
-    """The control socket of a session, open until `close`, and its registration."""
+    """Control socket of a session, open until `close`, and its registration."""
 
     def __init__(self, state: Path, front: str) -> None:
         self._live, self._front = state / FOLDER, front
@@ -46,7 +46,7 @@ class Served:
         self._path: Path | None = None
 
     async def open(self, session: str, serve: Serve) -> None:
-        """Answer on a socket that only this user can reach, and register it. Raises InputError if that fails."""
+        """Listen on a socket that only this user can reach, and register it. Raises InputError if that fails."""
         try:
             live = folder(self._live)
             os.chmod(live, 0o700)
@@ -79,7 +79,7 @@ class Served:
 
 
 def registrations(state: Path) -> Iterator[Registration]:
-    """Yield the registrations of processes that are alive; the others are removed."""
+    """Yield the registrations of living processes; remove the others."""
     for file in sorted((state / FOLDER).glob("*.json")):
         found = _read(file)
         if found is None:
@@ -91,7 +91,7 @@ def registrations(state: Path) -> Iterator[Registration]:
 
 
 def registration(state: Path, session: str) -> Registration | None:
-    """Return the registration of a session, by its whole id; None if it is not shared."""
+    """Return a session's registration by its complete id; None if it is not shared."""
     return next((found for found in registrations(state) if found.session == session), None)
 
 
@@ -106,7 +106,10 @@ def _read(file: Path) -> Registration | None:
 
 
 def _is_alive(found: Registration) -> bool:
-    """Return True if a process listens on the socket. A process id does not tell it: it may be another's by now, or that of a zombie."""
+    """Return True if a process listens on the socket.
+
+    A process id would not show it: it may be another's by now, or a zombie's.
+    """
     with socket.socket(socket.AF_UNIX) as tried:
         tried.settimeout(1.0)
         try:
@@ -121,7 +124,7 @@ def _is_alive(found: Registration) -> bool:
 def _remove(file: Path, found: Registration) -> None:
     """Remove what a killed process has left, unless another one has just registered the session.
 
-    A file can name any path: only a socket where `Served` makes its own is removed.
+    A file can contain any path: only a socket at a place where `Served` creates its own is removed.
     """
     if _read(file) == found:
         with contextlib.suppress(OSError):

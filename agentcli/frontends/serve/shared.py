@@ -1,4 +1,4 @@
-"""A session that is shared: its events, its state, its open questions, and what may be done to it from elsewhere."""
+"""A shared session: its events, its state, its open questions, and actions from elsewhere."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Clean = Callable[[str], str]
 class SharedSession(Share):
     """The open session of a front end. Everything that leaves passes `clean`, which removes secrets.
 
-    `moved_to` is called when another session is open.
+    `moved_to` is called when another session is opened.
     """
 
     def __init__(self, front: Front, clean: Clean, serving: Served) -> None:
@@ -46,7 +46,7 @@ class SharedSession(Share):
         self._text, self._thought = LiveText(clean), LiveText(clean)
         self._doing = ""
         self._turns, self._told_end = 0, True
-        """The number of turns that have ended, and if the end of the newest was told."""
+        """How many turns have ended, and whether the newest one's end was reported."""
 
     @property
     def id(self) -> str:
@@ -59,7 +59,7 @@ class SharedSession(Share):
         return "waits" if self.questions.open else "works" if self._front.working else "idle"
 
     def snapshot(self) -> Mapping[str, Any]:
-        """Return the state with the id of the newest event: a reader that follows after it misses nothing."""
+        """Return the state with the newest event's id: a reader that follows after it misses nothing."""
         self.feed.touch()
         session = self._front.session
         history = session.history
@@ -79,7 +79,7 @@ class SharedSession(Share):
         }
 
     def tools(self) -> Mapping[str, Any]:
-        """Return the window of the model and the traits of each tool, by which an editor shows calls."""
+        """Return the model's window and each tool's traits, by which an editor shows calls."""
         session = self._front.session
         return {
             "window": session.core.model.window,
@@ -120,7 +120,7 @@ class SharedSession(Share):
             self._publish({"type": "record", "kind": event.record.kind, "seq": event.record.seq})
 
     def turned(self) -> None:
-        """Publish the state, now and once the front end has noticed the end of its turn."""
+        """Publish the state, now and once the front end has noticed its turn's end."""
         self._publish_state()
         asyncio.get_running_loop().call_later(SETTLES, self._settled)
 
@@ -174,7 +174,10 @@ class SharedSession(Share):
         self.questions.answer(key, answer)
 
     def say(self, text: str, by: str) -> Mapping[str, Any]:
-        """Send a message to the turn, or begin one; return how, and the number of the turn. Raises AgentError for a command: commands belong to the terminal."""
+        """Send a message to the turn, or begin one; return how, and the turn's number.
+
+        Raises AgentError for a command: commands belong to the terminal.
+        """
         if not text.strip():
             raise InputError("The message is empty.")
         if len(text) > LONGEST:
@@ -245,11 +248,11 @@ class SharedSession(Share):
 
 
 _BLOCK = "-----BEGIN "
-"""The beginning of a private key, of which nothing is passed on while it arrives."""
+"""The beginning of a private key, none of which is passed on while it arrives."""
 
 
 class LiveText:
-    """A text that grows. What was passed on stays as it is, so no word leaves before it is whole and was looked at."""
+    """A text that grows. What was passed on never changes, so no word leaves before it is complete and checked."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         self._clean = clean
@@ -271,7 +274,7 @@ class LiveText:
             ready = ready[:block]
         cleaned = self._clean(ready)
         if not cleaned.startswith(self._passed):
-            # A word changed that was passed on: the rest of this line waits for the whole message.
+            # A passed-on word has changed: the rest of this line waits for the whole message.
             return ""
         more = cleaned[len(self._passed) :]
         self._passed, self.whole = cleaned, self.whole + more
@@ -282,11 +285,13 @@ class LiveText:
 
 
 _PLAN = ("session", "once", "no")
-"""The answers behind the choices about a plan, in their order."""
+"""Answers behind the choices about a plan, in order."""
 
 
 def question_of(ask: ApprovalRequest, folder: str) -> Mapping[str, Any]:
-    """Return a question about a call with all that the terminal shows: the title, the reason, the whole preview, each choice. Paths are shown from `folder`."""
+    """Return a question about a call with everything that the terminal shows: title, reason, whole preview, each
+    choice. Paths are relative to `folder`.
+    """
     look = Look(MUTE, folder=folder)
     dialog = proposal.question(ask, None, look)
     names = _PLAN if ask.kind == "plan" else proposal.answers(ask, None)
@@ -311,7 +316,7 @@ def question_of(ask: ApprovalRequest, folder: str) -> Mapping[str, Any]:
 
 
 def _label(ask: ApprovalRequest, name: str, label: str) -> str:
-    """Return the label of a choice without the keys of the terminal, and with the rule if the terminal shows it next."""
+    """Return a choice's label without the terminal's keys, and with the rule if the terminal shows it next."""
     match name:
         case "session" if ask.edits:
             return "Yes, and all edits in this session"

@@ -1,4 +1,6 @@
-"""Paths of sockets: systems allow about 100 bytes, so a socket whose path is longer lies in a private folder among the temporary files."""
+"""Paths of sockets: systems allow about 100 bytes, so a socket with a longer path is in a private folder among the
+temporary files.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ _PREFIX, _NAME = "agentcli-", "s"
 
 
 def usable_path(path: Path) -> Path:
-    """Return `path`, or a shorter one in a folder that only this user can enter if it is too long for a socket. Raises OSError."""
+    """Return `path`, or, if it is too long for a socket, a shorter one in a folder that only this user can enter.
+
+    Raises OSError.
+    """
     if len(os.fsencode(path)) <= _LONGEST:
         return path
     return Path(tempfile.mkdtemp(prefix=_PREFIX)) / _NAME
@@ -28,7 +33,7 @@ def linked_path(path: Path) -> Path:
 
 
 def is_private(path: Path) -> bool:
-    """Return True for a path in a folder that `usable_path` made: one of this user, for nobody else."""
+    """Return True for a path in a folder made by `usable_path`: owned by this user, for nobody else."""
     folder = path.parent
     if path.name != _NAME or folder.parent != Path(tempfile.gettempdir()) or not folder.name.startswith(_PREFIX):
         return False
@@ -40,7 +45,7 @@ def is_private(path: Path) -> bool:
 
 
 def remove_socket(path: Path) -> None:
-    """Remove a socket, and the folder that `usable_path` made for it; leave what is no socket."""
+    """Remove a socket, and the folder that `usable_path` made for it; leave anything that is not a socket."""
     with contextlib.suppress(OSError):
         if stat.S_ISSOCK(path.lstat().st_mode):
             path.unlink()

@@ -40,7 +40,7 @@ def told(traits: Traits) -> dict[str, Any]:
 
 
 def shown(told: Mapping[str, Any]) -> Traits:
-    """Return the traits by which an editor shows calls; the other program may be of a version that tells more."""
+    """Return the traits by which an editor shows calls; the other program's version may report more."""
     effect, field = told.get("effect", UNKNOWN.effect), told.get("subject", "")
     kind: SubjectKind = _KINDS.get(effect, "") if field else ""
     if told.get("searches") or told.get("patches"):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agentcli.program.program import Program
 
 WATCH_EVERY = 1.0
-"""Seconds between two checks of background jobs and prompts that are due, and saves of the draft."""
+"""Seconds between two checks of background jobs and due prompts, and saves of the draft."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -208,7 +208,7 @@ class Terminal:
         self._tasks = [run_beside(each, self.editor.fail) for each in coroutines]
 
     def _see_background(self) -> None:
-        """Apply the terminal's answer on its background to the automatic theme."""
+        """Apply the terminal's reported background to the automatic theme."""
         light, self.editor.keyboard.light = self.editor.keyboard.light, None
         look = self.screen.look
         if light is None:
@@ -217,7 +217,9 @@ class Terminal:
         self.screen.look = replace(look, light=light, theme=theme_for_background(light) if automatic else look.theme)
 
     async def _begin(self, prompts: Sequence[str]) -> None:
-        """Ask about the files and programs that the folder would load and start, then submit the prompts of the command line."""
+        """Ask about the files and programs that the folder would load and start, then submit the command line's
+        prompts.
+        """
         console = self.console
 
         async def choose(title: str, lines: Sequence[str], labels: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Work beside a turn: it has its own interrupt, and leaves the screen's account of the turn alone."""
+"""Work beside a turn: it has its own interrupt, and does not affect the turn's display."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Beside:
     def __init__(self, screen: Screen, notice: Callable[[str], object], withdraw: Callable[[str], object]) -> None:
         self._screen, self._notice, self._withdraw = screen, notice, withdraw
         self._running: dict[asyncio.Event, asyncio.Event] = {}
-        """The interrupt of each, and what is set at its end."""
+        """The interrupt of each, and an event that is set at its end."""
 
     async def play(self, doing: str, work: Interruptible) -> None:
         """Carry out work, showing its notices and warnings."""

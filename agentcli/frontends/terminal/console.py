@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 LIST_AFTER = 1.0
-"""Seconds after which the files of a project are listed for completion."""
+"""Seconds after which a project's files are listed for completion."""
 
 
 class Console:
@@ -53,7 +53,7 @@ class Console:
     program: Program
     commands: SlashCommands
     sharing: Sharing
-    """The sharing of the open session with other programs of the user."""
+    """Sharing of the open session with other programs of the user."""
     session: AgentSession
 
     asking: Asking
@@ -80,7 +80,7 @@ class Console:
         return Beside(self.screen, self.notice, self.withdraw)
 
     def attach(self, program: Program, sharing: Sharing) -> None:
-        """Take the program whose sessions are shown, with its slash commands."""
+        """Use the program whose sessions are shown, with its slash commands."""
         self.program, self.sharing = program, sharing
         self.commands = slash_commands(program.features)
 
@@ -116,11 +116,11 @@ class Console:
 
     @property
     def waiting(self) -> Sequence[Queued]:
-        """Messages that have not been sent yet, in the order in which they will be."""
+        """Unsent messages, in the order in which they will be sent."""
         return [*(Queued(text, steers=True) for text in self.state.steering), *map(Queued, self.state.queue)]
 
     def requeue(self, waiting: Sequence[Queued]) -> None:
-        """Replace the messages that have not been sent yet; the ones that steer are among those that the session still has."""
+        """Replace the unsent messages; steering messages are among those that the session still has."""
         known = {prompt.text: prompt for prompt in self.session.conversation.withdraw()}
         steering = [one.text for one in waiting if one.steers and one.text in known]
         for text in steering:
@@ -129,7 +129,7 @@ class Console:
         self.screen.change(replace(self.state, steering=tuple(steering), queue=queue))
 
     def queue_late(self) -> None:
-        """Put the messages that came too late for the turn first in the queue."""
+        """Put messages that came too late for the turn first in the queue."""
         late = [prompt.text for prompt in self.session.conversation.withdraw()]
         self.screen.change(replace(self.state, steering=(), queue=(*late, *self.state.queue)))
 
@@ -148,8 +148,10 @@ class Console:
         self.screen.print(Note("error", safe(text)))
 
     async def run_command(self, line: str) -> None:
-        """Run a slash command. Its line is printed above its first output; not at all if its dialog is cancelled or its text stays
-        unchanged in the user's editor, nor when `agentcli resume` asks for a session, since the user did not type that line.
+        """Run a slash command. Its line is printed above its first output.
+
+        It is not printed if its dialog is cancelled or its text stays unchanged in the user's editor, nor when
+        `agentcli resume` asks for a session, since the user did not type that line.
         """  # fmt: skip
         self._command = None if self.program.sessions.choosing else UserMessage(safe(line))
         self._cancelled = False
@@ -177,7 +179,7 @@ class Console:
             self.screen.change(replace(self.state, notice=""))
 
     def show_events(self, events: Sequence[Event]) -> None:
-        """Show events that the user asked for; `/why` lists only automatic actions."""
+        """Show events that the user requested; `/why` lists only automatic actions."""
         self._print_command()
         automatic = self.state.acts
         for event in events:
@@ -214,8 +216,8 @@ class Console:
     async def choose(
         self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does. `by`
-        looks into the contents of the choices as well.
+        """Do the same, and return the index with the key used: empty for Enter, or one of `acts`, each with its
+        description. `by` also searches the contents of the choices.
         """
         chosen = await self.asking.choose(title, choices, start, acts, by)
         self._cancelled = chosen is None
@@ -232,7 +234,7 @@ class Console:
         return entered
 
     async def compose(self, text: str, ending: str = ".md") -> str:
-        """Open the text in the user's editor; returns the edited text."""
+        """Open the text in the user's editor; return the edited text."""
         edited = await self._external.compose(text, ending)
         self._cancelled = edited == text
         return edited
@@ -257,7 +259,8 @@ class Console:
         session.begin(self.show_events)
 
     def show_session(self, session: AgentSession, replay: int, facts: str, shown: Sequence[str] = ()) -> None:
-        """Attach to a session and show its last `replay` messages and results, and its notes except the ones already `shown`.
+        """Attach to a session and show its last `replay` messages and results, and its notes except those already
+        `shown`.
 
         `facts`: names of the facts in the status line, separated by blanks; empty for the default.
         """
@@ -282,7 +285,7 @@ class Console:
         self.editor.repaint()
 
     def send(self, text: str, *along: Part) -> None:
-        """Queue a prompt first; the parts in `along` go with it and are not shown."""
+        """Queue a prompt first; the parts in `along` are sent with it but not shown."""
         self.before_prompt += along
         self.screen.change(replace(self.state, queue=(text, *self.state.queue)))
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 DRAIN = 0.1
-"""Seconds that the terminal's last answers are waited for, before another program reads its input."""
+"""Seconds to wait for the terminal's last answers, before another program reads its input."""
 
 
 class Device:
-    """Painter and editor of one terminal. The keys go to `handler` until another is set as `editor.handler`."""
+    """Painter and editor of one terminal. Keys go to `handler` until another is set as `editor.handler`."""
 
     def __init__(self, early: EarlyTerminal, handler: InputHandler) -> None:
         self.early = early
@@ -45,7 +45,10 @@ class Device:
         return self.editor.keyboard.waiting
 
     def check_paints(self, answered: Callable[[int], None]) -> Callable[[], None]:
-        """Ask for the terminal's width with each paint; `answered` gets the answers. Returns the reader of those still to come."""
+        """Query the terminal's width with each paint; `answered` gets the answers.
+
+        Return the reader of those still to come.
+        """
         log, keyboard = self.painter.check(), self.editor.keyboard
         keyboard.on_width = answered
         return lambda: keyboard.await_widths(lambda: log.outstanding, DRAIN)

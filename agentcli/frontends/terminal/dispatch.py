@@ -31,7 +31,7 @@ PATIENCE = 1.0
 
 
 class Repl:
-    """Queue of submitted input. `finished` gets the seconds each took; `failed` gets unexpected exceptions."""
+    """Queue of submitted input. `finished` gets the seconds that each took; `failed` gets unexpected exceptions."""
 
     def __init__(
         self, console: Console, finished: Callable[[float], None], failed: Callable[[BaseException], None]
@@ -61,7 +61,7 @@ class Repl:
         self._work = watch_task(start_task(self._through(text)), self._failed, lambda _: self.idle.begin())
 
     def steer(self, text: str) -> None:
-        """Send a message to the running turn; commands are submitted as by Enter."""
+        """Send a message to the running turn; commands are submitted as with Enter."""
         extensions = self._console.session.extensions
         entry = extensions.is_entry(text) or extensions.mentioned(text)
         if entry or self._console.commands.is_command(text, self._console.session) or text.startswith("!"):
@@ -88,7 +88,10 @@ class Repl:
         return last.text
 
     def send_queue(self) -> None:
-        """Send the queued messages if nothing runs: a crash left them. Else send the last request once more if its turn failed."""
+        """Send the messages that a crash left in the queue if nothing runs.
+
+        Otherwise send the last request again if its turn failed.
+        """
         queue = self._console.state.queue
         if queue and not self.working:
             self._console.screen.change(replace(self._console.state, queue=queue[1:], notice=""))

@@ -22,7 +22,7 @@ _CTRL_C = 3
 
 
 def possible() -> bool:
-    """Return whether stdin and stdout are a terminal with cursor movement."""
+    """Return True if stdin and stdout are a terminal with cursor movement."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
 
 
@@ -34,8 +34,8 @@ def start(status: str = "starting…") -> EarlyTerminal:
 class EarlyTerminal:
     """Terminal in raw mode with a prompt, and the input so far.
 
-    `lines` are the rows on the screen, the cursor at the end of the second; `typed` all bytes received, for the real editor.
-    Only plain text is echoed: from the first control byte on, keys are kept but not shown.
+    `lines` are the rows on the screen, with the cursor at the end of the second; `typed` are all received bytes, for
+    the real editor. Only plain text is echoed: from the first control byte on, keys are kept but not shown.
     """
 
     def __init__(self, keyboard: int, screen: int, status: str) -> None:
@@ -78,12 +78,12 @@ class EarlyTerminal:
 
     def restore(self) -> None:
         """Restore the terminal's attributes without discarding input. Idempotent."""
-        # A closed terminal needs no restoring. Not TCSADRAIN: if no program reads the terminal, it would block for ever.
+        # A closed terminal needs no restoring. Not TCSADRAIN: if no program reads the terminal, it would block forever.
         with contextlib.suppress(termios.error):
             termios.tcsetattr(self._keyboard, termios.TCSANOW, self._before)
 
     def hand_over(self) -> bytes:
-        """Hand the screen over to the editor; returns the input so far."""
+        """Hand the screen over to the editor; return the input so far."""
         self._shown = False
         return self.typed
 

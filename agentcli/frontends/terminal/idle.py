@@ -1,4 +1,4 @@
-"""Background work while idle: improves the session's title, and notifies hooks that the user is waited for."""
+"""Background work while idle: improves the session's title, and notifies hooks that the user is awaited."""
 
 from __future__ import annotations
 

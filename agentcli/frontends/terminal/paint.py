@@ -20,7 +20,7 @@ Place = tuple[int, int]
 
 _BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", PAINTED
 ALIKE = 12
-"""Characters from which on two lines that begin with them are one line that changed."""
+"""Common first characters from which two lines count as one changed line."""
 _CONTINUES = "\u200d\ufe0e\ufe0f"
 _FOLDING_PROGRAMS = frozenset(
     {"iTerm.app", "Apple_Terminal", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "WarpTerminal", "rio"}
@@ -69,7 +69,7 @@ class Painter:
             self.log.reset(live[: cursor[0]], cursor[1])
 
     def check(self) -> PaintLog:
-        """Ask for the terminal's width with each paint from now on; the answers go to the log."""
+        """Query the terminal's width with each paint from now on; the answers go to the log."""
         self.log = PaintLog()
         self.log.reset(self._live[: self._cursor[0]], self._cursor[1])
         return self.log
@@ -83,10 +83,10 @@ class Painter:
         valid: Callable[[], bool] = lambda: True,
         pieces: Sequence[tuple[Piece, int]] = (),
     ) -> bool:
-        """Print `commit` for good above `live`, and put the cursor at `cursor`, counted from the first live line.
+        """Print `commit` permanently above `live`, and put the cursor at `cursor`, counted from the first live line.
 
-        `size` is the terminal's, if known; `pieces` are the pieces laid out as `commit`, with their lines. If `valid`, called last, returns
-        False, nothing is written, and False is returned.
+        `size` is the terminal's, if known; `pieces` are the pieces laid out as `commit`, with their lines. If `valid`,
+        called last, returns False, nothing is written, and False is returned.
         """
         old, new = self._live, [*commit, *live]
         if not commit and new == old and cursor == self._cursor:
@@ -94,7 +94,7 @@ class Painter:
         log = self.log if self.log is not None and self.log.asks and size is not None else None
         at, room = len(commit) + cursor[0], max(size.rows - 1 if size else 0, len(live))
         kept = min(_alike(old, new), at) if log is not None else 0
-        # A line that is written whole is no longer reflowed together with a former one.
+        # A completely written line is no longer reflowed together with a previous one.
         whole, shifted = (range(kept, at), 0) if log is not None else (range(0), _shiftable(old, new, room))
         parts = _rewritten(old, new, whole, shifted, self._cursor[0], at)
         if not valid():
@@ -109,7 +109,7 @@ class Painter:
         return True
 
     def erase(self) -> None:
-        """Erase the live lines; the cursor is left at the first of them."""
+        """Erase the live lines; leave the cursor at the first of them."""
         self._write(self._erasure())
         if self.log is not None:
             self.log.reset()
@@ -154,7 +154,7 @@ class Painter:
 
 
 def folds(environment: Mapping[str, str]) -> bool:
-    """Return whether the terminal is known to reflow lines when it becomes narrower, rather than cut them.
+    """Return True if the terminal is known to reflow lines when it becomes narrower, rather than cut them.
 
     If that is unknown, a row may be left behind; counting rows that do not exist would erase printed lines.
     """
@@ -168,12 +168,15 @@ def folds(environment: Mapping[str, str]) -> bool:
 
 
 def _move(row: int, to: int) -> str:
-    """Move from one row to another; rows that are not there yet, or no longer, are created."""
+    """Move from one row to another; create rows that do not exist yet, or no longer."""
     return f"\x1b[{row - to}A" if to < row else "\r\n" * (to - row)
 
 
 def _shiftable(old: Sequence[str], new: Sequence[str], room: int) -> int:
-    """Return how many of the lowest lines to shift instead of rewriting them. They must fit into `room` rows or the rows of the old lines."""
+    """Return how many of the lowest lines to shift instead of rewriting them.
+
+    They must fit into `room` rows or the old lines' rows.
+    """
     same, more = _stays(old, new), len(new) - len(old)
     return same if more and more + same <= max(room, len(old)) else 0
 
@@ -199,20 +202,21 @@ def _rewritten(old: Sequence[str], new: Sequence[str], whole: range, shifted: in
 
 
 def _alike(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return the number of first lines that are the same in both."""
+    """Return the number of equal first lines."""
     pairs = zip(old, new, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
 
 
 def _stays(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return the number of lowest lines that are the same in both, or begin alike."""
+    """Return the number of lowest lines that are equal, or begin alike."""
     pairs = zip(reversed(old), reversed(new), strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b and _same(a, b) < ALIKE), min(len(old), len(new)))
 
 
 def _forward(line: str, column: int) -> str:
-    """Move from the beginning of a row to a column. Characters whose width differs between terminals are written again, so that
-    the cursor ends where this terminal puts it.
+    """Move from the beginning of a row to a column.
+
+    Characters whose width differs between terminals are rewritten, so that the cursor ends where this terminal puts it.
     """  # fmt: skip
     begun, more = ("", column) if certain(line) else before(line, column)
     if certain(begun):
@@ -228,14 +232,14 @@ def _shift(more: int, count: int) -> str:
 
 
 def _change(old: str | None, new: str) -> str:
-    """Rewrite a line, the cursor anywhere in its row; the common prefix is left alone if the line does not become shorter."""
+    """Rewrite a line, the cursor anywhere in its row; keep the common prefix if the line does not become shorter."""
     if not old:
         return "\r" + new
     common = _same(old, new)
     begun = new[:common]
-    # A carriage return first: terminals differ in where a full row leaves the cursor. Erase before writing: after a line that
-    # fills the row, an erase would remove its last cell. Erase the whole row: tmux counts cells that were erased by themselves
-    # when it reflows a line.
+    # A carriage return first: terminals differ in where a full row leaves the cursor. Erase before writing: after a
+    # line that fills the row, an erase would remove its last cell. Erase the whole row: tmux counts separately erased
+    # cells when it reflows a line.
     if not (certain(new[common:]) and certain(old[common:]) and width(new) >= width(old)):
         return "\r\x1b[2K" + new
     column = width(begun)

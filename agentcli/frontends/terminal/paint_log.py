@@ -1,8 +1,8 @@
 """Log of paints: detects paints that reached the terminal after its size changed.
 
-A terminal reports a new size only after it has reflowed its lines; tmux up to a quarter of a second later. A paint, or the erasure of
-the live part, that is on its way meanwhile meets other rows than it was made for. So each ends with a query of the terminal's width:
-the answers tell what is really on the screen, and what must be printed again.
+A terminal reports a new size only after it has reflowed its lines; tmux up to a quarter of a second later. A paint or
+an erasure that is under way meanwhile meets other rows than intended. So each ends with a query of the terminal's
+width: the answers show what is really on the screen, and what must be printed again.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from agentcli.frontends.terminal.render.pieces import Piece
 from agentcli.system.cells import ESCAPE, chop, width
 
 ASK_WIDTH = "\x1b[999C\x1b[6n"
-"""Moves to the last column; the terminal answers `ESC[ROW;COLUMNR`. The answer to `ESC[18t` is the wrong way round in tmux 3.3."""
+"""Moves to the last column; the terminal answers `ESC[ROW;COLUMNR`. tmux 3.3 swaps the numbers in its answer to
+`ESC[18t`.
+"""
 PATIENCE = 1.0
 """Seconds after which an answer is no longer waited for."""
 UNANSWERED = 200
-"""Answers that may be missing before nothing is asked any more."""
+"""Missing answers after which nothing is queried any more."""
 HISTORY = 100
-"""Lines printed for good that are remembered: more than an erasure made for another width can reach."""
+"""Permanently printed lines to remember: more than an erasure made for another width can reach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """One paint: the cursor's row before it, the lines that it left above the cursor, and the width that it was made for.
+    """One paint: the cursor's row before it, the lines that it left above the cursor, and its intended width.
 
-    The first `kept` of these lines stood there before; all others were written whole. `pieces` were printed for good, each with its
-    number of lines: together they are the first of the lines.
+    The first `kept` of these lines existed before; all others were written completely. `pieces` were printed
+    permanently, each with its number of lines: together they are the first of the lines.
     """
 
     row: int
@@ -44,17 +46,17 @@ class Paint:
 
 
 class PaintLog:
-    """Lines above the cursor as the terminal has them: the last that were printed for good, then the live part."""
+    """Lines above the cursor as the terminal has them: the last permanent ones, then the live part."""
 
     def __init__(self) -> None:
         self._unanswered: deque[Paint | None] = deque()
-        """None for a paint whose answer is of no more use."""
+        """None for a paint whose answer is no longer needed."""
         self._above: list[str] = []
         self._column = 0
         self._live = 0
         """Number of the first line that the next paint replaces."""
         self._wrong: int | None = None
-        """Number of the first line that is not as it should be; None if all are."""
+        """Number of the first wrong line; None if all are correct."""
         self._pieces: list[tuple[int, Piece | None]] = []
         """Printed pieces, each with the number of its first line; None for the rest of one that was erased to be printed again."""
 
@@ -66,7 +68,7 @@ class PaintLog:
 
     @property
     def outstanding(self) -> bool:
-        """True while any answer is to come that has to be read, be it of use or not."""
+        """True while an answer must still be read, useful or not."""
         return bool(self._unanswered) and self.asks
 
     @property
@@ -79,7 +81,9 @@ class PaintLog:
         self._unanswered.append(paint)
 
     def answered(self, columns: int) -> bool:
-        """Apply the terminal's next answer; return False if its paint met another screen than it was made for, and must be corrected."""
+        """Apply the terminal's next answer; return False if its paint met another screen than intended, and must be
+        corrected.
+        """
         paint = self._unanswered.popleft() if self._unanswered else None
         if paint is None:
             return True
@@ -88,10 +92,11 @@ class PaintLog:
         return self._wrong is None or (self._wrong == before and columns >= paint.columns)
 
     def erased(self, size: Size, below: int) -> tuple[int, tuple[Piece, ...]]:
-        """Return the rows from the first to be erased to the cursor, and the pieces to be printed again; these lines are now to be replaced.
+        """Return the rows from the first to be erased to the cursor, and the pieces to print again; these lines will be
+        replaced.
 
-        `below` is the number of live rows from the cursor's on. Paints without an answer are taken to be right. Rows that left the
-        screen cannot be changed.
+        `below` is the number of live rows from the cursor's on. Paints without an answer count as correct. Rows that
+        left the screen cannot be changed.
         """
         for n, paint in enumerate(self._unanswered):
             if paint is not None:
@@ -108,7 +113,7 @@ class PaintLog:
         return self._rows(size.columns, first), again
 
     def reset(self, above: Sequence[str] = (), column: int = 0) -> None:
-        """Take these live lines to stand above the cursor; answers to earlier paints are of no more use."""
+        """Assume that these live lines are above the cursor; answers to earlier paints are no longer needed."""
         self._unanswered = deque(None for _ in self._unanswered)
         self._above, self._column = list(above), column
         self._wrong, self._live, self._pieces = None, 0, []
@@ -142,9 +147,9 @@ class PaintLog:
         self._forget()
 
     def _met(self, first: int, left: int, columns: int) -> tuple[int, int]:
-        """Return the first line of which rows were replaced, and how many of its rows, and of the next ones, are left.
+        """Return the first line with replaced rows, and how many rows of it, and of the following ones, are left.
 
-        `left` is that of the live part: if negative, so many rows that were printed for good were replaced with it.
+        `left` is the live part's number: if negative, so many permanently printed rows were replaced with it.
         """
         if left > 0:
             self._spoil(first)

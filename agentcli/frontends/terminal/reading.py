@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentcli.core.record import Record
 
 AFTER, EVERY = 0.5, 0.1
-"""Seconds of reading without a report, and between two of them."""
+"""Seconds of reading without a report, and between two reports."""
 _ERASED = "\r\x1b[K"
 Report = Callable[[str], object]
 """A function that shows a line to the person."""
@@ -22,9 +22,10 @@ Report = Callable[[str], object]
 def reading(
     report: Report, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[int], Callable[[Iterable[Record]], Iterator[Record]]]:
-    """Make a function that takes the number of records and returns one that yields them and reports now and then how many have passed.
+    """Make a function that takes the number of records and returns one that yields them and reports at intervals how
+    many have passed.
 
-    `clock` gives seconds. The report comes from the thread that reads.
+    `clock` returns seconds. The report comes from the reading thread.
     """
 
     def of(total: int) -> Callable[[Iterable[Record]], Iterator[Record]]:
@@ -43,7 +44,10 @@ def reading(
 
 @contextmanager
 def reports_on(stream: TextIO | None = None) -> Iterator[Report]:
-    """Yield a function that reports in one line of the stream (stderr), which is erased at the end. Nothing is written if it is no terminal."""
+    """Yield a function that reports in one line of the stream (stderr), which is erased at the end.
+
+    Nothing is written if the stream is not a terminal.
+    """
     out = stream or sys.stderr
     shown = out.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
     lines: list[str] = []

@@ -23,7 +23,7 @@ from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.style import Look, Markdown
 
 FRAME = 0.033
-"""Seconds between two ticks at least; rendering may take a fifth of the time."""
+"""Minimum seconds between two ticks; rendering may take a fifth of the time."""
 BUDGET = 0.012
 """Seconds of printing in one tick, after which keys have their turn."""
 
@@ -35,8 +35,8 @@ STILL, STILL_IN_TMUX = 0.06, 0.3
 class Screen:
     """State and its rendering. `apply` and `change` are cheap: rendering waits for the tick.
 
-    A new size is stable after `still` seconds, by default as long as this terminal needs.
-    `here` is set unless another program, or a view, uses the terminal; then `wanted` is called when a question waits for it.
+    A new size is stable after `still` seconds, by default as long as this terminal needs. `here` is set unless another
+    program, or a view, uses the terminal; then `wanted` is called when a question waits for it.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Screen:
         self.painter = device.painter
         self.status: Callable[[], Status] | None = None
         self.name: Callable[[], str] = str
-        """Returns the name that the terminal's tab shows; empty for none."""
+        """Returns the name for the terminal's tab; empty for none."""
         self.resized: Callable[[], None] = lambda: None
         self.drain: Callable[[], None] = lambda: None
         """Reads the terminal's answers that are still to come."""
@@ -140,7 +140,7 @@ class Screen:
         state = self.state
         self.state = replace(state, finished=waiting)
         if not self._show(lines, size, at_once, printed):
-            # Do not write lines that were laid out for a former size.
+            # Do not write lines that were laid out for a previous size.
             self.state, (self._unfinished, self._unfinished_for) = state, before
             self._unsettled()
         elif waiting:
@@ -169,7 +169,7 @@ class Screen:
         self.painter.raw({"auto": words + bell, "osc9": words, "bell": bell}.get(how, ""))
 
     def erase(self) -> None:
-        """Erase the live part before other output, when the terminal has answered all that it was asked."""
+        """Erase the live part before other output, after the terminal's answers to all queries."""
         self._forget_position()
         self.drain()
         self.state = self.state.again(self.painter.refold(self.size, self._folds) or ())
@@ -180,12 +180,12 @@ class Screen:
         asyncio.get_running_loop().call_later(self._pause, self._dirty.set)
 
     def answered(self, columns: int) -> None:
-        """Compare the size that the terminal had when a paint reached it with the one that was painted for."""
+        """Compare the terminal's size when a paint reached it with the size that was painted for."""
         if self.painter.log is not None and not self.painter.log.answered(columns):
             self.resize()
 
     def check_paints(self) -> None:
-        """Have paints checked that tmux may have reflowed before it told of it."""
+        """Check paints that tmux may have reflowed before it reported the new size."""
         if self._in_tmux:
             self.drain = self._device.check_paints(self.answered)
 
@@ -226,7 +226,7 @@ class Screen:
         self.painter.raw(PLAIN_PASTE)
 
     def _unsettled(self, at_once: bool = False) -> bool:
-        """Return whether the size is still changing; once it is stable, erase the reflowed live lines."""
+        """Return True while the size is still changing; once it is stable, erase the reflowed live lines."""
         size, before = self.size, self._seen
         if size != before:
             self._seen = size
@@ -251,7 +251,7 @@ class Screen:
     def _show(
         self, lines: list[str], size: Size, at_once: bool = False, pieces: Sequence[tuple[Piece, int]] = ()
     ) -> bool:
-        """Paint for this size; False if the terminal has another one by now, and nothing was written."""
+        """Paint for this size; return False if the terminal has another one by now, and nothing was written."""
         if not self.here.is_set():
             return True
         live = self._at_bottom(self._live(size), len(lines), size.rows)
@@ -262,9 +262,10 @@ class Screen:
         return draw(self.state, self._device.editor.edit, size, self.look, self._unfinished, time.monotonic())
 
     def _at_bottom(self, live: Live, printed: int, rows: int) -> Live:
-        """Add blank rows above a live part that became lower on a full screen during work: the input stays at the bottom.
+        """Add blank rows above a live part that became lower on a full screen during work: the input stays at the
+        bottom.
 
-        The next lines that are printed take those rows. Without work nothing follows: the input comes right below the text.
+        The next printed lines take those rows. Without work nothing follows: the input comes right below the text.
         """
         self._printed = min(self._printed + printed, rows)
         high = len(live.lines)
@@ -308,9 +309,9 @@ _MARKS = {"": "", "works": "● ", "waits": "? "}
 
 
 class Tab:
-    """Title and progress mark, which say whether the session works or waits for an answer.
+    """Title and progress mark, which show whether the session works or waits for an answer.
 
-    `write` sends a sequence to the terminal. Nothing is sent before the session is open, nor unless something changed.
+    `write` sends a sequence to the terminal. Nothing is sent before the session is open, nor without a change.
     """
 
     def __init__(self, write: Callable[[str], None], environment: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Port for a session that is followed and answered from elsewhere while it is open in a front end."""
+"""Port for following and answering a session from elsewhere while it is open in a front end."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Front(Protocol):
 
 
 class Share:
-    """What hears of a front end's session. This one shares nothing, and costs nothing."""
+    """Receives what happens in a front end's session. This one shares nothing, and costs nothing."""
 
     def show(self, event: Event) -> None:
         """Hear an event."""
@@ -65,7 +65,7 @@ class Share:
 
 
 class Sharing:
-    """The sharing of a front end's open session: off until `begin`."""
+    """Sharing of a front end's open session: off until `begin`."""
 
     def __init__(self) -> None:
         self.start: Callable[[Front], Awaitable[Share]] | None = None
@@ -80,14 +80,14 @@ class Sharing:
         return type(self.share) is not Share
 
     async def begin(self) -> None:
-        """Share the open session, and those that replace it. Raises AgentError if that cannot be."""
+        """Share the open session, and those that replace it. Raises AgentError if that is impossible."""
         if self.start is None or self.front is None:
             raise InputError("Can't share this session here.")
         if not self.is_on:
             self.share = await self.start(self.front)
 
     async def begin_if(self, wanted: bool, warn: Callable[[str], object]) -> None:
-        """Share the open session if that is wanted; `warn` is told if it cannot be."""
+        """Share the open session if requested; `warn` is called if that fails."""
         try:
             if wanted:
                 await self.begin()
@@ -113,7 +113,7 @@ class Sharing:
         await self.share.moved()
 
     async def approve(self, here: Approve, ask: ApprovalRequest) -> ApprovalResponse | None:
-        """Return the first answer to a front end's question for approval, `here` or elsewhere."""
+        """Return the first answer to a front end's approval question, `here` or elsewhere."""
         return await self.share.approve(ask, here)
 
     async def ask_user(self, here: AskUser, questions: Sequence[Question]) -> Sequence[str] | None:

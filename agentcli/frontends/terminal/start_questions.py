@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentcli.program.program import Program
 
 Choose = Callable[[str, Sequence[str], Sequence[str]], Awaitable[int]]
-"""Asks a question about lines of text; returns the index of the answer, the last of which is the default."""
+"""Asks a question about lines of text; returns the answer's index; the last answer is the default."""
 Select = Callable[[str, Sequence[tuple[str, str]]], Awaitable[frozenset[int]]]
 """Asks which of these items, each a name and its details, are meant; returns their indices."""
 TRUST = "Trust this folder? It contains settings that change how agentcli works:"
@@ -41,9 +41,9 @@ async def settle(
     move_to: Callable[[AgentSession], Awaitable[None]],
     select: Select | None = None,
 ) -> None:
-    """Ask about everything in the folder that has no answer yet, and continue with all that was approved.
+    """Ask about everything in the folder without an answer, and continue with everything approved.
 
-    With `select`, one question has all that the folder would start.
+    With `select`, one question lists everything that the folder would start.
     """
     try:
         if found := _unloaded(program):
@@ -79,7 +79,9 @@ def _unloaded(program: Program) -> Sequence[str]:
 
 
 def _without_effect(program: Program) -> str:
-    """Return a line about the entries of the project's files for other programs that have no effect here; empty if there are none."""
+    """Return a line about entries of the project's files for other programs that have no effect here; empty if there
+    are none.
+    """
     if not (count := entries_without_effect(program)):
         return ""
     have, named = ("has", "names it") if count == 1 else ("have", "lists them")
@@ -92,8 +94,8 @@ async def _trusted(
 ) -> Sequence[str] | None:
     """Ask for trust in the folder; return the allow rules that the person takes over from it, or None without trust.
 
-    A project's allow rules never apply by themselves: a yes copies those that the question shows into the answers that are
-    saved for the project, outside the repository. Rules that the project adds later are not among them.
+    A project's allow rules never apply by themselves: a yes copies those in the question into the answers saved for the
+    project, outside the repository. Rules that the project adds later are not among them.
     """
     listed = (
         [f"Its allow rules, which apply only if you save them: {', '.join(map(safe_line, rules))}"] if rules else []

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 Opened = tuple["Program", "Sharing", "AgentSession"]
 Open = Callable[["Approve", "AskUser", Callable[[str], object]], Opened]
-"""Constructs the program, and reports in a line what takes long. Called in a thread while the user types: all heavy imports belong in it."""
+"""Constructs the program, and reports slow steps in a line.
+
+Called in a thread while the user types: all heavy imports belong in it.
+"""
 
 MakeTerminal = Callable[[Device], "Terminal"]
 
@@ -42,7 +45,7 @@ def run(
     prompts: Sequence[str] = (),
     early: EarlyTerminal | None = None,
 ) -> int:
-    """Run the REPL; returns the exit code. What `open_` raises is raised here, with the terminal as it was before.
+    """Run the REPL; return the exit code. Errors of `open_` are raised here, with the terminal as it was before.
 
     `load_terminal` imports the constructor of the terminal that takes over; it is called in a thread, too.
     """

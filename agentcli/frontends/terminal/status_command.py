@@ -32,7 +32,7 @@ SECONDS = 2.0
 EVERY = 1.0
 """Least seconds between two runs."""
 AGAIN = 5.0
-"""Seconds after which it runs again though nothing has changed, and after a failure."""
+"""Seconds after which it runs again without a change, and after a failure."""
 MOST = 64_000
 """Bytes of output that are read."""
 SHOWN = 300
@@ -50,7 +50,7 @@ class Line:
 
 
 class StatusCommand:
-    """Runs the command while the terminal is open. Each kind of failure is told once."""
+    """Runs the command while the terminal is open. Each kind of failure is reported once."""
 
     def __init__(self, command: str, console: Console) -> None:
         self._command, self._console = command, console
@@ -58,7 +58,7 @@ class StatusCommand:
         self._began = time.monotonic()
 
     async def run(self) -> None:
-        """Run it when the facts have changed, and every few seconds; its line becomes the fact `extra`."""
+        """Run it after a change of the facts, and every few seconds; its line becomes the fact `extra`."""
         before, ran_at = "", 0.0
         while True:
             session, status = self._console.session, self._console.screen.state.status
@@ -102,7 +102,7 @@ async def printed(command: str, given: dict[str, Any], folder: Path) -> Line:
 
 
 def coloured(line: str) -> str:
-    """Return a line with its colours and nothing else that a terminal would obey, cut to the length that is shown."""
+    """Return a line with its colours and nothing else that a terminal would obey, cut to the displayed length."""
     text, left = "", SHOWN
     pieces = _COLOUR.split(line)
     for piece, colour in zip(pieces, [*_COLOUR.findall(line), ""], strict=True):
@@ -115,7 +115,7 @@ def coloured(line: str) -> str:
 
 
 def facts(session: AgentSession, status: Status, seconds: float) -> dict[str, Any]:
-    """Return what the command reads: the keys that Claude Code gives if agentcli knows their value, and our facts under `agentcli`."""
+    """Return the command's input: Claude Code's keys if agentcli knows their value, and our facts under `agentcli`."""
     history, model = session.history, session.core.model
     usage, last = history.usage, _last_usage(session)
     used = round(100 * status.used / model.window) if model.window else 0

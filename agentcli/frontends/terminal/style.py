@@ -138,9 +138,10 @@ def choose_theme(name: str, environment: Mapping[str, str], light: bool | None =
 class Look:
     """Appearance of the output: theme, and how much is printed before the rest is folded.
 
-    `output_lines` and `diff_lines`: limits before folding; `thinking` unfolds thoughts; `raw` leaves Markdown as it is;
-    `flows` joins the lines of a paragraph; `links` writes addresses as terminal links; `light`: whether the terminal reported a light background, if it did; `folder`: the
-    working folder; `for_people`: tools whose results the user wants to read, too.
+    `output_lines` and `diff_lines`: limits before folding; `thinking` unfolds thoughts; `raw` leaves Markdown
+    unchanged; `flows` joins the lines of a paragraph; `links` writes addresses as terminal links; `light`: whether the
+    terminal reported a light background, if it did; `folder`: the working folder; `for_people`: tools whose results the
+    user wants to read, too.
     """
 
     theme: Theme = DARK

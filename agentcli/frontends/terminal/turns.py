@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def typed(session: AgentSession, prompt: Prompt, text: str, give_back: Callable[[], None] | None = None) -> RunTurn:
-    """Return the turn of a prompt that a person typed as `text`; `give_back` is called if a hook kept it from being sent."""
+    """Return the turn of a prompt that a person typed as `text`; `give_back` is called if a hook blocked it."""
 
     async def turn(interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
         warned = await with_warnings(emit, text, session.cwd, session.servers) if "@" in text else emit
@@ -36,7 +36,8 @@ def typed(session: AgentSession, prompt: Prompt, text: str, give_back: Callable[
 
 
 def farewell(program: Program, session: AgentSession) -> Sequence[str]:
-    """Return the last lines of a session: the jobs that end with it, the trouble with the disk, and the command that resumes it, unless nothing was saved.
+    """Return a session's last lines: the jobs that end with it, disk problems, and the command that resumes it, unless
+    nothing was saved.
 
     Without the command if the person chose no session to resume: the open one was never used.
     """
@@ -63,7 +64,10 @@ _LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5}(:\d+(-\d+
 
 
 async def with_warnings(emit: Emit, text: str, folder: Path, servers: Iterable[ServerState] = ()) -> Emit:
-    """Return what emits the events of a turn, and after its prompt the warnings about it. `@server:uri` of one of the `servers` is no file."""
+    """Return what emits a turn's events, and, after its prompt, the warnings about it.
+
+    `@server:uri` of one of the `servers` is not a file.
+    """
     names = [state.name for state in servers]
     missing = await asyncio.to_thread(missing_files, text, folder, names)
     if not missing:
@@ -79,7 +83,7 @@ async def with_warnings(emit: Emit, text: str, folder: Path, servers: Iterable[S
 
 
 def missing_files(text: str, folder: Path, servers: Collection[str] = ()) -> list[str]:
-    """Return a line for each mention that looks like a file but names neither a file nor a resource of a server."""
+    """Return a line for each mention that looks like a file but is neither a file nor a server's resource."""
     return [
         f"@{candidates(name)[-1]}: no such file, sent as text"
         for name in mentions(text)
@@ -97,5 +101,5 @@ def _exists(folder: Path, name: str) -> bool:
         OSError,
         RuntimeError,
         ValueError,
-    ):  # the name is too long, has a null byte, or its ~user does not exist: no file
+    ):  # the name is too long, has a null byte, or its ~user does not exist: not a file
         return False

@@ -363,7 +363,7 @@ RETIRED = frozenset(f"{section}.{name}" for section, names in _BY_SECTION.items(
 
 
 def retired_warning(found: Iterable[tuple[str, str]]) -> str:
-    """Return one warning that names the keys, each with the place that sets it, grouped by place."""
+    """Return one warning with these keys, each with the place that sets it, grouped by place."""
     by_place: dict[str, list[str]] = {}
     for key, place in found:
         by_place.setdefault(place, []).append(key)

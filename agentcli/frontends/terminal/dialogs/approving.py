@@ -84,7 +84,7 @@ class Approving:
         return replace(question, body=(*proposal.preview(ask, columns, look), *question.body))
 
     async def _answer(self, ask: ApprovalRequest, changed: Changed, index: int) -> ApprovalResponse | str:
-        """Return the response for the chosen index, or the reason to ask again."""
+        """Return the response for the chosen index, or why to ask again."""
         if ask.kind == "plan":
             if index > 1:
                 return await self._refusal()
@@ -107,7 +107,7 @@ class Approving:
                 return await self._refusal()
 
     async def _to_save(self, offered: Sequence[str], title: str, everywhere: bool = False) -> ApprovalResponse | str:
-        """Show rules one after the other to be edited; the response that saves them, or the reason to ask again."""
+        """Show rules one after the other for editing; return the response that saves them, or why to ask again."""
         rules: list[str] = []
         for rule in offered:
             line = Dialog(title, entry="", hint="Enter to save · or add: for 30m, for 10 calls · Esc to go back")

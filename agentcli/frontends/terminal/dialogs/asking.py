@@ -35,9 +35,9 @@ from agentcli.program.commands import Choice
 from agentcli.system.cells import expand, wrap
 
 PAUSE = 0.5
-"""The same for a person who was typing when the question came."""
+"""The same for a person who was typing when the question appeared."""
 LATE = 1.0
-"""Seconds after the last key of a command within which its list accepts keys typed ahead."""
+"""Seconds after a command's last key within which its list accepts keys typed ahead."""
 _DROPPED = "Ignored keys typed before this question appeared."
 
 
@@ -60,7 +60,10 @@ class Asking:
         self._quiet, self._text = TYPED_AHEAD, ""
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Ask the model's questions. Esc skips one, whose answer is empty; no answers if all are skipped, or by Ctrl-C."""
+        """Ask the model's questions.
+
+        Esc skips one, whose answer is then empty; no answers if all are skipped, or after Ctrl-C.
+        """
         answers: list[str | None] = []
         async with self.turn:
             self._bell("agentcli asks a question")
@@ -80,8 +83,8 @@ class Asking:
     async def choose(
         self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same, and return the index with the key that chose: empty for Enter, or one of `acts`, which say what each does. `by`
-        looks into the contents of the choices as well.
+        """Do the same, and return the index with the key used: empty for Enter, or one of `acts`, each with its
+        description. `by` also searches the contents of the choices.
         """
         more = "".join(f" · {readable(key)} {does}" for key, does in acts.items())
         async with self.turn:
@@ -109,11 +112,14 @@ class Asking:
                     return None
 
     async def confirm(self, title: str, body: Sequence[str] = (), style: Role | None = None) -> bool:
-        """Ask a yes-or-no question about lines of text in a style of the theme; no is the default."""
+        """Ask a yes-or-no question about lines of text in a theme style; no is the default."""
         return await self.decide(title, body, style, ("Yes", "No")) == 0
 
     async def decide(self, title: str, body: Sequence[str], style: Role | None, labels: Sequence[str]) -> int:
-        """Ask for one of these answers, of which the first is a yes, and the last, a no, is the default; return its index."""
+        """Ask for one of these answers and return its index.
+
+        The first one means yes; the last one, the default, means no.
+        """
         keys, last = ("y", *[""] * (len(labels) - 2), "n"), len(labels) - 1
 
         def dialog() -> Dialog:
@@ -169,7 +175,10 @@ class Asking:
             self._over.set_result(Cancelled(hard=True))
 
     def press(self, key: str) -> None:
-        """Pass a key to the open dialog. Keys that are taken to be typed ahead, or that come several at once, choose nothing."""
+        """Pass a key to the open dialog.
+
+        Keys that count as typed ahead, or that come several at once, choose nothing.
+        """
         dialog = self._screen.state.dialog
         if dialog is None or self._over is None or self._over.done():
             return
@@ -191,7 +200,7 @@ class Asking:
             self._screen.change(replace(self._screen.state, dialog=self._refine(self._editor.line.text)))
 
     def _contents_found(self) -> None:
-        """Refine the choices after more of them were found; the cursor stays."""
+        """Refine the choices after more were found; the cursor stays."""
         if self._refine is not None and (dialog := self._screen.state.dialog) is not None:
             now = self._refine(self._editor.line.text)
             now = replace(now, chosen=min(dialog.chosen, max(len(now.choices) - 1, 0)))
@@ -220,9 +229,11 @@ class Asking:
         what: Hashable = None,
         printed: set[Hashable] | None = None,
     ) -> Outcome:
-        """Show a dialog in place of the input until it is answered; the caller holds `turn`. `drop` ignores keys that were typed ahead;
-        `refine` returns the dialog for a changed line, `again` for a changed terminal size. Content too large for the terminal is
-        printed whole above, once: `printed` has the content already printed for related dialogs, each as `what`.
+        """Show a dialog in place of the input until it is answered; the caller holds `turn`.
+
+        `drop` ignores keys typed ahead; `refine` returns the dialog for a changed line, `again` for a changed terminal
+        size. Content too large for the terminal is printed above, once: `printed` has the content already printed for
+        related dialogs, each as `what`.
         """  # fmt: skip
         # While the user's editor runs, the keys are the editor's; and a view keeps them until it is closed.
         await self._screen.present()
@@ -252,7 +263,7 @@ class Asking:
         return short
 
     def _guard(self, drop: bool) -> None:
-        """With `drop`, ignore keys that were typed before the question could be read."""
+        """With `drop`, ignore keys typed before the question could be read."""
         # A user in the middle of a sentence has not read the question yet.
         amid = self._editor.draft.text and time.monotonic() - self._editor.typed_at < PAUSE
         self._guarded, self._quiet = drop, PAUSE if amid else TYPED_AHEAD
@@ -277,7 +288,7 @@ class Asking:
         self._deaf = asyncio.get_running_loop().call_later(self._quiet, self._hear)
 
     def _hear(self) -> None:
-        """Take keys for answers from now on, unless there are some that came while this process was busy."""
+        """Treat keys as answers from now on, unless some came while this process was busy."""
         if self._drop():
             self._ignore()
             return
@@ -292,7 +303,7 @@ class Asking:
         self._deafen()
 
     def _drop(self) -> bool:
-        """Discard the keys that wait to be read; True if there were any. Ctrl-C among them still interrupts."""
+        """Discard waiting keys; return True if there were any. Ctrl-C among them still interrupts."""
         keys = self._editor.keyboard.drop()
         if any(key.key == Keys.ControlC for key in keys):
             self.close()
@@ -330,13 +341,13 @@ class Asking:
                 return None
 
     def _skipped(self, over: Outcome) -> None:
-        """Interrupt the work if it was Ctrl-C that left a question."""
+        """Interrupt the work if Ctrl-C ended the question."""
         if over == Cancelled(hard=True):
             self._stop()
 
 
 class _Contents:
-    """Passages of choices that hold the words of a query, found in a thread; `found` is called when there are some."""
+    """Passages of choices that contain a query's words, found in a thread; `found` is called when there are some."""
 
     def __init__(self, by: Filter, found: Callable[[], None]) -> None:
         self._look, self._found = by.contents, found
@@ -344,7 +355,7 @@ class _Contents:
         self._wanted, self._looking = "", False
 
     def of(self, query: str) -> Mapping[int, str]:
-        """Return the passages as far as they are known, and look for them if they are not."""
+        """Return the known passages, and search for them if they are unknown."""
         self._wanted = query.strip()
         if self._look is not None and self.busy(query) and not self._looking:
             self._looking = True

@@ -9,16 +9,19 @@ from agentcli.core.dataclass import dataclass
 from agentcli.program.commands import Choice
 
 TYPED_AHEAD = 0.3
-"""Seconds without a key before a question on the screen takes an answer: earlier keys were meant for something else."""
+"""Seconds without a key before a visible question takes an answer: earlier keys were meant for something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The words that a searched list begins with, and where else than in its labels the words are looked for."""
+    """The initial words of a searched list, and where to search besides its labels."""
 
     words: str = ""
     contents: Callable[[str], Mapping[int, str]] | None = None
-    """Returns for each choice whose contents hold the words the passage that does. It may take long, and runs in a thread."""
+    """Returns the matching passage for each choice whose contents have the words.
+
+    It may take long, and runs in a thread.
+    """
 
 
 UNFILTERED = Filter()
@@ -26,11 +29,13 @@ UNFILTERED = Filter()
 
 @dataclass(frozen=True, slots=True)
 class Dialog:
-    """A question in place of the input. With an `entry` label there is a line to type in; `numbered` choices answer to digits,
-    several of them if `multiple`. The proposal of an `editable` dialog can be changed first. `note` is at the right of the title.
-    Of the choices of a `multiple` one only the first `tickable` can be ticked, if that is set; the others act.
-    `empty` replaces the choices of a search without matches; Enter does nothing then. `acts` are keys that end a searched list with
-    the choice under the cursor, to do something else with it than Enter does.
+    """A question in place of the input.
+
+    With an `entry` label there is a line to type in. `numbered` choices answer to digits, several of them if
+    `multiple`. The proposal of an `editable` dialog can be changed first. `note` is at the right of the title. If
+    `tickable` is set, only that many first choices of a `multiple` dialog can be ticked; the others act. `empty`
+    replaces the choices of a search without matches; then Enter does nothing. `acts` are keys that end a searched list
+    with the choice under the cursor, to do something else with it than Enter.
     """
 
     title: str
@@ -55,8 +60,8 @@ class Dialog:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Answer: index of the choice, or -1 for the typed line; `marked` are the ticked choices of a multiple one, `key` the one of
-    `acts` that was pressed.
+    """Answer: index of the choice, or -1 for the typed line; `marked` are the ticked choices of a multiple dialog,
+    `key` the pressed one of `acts`.
     """  # fmt: skip
 
     index: int
@@ -109,7 +114,9 @@ def press(dialog: Dialog, key: str) -> Dialog | Outcome:
 
 
 def start_of(names: Sequence[str], now: str) -> int:
-    """Return the index of the item that a picker starts on: the one in use, if it is listed, so that a hasty Enter changes nothing."""
+    """Return the index of the item on which a picker starts: the current one, if it is listed, so that a hasty Enter
+    changes nothing.
+    """
     return names.index(now) if now in names else 0
 
 

@@ -25,7 +25,7 @@ from agentcli.program.commands import Choice
 from agentcli.system.cells import expand, wrap
 
 _TEXTS = ("command", "content", "new_string", "plan")
-"""Inputs that are a text of their own, to be changed as such; of any other call the whole input is."""
+"""Inputs that are a text to be changed as such; of any other call the whole input is."""
 
 NO_CHANGE = "(the file stays as it is)"
 
@@ -40,7 +40,7 @@ class Text:
 
 
 def needed(title: str) -> str:
-    """Return a question as a line of its own, for screens that only add lines."""
+    """Return a question as a separate line, for screens that only add lines."""
     return f"Permission needed: {title}"
 
 
@@ -52,7 +52,7 @@ def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -
     asked = f"{named}?"
     if (
         ask.kind == "command"
-    ):  # the preview names the call; a title that is a question asks for more, such as leaving the sandbox
+    ):  # the preview shows the call; a title that is a question asks for more, such as leaving the sandbox
         asked = named if named.endswith("?") and not named.startswith("$ ") else "Run this command?"
     return f"{asked} (changed by you)" if changed is not None and changed != ask.call.input else asked
 
@@ -80,7 +80,10 @@ def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
 
 
 def arguments(ask: ApprovalRequest) -> list[str]:
-    """Return the preview as lines. A JSON object is a line for each of its fields; further lines of a text are indented."""
+    """Return the preview as lines.
+
+    A JSON object has a line for each of its fields; further lines of a text are indented.
+    """
     text = ask.preview.rstrip("\n")
     try:
         given = json.loads(text) if ask.kind == "input" else None
@@ -143,7 +146,7 @@ def always(ask: ApprovalRequest) -> str:
 
 
 def _named_path(pattern: str) -> str:
-    """Return the path that a pattern names, without the marks that make its letters literal."""
+    """Return the path in a pattern, without the escapes that make its letters literal."""
     return safe_line(re.sub(r"\[([*?[])\]", r"\1", pattern))
 
 
@@ -156,7 +159,9 @@ def wider(rules: Sequence[str]) -> str:
 
 
 def covered(rule: str) -> str:
-    """Return the calls that a rule allows as people would name them: a command, its beginning, a server's tools; or the rule itself."""
+    """Return the calls that a rule allows, in people's terms: a command, its beginning, a server's tools; or the rule
+    itself.
+    """
     parsed = parse_rule(rule)
     if server := _SERVER.fullmatch(parsed.tool):
         return f"every tool of the server {safe_line(server[1])}"
@@ -171,11 +176,11 @@ def covered(rule: str) -> str:
 
 _SERVER = re.compile(r"mcp__(.+)__\*")
 _WILD, _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\*"), re.compile(r"\\([*\\])")
-"""A wildcard in a pattern, and a character that is none because a backslash precedes it."""
+"""A wildcard in a pattern, and an escaped character, which is not a wildcard."""
 
 
 def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str]:
-    """Return the names of the answers behind the choices of `question`, in their order, without answers that cannot be given."""
+    """Return the names of the answers behind the choices of `question`, in order, without impossible ones."""
     lasting = {
         "session": bool(ask.session or ask.always),
         "always": bool(ask.always),
@@ -187,7 +192,7 @@ def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str
 
 
 def is_risky(ask: ApprovalRequest) -> bool:
-    """Return whether the reason that is shown asks for caution, such as a deletion: a hasty Enter must not allow the call."""
+    """Return True if the shown reason needs caution, such as a deletion: a hasty Enter must not allow the call."""
     return ask.kind == "input" or is_cautious(ask.why) or any(word in ask.why for word in _RISKY_REASONS)
 
 
@@ -197,12 +202,12 @@ _RISKY_REASONS = ("outside", "network", "destroy", "destructive")
 
 
 def together(ask: ApprovalRequest) -> str:
-    """Return words for all calls of the reply in question: `both` or `all 3`."""
+    """Return the words for all calls of the reply in question: `both` or `all 3`."""
     return "both" if len(ask.others) == 1 else f"all {len(ask.others) + 1}"
 
 
 def _size(ask: ApprovalRequest) -> str:
-    """Return how many lines a change adds and removes, such as `+3 −1`; empty if it is no diff."""
+    """Return how many lines a change adds and removes, such as `+3 −1`; empty if it is not a diff."""
     if ask.kind != "diff":
         return ""
     rows = [row for row in ask.preview.split("\n") if not row.startswith(("+++ ", "--- "))]

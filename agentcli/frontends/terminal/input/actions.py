@@ -1,4 +1,4 @@
-"""Key actions: mode, transcript, folding of thoughts, interrupt, prompt search, editor, pictures."""
+"""Key actions: mode, transcript, folding of thoughts, interrupt, prompt search, editor, images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
-"""Modes in the order of Shift-Tab; the others are only set by name."""
+"""Modes in the order of Shift-Tab; the others can only be set by name."""
 
 
 class KeyActions:
@@ -90,7 +90,7 @@ class KeyActions:
 
 
 TWICE = 1.5
-"""Seconds within which a second Ctrl-C leaves, and a second Esc rewinds."""
+"""Seconds within which a second Ctrl-C exits, and a second Esc rewinds."""
 
 
 class InterruptKeys:
@@ -121,7 +121,9 @@ class InterruptKeys:
             self._console.notice("Press Esc again to rewind.", TWICE)
 
     def control_c(self, leaving: int = 0) -> None:
-        """Ctrl-C: interrupt, else clear, else, pressed twice, leave; `leaving` is the exit code if nothing was interrupted."""
+        """Ctrl-C: interrupt, else clear, else, pressed twice, exit; `leaving` is the exit code if nothing was
+        interrupted.
+        """
         now, editor = time.monotonic(), self._console.editor
         twice, self._pressed_at = now - self._pressed_at < TWICE, now
         self._interrupted = self._repl.working or (twice and self._interrupted)
@@ -140,9 +142,9 @@ SEARCHED = 1_000
 
 
 class DraftActions:
-    """Operations on the draft other than editing: restore, search of earlier prompts, external editor, pictures.
+    """Operations on the draft other than editing: restore, search of earlier prompts, external editor, images.
 
-    `folder` stores prompts, drafts and pictures; without it they last as long as the process.
+    `folder` stores prompts, drafts and images; without it they last as long as the process.
     """
 
     def __init__(self, console: Console, folder: Path | None) -> None:
@@ -150,7 +152,7 @@ class DraftActions:
         self.memory = Memory(folder)
 
     def restore(self) -> None:
-        """Restore the draft and the queue that a crash left to their session, and texts of other sessions to the history."""
+        """Restore the draft and queue that a crash left to their session, and texts of other sessions to the history."""
         own, others, queue = self.memory.lost(self._console.session.journal.id)
         if own and not self._editor.draft.text:
             self._console.draft(own)

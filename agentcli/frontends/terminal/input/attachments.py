@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 FILE_BYTES = 100_000
-"""A longer file is attached up to here; the model can read the rest."""
+"""Maximum bytes attached of a longer file; the model can read the rest."""
 
 
 FOLDER_ENTRIES = 200
@@ -42,9 +42,11 @@ _NO_BUFFERS: Mapping[Path, bytes] = MappingProxyType({})
 def with_attachments(
     text: str, folder: Path, before: tuple[Part, ...] = (), buffers: Mapping[Path, bytes] = _NO_BUFFERS
 ) -> Prompt:
-    """Return the prompt, preceded by `before` and every existing file, picture or folder mentioned by @path; @path:10-20 names lines of a file.
+    """Return the prompt, preceded by `before` and every existing file, image or folder mentioned by @path; @path:10-20
+    means lines of a file.
 
-    The content in `buffers` replaces the file on disk. Raises InputError for an unreadable file or a picture that is too large.
+    The content in `buffers` replaces the file on disk. Raises InputError for an unreadable file or an image that is too
+    large.
     """
     from agentcli.agent.ports import Prompt  # imported late: the editor loads this module before the agent
 
@@ -63,12 +65,15 @@ def mentions(text: str) -> Iterable[str]:
 
 
 def mentioned(text: str, folder: Path) -> Sequence[Path]:
-    """Return the resolved paths of the mentioned files and folders that exist."""
+    """Return the resolved paths of mentioned files and folders that exist."""
     return [found[0] for name in mentions(text) if (found := existing(name, folder))]
 
 
 def existing(name: str, folder: Path) -> tuple[Path, range | None] | None:
-    """Return the resolved path of a mention, and its lines if it names some; None if no such file exists. A file of the whole name comes first."""
+    """Return the resolved path of a mention, and its lines if it has some; None if no such file exists.
+
+    A file with the whole name takes precedence.
+    """
     for candidate in candidates(name):
         if (path := _resolved(candidate, folder)) is not None:
             return path, None
@@ -87,7 +92,7 @@ def _resolved(name: str, folder: Path) -> Path | None:
         OSError,
         RuntimeError,
         ValueError,
-    ):  # the name is too long, has a null byte, or its ~user does not exist: no file
+    ):  # the name is too long, has a null byte, or its ~user does not exist: not a file
         return None
 
 
@@ -103,7 +108,7 @@ def _attach(path: Path, lines: range | None, buffers: Mapping[Path, bytes]) -> I
 
 
 def candidates(name: str) -> tuple[str, str]:
-    """Return the mention as written, and without the punctuation of the sentence."""
+    """Return the mention as written, and without the sentence's punctuation."""
     return name, name.rstrip(".,;:!?)")
 
 
@@ -128,7 +133,7 @@ def _read(path: Path) -> Iterator[Part]:
 
 
 def _smaller(path: Path) -> bytes:
-    """Return a smaller copy of an image. Raises InputError if none can be made."""
+    """Return a smaller copy of an image. Raises InputError if that is impossible."""
     from agentcli.system.installing import install_extra
     from agentcli.system.pictures import can_shrink, smaller
 
@@ -164,7 +169,10 @@ def _text(path: Path, data: bytes, size: int) -> File:
 
 
 def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
-    """Return lines of a file, or of the buffer in its place, as the `read` tool counts them. The excerpt is not marked as a whole file: edits cannot rely on it."""
+    """Return lines of a file, or of the buffer that replaces it, as the `read` tool counts them.
+
+    The excerpt is not marked as a whole file: edits cannot rely on it.
+    """
     from agentcli.core.text.encodings import decode_beginning
 
     try:
@@ -187,7 +195,9 @@ def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
 
 
 def _up_to_the_most(stream: Iterable[str], lines: range) -> Sequence[str]:
-    """Return these lines of a text, counted from 1; the last is the one that exceeds the size of an attached file."""
+    """Return these lines of a text, counted from 1; the last is the one that exceeds the maximum size of an attached
+    file.
+    """
     found: list[str] = []
     size = 0
     for line in islice(stream, lines.start - 1, lines.stop - 1) if 0 < lines.start < lines.stop else ():
@@ -224,7 +234,9 @@ def mention(path: str) -> str:
 
 
 def mention_of_picture(pasted: str) -> str:
-    """Mention of a picture whose path was pasted (a terminal pastes the path of a dropped file, quoted in its own way); else empty."""
+    """Return a mention of an image whose path was pasted (a terminal pastes a dropped file's path, quoted in its own
+    way); else empty.
+    """
     if len(pasted) > 4_096 or "\n" in pasted.strip():
         return ""
     path = re.sub(r"\\(.)", r"\1", pasted.strip().strip("'\""))
@@ -247,7 +259,7 @@ _LABEL = re.compile(r"\[(?:Pasted text #\d+, [\d,]+ (?:lines|characters)|Image #
 
 @dataclass(slots=True)
 class Pastes:
-    """Labels in the edit buffer in place of long pastes and pictures, with their texts and mentions."""
+    """Labels in the edit buffer for long pastes and images, with their texts and mentions."""
 
     lines: int = PASTE_LINES
     characters: int = PASTE_CHARACTERS

@@ -15,7 +15,7 @@ from agentcli.core.images import ENDINGS, mime_of
 from agentcli.system.programs import find_program
 
 SECONDS = 3.0
-"""A program that takes longer to hand a picture over is ended."""
+"""Maximum seconds for a program that delivers an image; then it is ended."""
 KEPT = 100
 """Pictures that stay in their folder; older ones are removed."""
 LARGEST = 50_000_000
@@ -30,7 +30,7 @@ _NO_PROGRAM = (
 
 
 async def save_picture(folder: Path, env: Mapping[str, str] = os.environ) -> Path:
-    """Save the picture on the clipboard in `folder`; return the file. Raises InputError if the clipboard has no picture."""
+    """Save the clipboard's image in `folder`; return the file. Raises InputError if there is none."""
     commands = _commands(env)
     if not commands:
         raise InputError(_NO_PROGRAM)

@@ -22,7 +22,7 @@ from agentcli.system.programs import find_program, hardened
 FILES = 200_000
 SHOWN = 50
 COMPLETED = 5_000
-"""A draft longer than this many characters is no longer completed."""
+"""Characters of a draft above which it is no longer completed."""
 STALE = 10.0
 """Seconds after which the list of files is stale and renewed at the next query."""
 SOON = 0.01
@@ -33,7 +33,7 @@ OUTSIDE = ("/", "~/", "./", "../")
 PATIENCE = 20.0
 """Time limit of `git ls-files`, in seconds."""
 SLICE, BREATH = 2_000, 0.001
-"""After so many files the thread that lists them rests for so many seconds: keys go first."""
+"""After so many files the listing thread rests for so many seconds: keys go first."""
 _CHUNK = 65_536
 
 _AT = re.compile(r"(?:^|(?<=[\s(\"']))@([^\s\"']*)$")
@@ -46,7 +46,8 @@ _ARGUMENT = re.compile(r"/(\S+)\s+(.*)$", re.DOTALL)
 class Menu:
     """Completions for the last `length` characters before the cursor.
 
-    `first`: Enter accepts the first item; `more`: the search is unfinished, ask again; `cut`: there are further matches.
+    `first`: Enter accepts the first item; `more`: the search is unfinished, query again; `cut`: there are further
+    matches.
     """
 
     items: tuple[Item, ...] = ()
@@ -94,9 +95,9 @@ class Completion:
     resources: Callable[[], Sequence[Item]] = tuple
     """The resources of servers, as `@server:uri`."""
     agents: Callable[[], Sequence[Item]] = tuple
-    """Looks for the agents that files define, as `@name`: a prompt may begin with one."""
+    """Finds agents in files, as `@name`, with which a prompt may begin."""
     skills: Callable[[], Sequence[Item]] = tuple
-    """Looks for the skills that a prompt may name, as `$name`."""
+    """Finds the skills that a prompt may mention, as `$name`."""
     _lookup: _Lookup | None = None
 
     def __call__(self, before: str) -> Menu:
@@ -240,7 +241,7 @@ def _is_hidden(label: str) -> bool:
 
 
 def _holding(typed: str, items: Sequence[tuple[str, Item]]) -> tuple[Item, ...]:
-    """Return the items that start with the text, then, from two characters on, items that contain it."""
+    """Return the items that start with the text, then, from two characters on, those that contain it."""
     low = typed.lower()
     begin = [item for text, item in items if text.lower().startswith(low)]
     within = [item for text, item in items if low in text.lower()] if len(low) > 1 else []

@@ -19,11 +19,13 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         **dict.fromkeys(("idea", "pycharm", "goland", "webstorm", "clion"), ("--line", "{line}", "{file}")),
     }
 )
-"""Arguments of editors that do not take `+LINE FILE`, as vi, nano and emacs do."""
+"""Arguments of editors that do not accept `+LINE FILE`, as vi, nano and emacs do."""
 
 
 class ExternalEditor:
-    """The editor of $VISUAL or $EDITOR in the terminal of this program, which paints nothing `elsewhere` meanwhile; `warn` prints an error."""
+    """The editor of $VISUAL or $EDITOR in this program's terminal, which paints nothing `elsewhere` meanwhile; `warn`
+    prints an error.
+    """
 
     def __init__(
         self, elsewhere: Callable[[], contextlib.AbstractContextManager[None]], warn: Callable[[str], None]
@@ -31,7 +33,7 @@ class ExternalEditor:
         self._elsewhere, self._warn = elsewhere, warn
 
     async def compose(self, text: str, ending: str = ".md") -> str:
-        """Open a text; returns the edited text, or warns and returns it unchanged if the editor fails."""
+        """Open a text; return the edited text, or warn and return it unchanged if the editor fails."""
         with tempfile.TemporaryDirectory(prefix="agentcli-") as folder:
             file = Path(folder, "text" + ending)
             file.write_text(text, encoding="utf-8")

@@ -47,7 +47,10 @@ LONG = 20_000
 
 
 class Editor:
-    """The draft, the line of a dialog, and the completion menu. `typed_at` is when the draft last grew (monotonic seconds)."""
+    """The draft, a dialog's line, and the completion menu.
+
+    `typed_at` is when the draft last grew (monotonic seconds).
+    """
 
     def __init__(self, handler: InputHandler, stdin: TextIO = sys.stdin) -> None:
         self.handler = handler
@@ -96,7 +99,7 @@ class Editor:
             loop.remove_signal_handler(signal.SIGCONT)
 
     def suspend(self) -> None:
-        """Suspend the process until the shell resumes it; nothing without job control."""
+        """Suspend the process until the shell resumes it; do nothing without job control."""
         loop = asyncio.get_running_loop()
 
         def stop() -> None:
@@ -111,18 +114,18 @@ class Editor:
             run_in_terminal(stop)
 
     def _continue(self) -> None:
-        """Set the terminal's modes again after a stop that no program can notice before, SIGSTOP: the shell has set its own."""
+        """Set the terminal's modes again after SIGSTOP, which no program can notice before: the shell has set its own."""
         terminal = self.keyboard.fileno()
         with contextlib.suppress(OSError, termios.error):
             if self.application.is_running and os.tcgetpgrp(terminal) == os.getpgrp():
                 with contextlib.ExitStack() as modes:
                     modes.enter_context(raw_mode(terminal))
-                    modes.pop_all()  # they stay: the editor's own context restores what was before it
+                    modes.pop_all()  # they stay: the editor's own context restores the previous state
                 self.handler.come_back()
                 self.handler.resize()
 
     def remember(self, past: Sequence[str]) -> None:
-        """Set the history of the Up key, oldest first; very long prompts are only found by search."""
+        """Set the history of the Up key, oldest first; very long prompts are found only by search."""
         text, cursor = self.draft.text, self.draft.cursor_position
         self.draft.history = InMemoryHistory([one for one in past if len(one) <= LONG])
         self._reset(Document(text, cursor))
@@ -147,7 +150,7 @@ class Editor:
             self.application.exit(result=code)
 
     def fail(self, error: BaseException) -> None:
-        """End `run` with an unexpected error: a screen that nothing paints any more looks as if it were alive."""
+        """End `run` with an unexpected error: a screen that nothing paints any more would look alive."""
         if self.failure is None:
             self.failure = error
         if self.application.is_running and not self.application.is_done:
@@ -156,7 +159,10 @@ class Editor:
             log_failure(error)
 
     def _callback_failed(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
-        """Fail with an exception that a callback of the event loop raised, such as one that handles a key. An error of a library is only logged."""
+        """Fail with an exception from an event loop callback, such as a key handler.
+
+        A library's error is only logged.
+        """
         error = context.get("exception")
         if "handle" in context and isinstance(error, Exception) and _passes_through_us(error):
             self.fail(error)
@@ -207,8 +213,9 @@ class Editor:
         self.chosen = min(max(self.chosen + step, 0), len(self.menu.items) - 1)
 
     def accept(self, sends: bool = False) -> bool:
-        """Insert the chosen menu item, or the first; one that only explains inserts nothing. Return True if it is ready to be sent and
-        `sends`.
+        """Insert the chosen menu item, or the first; an explanation inserts nothing.
+
+        Return True if it is ready to be sent and `sends`.
         """
         item = self.menu.items[max(self.chosen, 0)]
         if not item.label:
@@ -224,7 +231,7 @@ class Editor:
         self.menu, self.chosen = Menu(), -1
 
     def _echo(self) -> None:
-        """Paint at once: the application would first let other work have its turn, such as a reply that comes in."""
+        """Paint at once: the application would first let other work run, such as an arriving reply."""
         if self.application.is_running and not self.application.is_done:
             self.handler.paint()
 
@@ -281,7 +288,7 @@ class _Painted(Renderer):
             return
         if leave_alternate_screen:
             self._editor.handler.erase()
-        else:  # called like this only for a change of the terminal's size
+        else:  # called this way only for a change of the terminal's size
             self._editor.handler.resize()
 
     def reset(self, _scroll: bool = False, leave_alternate_screen: bool = True) -> None:
@@ -298,7 +305,7 @@ _LONGEST = 64
 
 
 class ClusterBuffer(Buffer):
-    """A buffer whose cursor never stands within a cluster (UAX 29)."""
+    """A buffer whose cursor is never within a cluster (UAX 29)."""
 
     @property
     def cursor_position(self) -> int:
@@ -328,7 +335,7 @@ class ClusterBuffer(Buffer):
 
 
 def cluster(text: str, place: int) -> tuple[int, int]:
-    """Return the first place of the cluster that contains the character at `place`, and the place after it."""
+    """Return the start of the cluster that contains the character at `place`, and the position after it."""
     if place >= len(text) or text[max(0, place - 1) : place + 2].isascii():
         return place, place + 1
     from wcwidth import grapheme_boundary_before, iter_graphemes  # its tables take 30 ms: not before the first paint

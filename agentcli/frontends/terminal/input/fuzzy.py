@@ -10,12 +10,12 @@ from itertools import compress, islice, repeat
 from agentcli.core.dataclass import dataclass
 
 SLICE = 4_096
-"""Paths that are looked at in one stroke: about a millisecond."""
+"""Paths to examine in one step: about a millisecond."""
 SECONDS = 0.008
 """Time limit of one subsequence search; the next call continues it."""
 _STROKE = 65_536
 _RANKED = 8
-"""As many times the wanted paths are ranked at most: the best of these are not always the best of all."""
+"""Maximum paths to rank, as a multiple of the wanted ones: the best of these are not always the best of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,9 @@ class Found:
 
 @dataclass(slots=True)
 class _Level:
-    """Indices of the paths that match a prefix of the query, and the positions after the match; `seen`: how many of the level above
-    are done."""
+    """Indices of the paths that match a prefix of the query, and the positions after the match; `seen`: how many of the
+    previous level are done.
+    """
 
     numbers: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -37,11 +38,11 @@ class _Level:
 
 
 class Listing:
-    """Searchable list of paths; a longer query continues from the candidates of its prefix."""
+    """Searchable list of paths; a longer query continues from its prefix's candidates."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = paths
-        # Lowering must keep the position of every character, so a character that grows when lowered stays unchanged.
+        # Lowering must keep every character's position, so a character that grows when lowered stays unchanged.
         self._lowered = [low if len(low := path.lower()) == len(path) else path for path in paths]
         self._text = "\n" + "\n".join(self._lowered) + "\n"
         self._original = "\n" + "\n".join(paths) + "\n"

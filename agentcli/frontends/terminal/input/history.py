@@ -13,7 +13,7 @@ from agentcli.core.errors import StoreError
 from agentcli.system.locked_file import FileLock, add_line, lines
 
 LIMIT = 5_000
-"""Prompts in the history; the file is truncated to them when it has grown a tenth over."""
+"""Maximum prompts in the history; the file is truncated to them when it exceeds them by a tenth."""
 
 
 PATIENCE = 1.0
@@ -128,7 +128,7 @@ def _take(path: Path) -> Draft | None:
 
 
 def _lives(path: Path) -> bool:
-    """Return whether the process in the draft's file name may be alive. Used only if the file system has no locks."""
+    """Return True if the process in the draft's file name may be alive. Used only if the file system has no locks."""
     number = path.name.partition("-")[0].removesuffix(".json")
     if not number.isdecimal() or int(number) == os.getpid():
         return False
@@ -171,12 +171,15 @@ class Memory:
         self._add(HistoryEntry(text, str(folder)))
 
     def keep(self, draft: str, session: str, folder: str | Path, queue: Sequence[str] = ()) -> None:
-        """Save the current draft and the queued messages with their session and the folder of it."""
+        """Save the current draft and the queued messages with their session and its folder."""
         if self._drafts is not None:
             self._drafts.keep(draft if draft.strip() else "", session, str(folder), queue)
 
     def lost(self, session: str) -> tuple[str, bool, Sequence[str]]:
-        """Return the draft of this session that a crash left, and its queue. Add other sessions' texts to the prompts; True if there were any."""
+        """Return this session's draft from a crash, and its queue.
+
+        Add other sessions' texts to the prompts; return True if there were any.
+        """
         own, others, queue = "", False, list[str]()
         for draft in self._drafts.lost() if self._drafts is not None else ():
             if draft.session == session and not own:

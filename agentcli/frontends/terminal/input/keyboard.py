@@ -19,7 +19,7 @@ from prompt_toolkit.keys import Keys
 _START, _END = "\x1b[200~", "\x1b[201~"
 _CHUNK = 65536
 _MOMENT, _CRUMB = 0.05, 0.005
-"""Seconds that a paste is read on at once, and that its next bytes are waited for then."""
+"""Seconds for which a paste is read without a pause, and to wait then for its next bytes."""
 ASK_BACKGROUND = "\x1b]11;?\x1b\\"
 """The terminal answers with its background colour, or not at all."""
 _BACKGROUND = re.compile(
@@ -28,19 +28,20 @@ _BACKGROUND = re.compile(
 _BACKGROUND_BEGINS = re.compile(r"\x1b\](?:1(?:1(?:;[^\x07\x1b]{0,30}\x1b?)?)?)?$")
 _WIDTH = re.compile(r"\x1b\[\d{1,5};(\d{2,5})R")
 _WIDTH_BEGINS = re.compile(r"\x1b\[\d{1,5}(?:;\d{0,5})?$")
-"""An answer to ASK_WIDTH. A key that looks like one, as Shift-F3, has but one digit."""
+"""An answer to ASK_WIDTH. A key that looks like one, such as Shift-F3, has only one digit."""
 _ENTERS: dict[str, Keys | tuple[Keys, ...]] = {
     **dict.fromkeys(("\x1b[27;2;13~", "\x1b[13;2u", "\x1b[27;5;13~", "\x1b[13;5u"), Keys.ControlJ),
     **dict.fromkeys(("\x1b[27;3;13~", "\x1b[13;3u"), (Keys.Escape, Keys.ControlM)),
 }
-"""Enter with Shift or Ctrl, and with Alt, as terminals tell them that tell them apart."""
+"""Enter with Shift or Ctrl, and with Alt, from terminals that distinguish them."""
 
 
 class Keyboard(Vt100Input):
-    """Terminal input in linear time: prompt_toolkit's reader takes 1 KB at a time and rescans the whole paste each time.
+    """Terminal input in linear time: prompt_toolkit's reader takes 1 KB at a time and rescans the whole paste each
+    time.
 
-    `light`: True for a light background, once the terminal has answered ASK_BACKGROUND. `on_width` gets the answers to ASK_WIDTH:
-    they do not wake a reader that waits for keys. `processed` is called after keys were processed.
+    `light`: True for a light background, once the terminal has answered ASK_BACKGROUND. `on_width` gets the answers to
+    ASK_WIDTH, which do not wake a reader that waits for keys. `processed` is called after keys were processed.
     """
 
     def __init__(self, stdin: TextIO) -> None:
@@ -52,7 +53,7 @@ class Keyboard(Vt100Input):
         self._paste: list[str] | None = None
         self.light: bool | None = None
         self.burst = False
-        """True if the last keys were read several at once, as no person presses them."""
+        """True if the last keys were read several at once, faster than any person types."""
         self.on_width: Callable[[int], None] | None = None
         self.processed: Callable[[], None] = lambda: None
 
@@ -69,7 +70,8 @@ class Keyboard(Vt100Input):
             if self.on_width is not None:
                 self._text += self._decoder.decode(self._read())
                 self._lift_widths()
-            # The call restarts the wait for the rest of an Esc sequence. Answers alone must not: during a reply they arrive faster than that wait ends.
+            # The call restarts the wait for the rest of an Esc sequence. Answers alone must not restart it: during a
+            # reply they arrive faster than that wait ends.
             if self.on_width is None or self._text not in ("", held) or self._shut or self._paste is not None:
                 input_ready_callback()
                 self.processed()
@@ -82,7 +84,7 @@ class Keyboard(Vt100Input):
         return self._comes(0)
 
     def await_widths(self, count: Callable[[], bool], seconds: float) -> None:
-        """Read until all answers to ASK_WIDTH have arrived, or until the time is over; keys read meanwhile are kept for later."""
+        """Read until all answers to ASK_WIDTH have arrived, or the time is over; keys read meanwhile are kept."""
         until = time.monotonic() + seconds
         while count() and not self._shut and (left := until - time.monotonic()) > 0 and self._comes(left):
             self._text += self._decoder.decode(self._take())
@@ -183,7 +185,7 @@ class Keyboard(Vt100Input):
 
 
 def _is_light(colour: str) -> bool:
-    """Return whether `rrrr/gggg/bbbb`, of any number of hexadecimal digits, is nearer to white than to black."""
+    """Return True if `rrrr/gggg/bbbb`, of any number of hexadecimal digits, is nearer to white than to black."""
     red, green, blue = (int(part, 16) / ((1 << 4 * len(part)) - 1) for part in colour.split("/"))
     return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
 

@@ -33,12 +33,14 @@ KEYS: Mapping[KeyAction, str] = MappingProxyType(
         "queue": "tab",
     }
 )
-"""Actions whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
+"""Actions whose key can be set, under `[ui.keys]`, with prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`,
+`s-tab`).
+"""
 
 LINES = 10
-"""Lines of a draft that Page Up and Page Down go."""
+"""Lines by which Page Up and Page Down move in a draft."""
 LINE = 10_000
-"""Characters of a paste that the line of a dialog takes."""
+"""Maximum characters of a paste in a dialog's line."""
 
 _DESCRIPTIONS: Mapping[KeyAction, str] = {
     "search": "search earlier prompts",
@@ -302,7 +304,7 @@ def _dialogs(keys: KeyBindings, editor: Editor) -> None:
 
 
 def _view(keys: KeyBindings, editor: Editor, opens: str) -> None:
-    """Bind the keys of a view; the one that opens the transcript also closes it, and opens it over a question."""
+    """Bind the keys of a view; the key that opens the transcript also closes it, and opens it over a question."""
     viewing = Condition(lambda: editor.handler.asking == "view")
     for name in ("backspace", "c-u", "c-l"):
         keys.add(name, filter=viewing)(_presses(editor, name))

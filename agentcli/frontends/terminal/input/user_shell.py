@@ -21,7 +21,7 @@ OUTPUT = 30_000
 
 
 StartedAs = Callable[[str, Sequence[str]], Boxed]
-"""The way in which a command starts: (command, argv of its shell)."""
+"""How a command starts: (command, argv of its shell)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ async def run(
 ) -> Ran:
     """Run a shell command in a folder and show its output; an interrupt ends its whole process tree.
 
-    Raises InputError for an empty command or a missing shell, and what `started_as` raises.
+    Raises InputError for an empty command or a missing shell, and the errors of `started_as`.
     """
     if not command:
         raise InputError("No command after the !. Example: !git status")
@@ -86,7 +86,7 @@ class _TruncatedText:
 
 
 class _OutputSink:
-    """Output sink: decodes and shows the output, and stores what a terminal shows of it at the end."""
+    """Output sink: decodes and shows the output, and stores its final appearance on a terminal."""
 
     enough = 0
 

@@ -1,4 +1,4 @@
-"""Attachments of a prompt, each with its size as a person reads it."""
+"""Attachments of a prompt, each with its readable size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentcli.frontends.terminal.render.pieces import Attached, Note, UserMessag
 
 
 def user_message(typed: str) -> tuple[UserMessage | Note, ...]:
-    """Return the pieces of a sent prompt; for a text too large for the window its beginning, and a note with the file that keeps it."""
+    """Return the pieces of a sent prompt; for a text too large for the window its beginning, and a note with its file."""
     large = kept(typed)
     if large is None:
         return (UserMessage(safe(typed)),)

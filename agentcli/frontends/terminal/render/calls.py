@@ -56,7 +56,7 @@ def _limit(piece: Called, look: Look) -> int:
 
 
 HEAD_SHARE = 3
-"""Of the rows shown of a long failed output, one in so many is from its beginning, where the cause often is."""
+"""For a long failed output, one in so many shown rows is from its beginning, where the cause often is."""
 HARMLESS_LINES = 2
 """Rows of output shown of a command that only reads."""
 
@@ -101,7 +101,7 @@ def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = Fal
 
 
 def brief(result: ToolResult, look: Look, shown: bool = False) -> str:
-    """Return the brief result of a call; without the number of its lines if its output is `shown`."""
+    """Return the brief result of a call; without its number of lines if its output is `shown`."""
     facts: list[str] = []
     data = result.metadata
     if result.status in ("denied", "interrupted"):
@@ -118,7 +118,7 @@ def brief(result: ToolResult, look: Look, shown: bool = False) -> str:
 
 
 def _found(result: ToolResult, shown: bool) -> str:
-    """Return what a call did or found; empty if nothing is to be said about it."""
+    """Return what a call did or found; empty if there is nothing to report."""
     data = result.metadata
     if data.get("job") and "state" not in data:
         return f"in the background as {data['job']}"
@@ -149,7 +149,7 @@ def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whol
         return []  # the list is shown above the input, and printed at the end of the turn
     command = "exit_code" in result.metadata
     role: Role = "dim" if not result.failed or result.status != "error" else "bad"
-    # The line above tells the exit code.
+    # The line above shows the exit code.
     output = result.for_people.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
     if result.status == "denied" and output.startswith(DECLINED):
         _, reason, words = output.partition(f"{DECLINED}: ")

@@ -37,10 +37,10 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 def lines(diff: str, width: int, theme: Theme, named: str = "") -> list[str]:
-    """Return the lines of the diff with their line numbers; removed lines carry their old number.
+    """Return the lines of the diff with their line numbers; removed lines have their old number.
 
-    Long lines are wrapped, not truncated, for the diff may await approval. A file that `named`
-    ends with is not named again.
+    Long lines are wrapped, not truncated, because the diff may await approval. A file that `named` ends with is not
+    repeated.
     """
     return list(_numbered(safe(diff), max(width - MARGIN, 8), theme, named))
 

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from agentcli.frontends.terminal.render.state import State
 
 RUNNING_ROWS, RUNNING_OUTPUT = 5, 3
-"""Running calls that are shown, and lines of output of each."""
+"""Maximum running calls shown, and lines of output of each."""
 THOUGHT, THOUGHT_ROWS = 2000, 3
-"""Characters of a running thought that are laid out, and rows of them on the screen."""
+"""Characters of a running thought to lay out, and its rows on the screen."""
 ROOMY = 20
-"""Minimal rows of the terminal for a blank row above the progress line, or, while idle, above the status line."""
+"""Minimum rows of the terminal for a blank row above the progress line, or, while idle, above the status line."""
 TODO_ROWS, TODO_LEAST = 8, 3
-"""Rows of the todo list above the progress line: a third of the terminal's, within these."""
+"""Rows of the todo list above the progress line: a third of the terminal's, within these limits."""
 ONE_LINE = 1_000
 """Characters of a queued message that are looked at."""
 
 
 def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
-    """Return the rows of the unfinished block's end; the one costly part of a frame, renewed by the tick only."""
+    """Return the rows of the unfinished block's end; the one costly part of a frame, renewed only by the tick."""
     block = state.reply.tail
     if block is not None:
         block = replace(block, source=_end(block.source, _HEADS.get(state.reply.kind, 0), look.tail_rows, size.columns))
@@ -52,7 +52,9 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
 
 
 def _tail_limit(rows: Sequence[str], size: Size, look: Look) -> int:
-    """Return how many rows of the tail to show, few enough that a smaller window does not push them into the scrollback for good."""
+    """Return how many rows of the tail to show, few enough that a smaller window does not push them into the scrollback
+    permanently.
+    """
     limit = min(look.tail_rows, max(size.rows // 3, TAIL_LEAST))
     cells = fitting = 0
     for row in reversed(rows):
@@ -65,11 +67,13 @@ def _tail_limit(rows: Sequence[str], size: Size, look: Look) -> int:
 
 TAIL_LEAST = 3
 TAIL_WIDTH, TAIL_NARROWEST = 80, 40
-"""Mean cells of the tail's rows at most, and cells that each counts as at least: of a wide row a narrow window makes several."""
+"""Maximum mean cells of the tail's rows, and cells that each counts at least: a narrow window makes several rows of a
+wide one.
+"""
 
 
 def recent(text: str, keep: int) -> str:
-    """End of a growing text, at least `keep` characters; the cut moves rarely, so rows do not jitter."""
+    """Return the end of a growing text, at least `keep` characters; the cut moves rarely, so rows do not jitter."""
     return text[max(len(text) // keep - 1, 0) * keep :]
 
 
@@ -91,7 +95,7 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
 
 
 _HEADS = {"table": 2, "list": 1}
-"""Lines at the beginning of a block without which its end would look otherwise."""
+"""Lines at the beginning of a block without which its end would look different."""
 
 
 def _end(source: str, head: int, rows: int, columns: int) -> str:
@@ -158,7 +162,9 @@ LEAST_CAUSE = 12
 
 
 def _retry(retry: Retrying, wait: float, columns: int) -> str:
-    """Return the countdown to a retry: cause, wait, attempt, the key that stops it, and the time limit, shortened to fit, the cause first."""
+    """Return the countdown to a retry: cause, wait, attempt, the key that stops it, and the time limit; shortened to
+    fit, the cause first.
+    """
     line = f"✻ {safe(retry.text(wait))} · Esc to stop"
     if width(line) > columns:
         left = f"{replace(retry, reason='').text(wait).removeprefix('. ')} · Esc to stop"

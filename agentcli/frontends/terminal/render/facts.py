@@ -10,7 +10,7 @@ from agentcli.core.event import Retrying
 class Running:
     """A call that runs since `since` (monotonic seconds); `last` is the end of its output so far.
 
-    A subagent's output are its calls, one a line; `calls` and `tokens` count all of them.
+    A subagent's output consists of its calls, one a line; `calls` and `tokens` count all of them.
     """
 
     call_id: str
@@ -23,9 +23,11 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Running work since `since` (monotonic seconds), with the turn's tokens and cost in USD: reported ones, and characters received since.
+    """Running work since `since` (monotonic seconds), with the turn's tokens and cost in USD: reported ones, and
+    characters received since.
 
-    `cut`: the reply was cut off before its last report; `estimated`: `received` is not all reported, and `cost` too low.
+    `cut`: the reply was cut off before its last report; `estimated`: not all of `received` is reported, and `cost` is
+    too low.
     """
 
     doing: str
@@ -50,8 +52,8 @@ class Work:
 class Status:
     """Facts of the status line, drawn in `order`; empty for the usual layout.
 
-    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where it begins if it
-    pays. Cost in USD; `hit_rate` and `budget` are shares, None if unknown or not set; `jobs` run in the background.
+    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where compaction begins if
+    it pays. Cost in USD; `hit_rate` and `budget` are shares, None if unknown or not set; `jobs` run in the background.
     """
 
     model: str = ""

@@ -1,4 +1,4 @@
-"""The values of one frame: the terminal's size, the text being edited with its completions, and the lines to paint."""
+"""Values of one frame: the terminal's size, the edited text with its completions, and the lines to paint."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from agentcli.program.command import Item
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Text being edited: the draft, or the line of a dialog. `chosen` is -1 while no menu item is chosen; a menu that is `cut` holds
-    the first matches only.
+    """Text being edited: the draft, or a dialog's line.
+
+    `chosen` is -1 while no menu item is chosen; a `cut` menu has only the first matches.
     """
 
     text: str = ""

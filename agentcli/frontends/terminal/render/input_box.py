@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 MENU_ROWS = 8
 DETAIL_ROWS = 2
-"""Rows for the details of the chosen menu item, if the list has no room for them."""
+"""Rows for the chosen menu item's details, if the list has no room for them."""
 LEAST_DETAIL = 8
 """Cells that details need at least."""
 CHOICE_ROWS = 12
-"""Rows of choices that a dialog shows at once, at most; fewer on a low screen."""
+"""Maximum rows of choices that a dialog shows at once; fewer on a low screen."""
 
 
 RULED = 10
@@ -34,7 +34,9 @@ def rule(columns: int, theme: Theme) -> str:
 
 
 def input_lines(edit: Edit, size: Size, theme: Theme, below: str = "") -> tuple[list[str], tuple[int, int]]:
-    """Return the lines of the input under its rule, with its menu or else the line `below`, and the cursor's position in them."""
+    """Return the input's lines under its rule, with its menu or else the line `below`, and the cursor's position in
+    them.
+    """
     columns = max(size.columns - 3, 4)
     rows, (row, column) = rows_of(edit.text, columns, edit.cursor)
     limit = max((size.rows - 4) // 2, 1)
@@ -86,8 +88,10 @@ def lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list[
 def dialog_lines(
     dialog: Dialog, edit: Edit, size: Size, theme: Theme, notice: Sequence[str] = ()
 ) -> tuple[list[str], tuple[int, int]]:
-    """Return the lines of a dialog under its rule, then the notice's lines, and the cursor's position in them. If the terminal is too
-    low, only the title and the lines around the cursor remain; questions are `fitted` before, so they stay whole.
+    """Return a dialog's lines under its rule, then the notice's lines, and the cursor's position in them.
+
+    If the terminal is too low, only the title and the lines around the cursor remain; questions are `fitted` before, so
+    they stay complete.
     """  # fmt: skip
     heading, lines, cursor = _laid_out(dialog, edit, size, theme)
     lines += notice
@@ -100,7 +104,8 @@ def dialog_lines(
 
 
 def fitted(dialog: Dialog, size: Size, theme: Theme) -> tuple[Dialog, list[str]]:
-    """Shorten the dialog to fit into the terminal, and return it with the rows to print above it: every part without room, whole.
+    """Shorten the dialog to fit into the terminal, and return it with the rows to print above it: each part without
+    room, in full.
 
     First its body goes above, then its title, then its choices.
     """
@@ -128,7 +133,7 @@ def _above(count: int, columns: int, theme: Theme) -> str:
 
 
 def _fits(dialog: Dialog, size: Size, theme: Theme) -> bool:
-    """Return whether the whole dialog fits, except for choices of a searched list and details of choices that are not selected."""
+    """Return True if the whole dialog fits, except for choices of a searched list and details of unselected choices."""
     _, lines, _ = _laid_out(dialog, Edit(), size, theme)
     shown = len(dialog.choices) if dialog.numbered else 0
     # With fewer rows left, choices would be scrolled.
@@ -203,7 +208,9 @@ def _label_width(dialog: Dialog, columns: int) -> int:
 
 
 LABELS_ALONE = 48
-"""Minimal cells of a list without numbers for details beside long labels: without the ends of their names models are all alike."""
+"""Minimum cells of a list without numbers for details beside long labels: without the ends of their names all models
+look alike.
+"""
 ROOMY = 20
 """Minimal rows of the terminal for a blank row above a dialog, one above its choices and one below them."""
 
@@ -263,7 +270,7 @@ DETAIL = 24
 
 
 def _hanging(mark: str, text: str, columns: int) -> list[str]:
-    """Return the text behind a mark, on as many rows as it needs: every letter of a permission rule counts."""
+    """Return the text after a mark, on as many rows as it needs: every letter of a permission rule counts."""
     rows = wrap(text, max(columns - width(mark), 8))
     return [(mark if n == 0 else " " * width(mark)) + row for n, row in enumerate(rows)]
 

@@ -25,7 +25,7 @@ def target(url: str) -> str:
 
 
 def honest(text: str, url: str) -> bool:
-    """Return whether the link's text names no host, or the same host as its target."""
+    """Return True if the link's text contains no host, or the same host as its target."""
     named, leads = _HOST.match(text.strip()), _HOST.match(url)
     return named is None or (leads is not None and named[1].lower() == leads[1].lower())
 
@@ -39,9 +39,10 @@ def trimmed(url: str) -> str:
 
 
 def known(setting: str, environment: Mapping[str, str]) -> bool:
-    """Return whether to write links: `always`, `never`, or `auto` for terminals known to support them; never with NO_COLOR.
+    """Return whether to write links: `always`, `never`, or `auto` for terminals known to support them; never with
+    NO_COLOR.
 
-    Other terminals would show the text alone, without its target. Inside tmux or screen the outer terminal is unknown.
+    Other terminals would show only the text, without its target. Inside tmux or screen the outer terminal is unknown.
     """
     if environment.get("NO_COLOR"):
         return False

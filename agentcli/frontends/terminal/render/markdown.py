@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DEEPEST = 60
 """Maximal depth of the tree (a list takes two levels); deeper blocks are shown as source."""
 LONGEST = 16_000
-"""Maximal characters of a parsed block; longer ones are shown as source, for the parser may take quadratic time."""
+"""Maximum characters of a parsed block; longer ones are shown as source, because the parser may take quadratic time."""
 _NARROWEST = 12
 """Minimal cells of a line's content inside nested blocks."""
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
@@ -43,7 +43,7 @@ def lines(block: Block, columns: int, look: Look) -> list[str]:
 
 
 def document(source: str, columns: int, look: Look) -> list[str]:
-    """Render a whole Markdown text; its paragraphs flow, as texts do whose lines were broken for an editor."""
+    """Render a whole Markdown text; its paragraphs are reflowed, as in texts whose lines were broken for an editor."""
     look = replace(look, flows=True)
     state, blocks = Blocks().feed(source)
     return [line for block in (*blocks, *state.end()) for line in lines(block, columns, look)]
@@ -193,7 +193,7 @@ def _also(sgr: str, more: str) -> str:
 
 
 def _ticked(rows: list[Row], mark: str) -> tuple[list[Row], str]:
-    """Turn the mark of a task list item into its box, in place of the bullet."""
+    """Replace the bullet of a task list item by its box."""
     if not rows or not rows[0] or not (box := _TASK.match("".join(run.text for run in rows[0]))):
         return rows, mark
     left, first = len(box[0]), []
@@ -230,6 +230,6 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"])
-    # Addresses that are not to be followed are shown in full; `links` decides which are links.
+    # Addresses that must not be followed are shown in full; `links` decides which are links.
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
     return parser

@@ -1,4 +1,4 @@
-"""Splits a streamed reply into Markdown blocks, each printed once, as soon as it cannot change."""
+"""Split a streamed reply into Markdown blocks, each printed once, as soon as it cannot change."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
 class Block:
     """Self-contained piece of Markdown. `gap`: preceded by a blank line.
 
-    A later piece of a long block `repeats` the block's first lines (the opening of a fence, the head of a table), which are
-    printed already; it is not `closed` if its last line was only added to end the piece. `before` is a table with the longest
-    cells so far, which sets the columns.
+    A later piece of a long block `repeats` the block's first lines (the opening of a fence, the head of a table), which
+    are printed already; it is not `closed` if its last line was only added to end the piece. `before` is a table with
+    the longest cells so far, which determines the columns.
     """
 
     source: str
@@ -41,7 +41,7 @@ class Block:
 
     @property
     def own(self) -> str:
-        """The source as the model wrote it, each line in one piece only."""
+        """The source as the model wrote it, each line in only one piece."""
         lines = self.source.split("\n")
         return "\n".join(lines[self.repeats : len(lines) - (not self.closed)])
 
@@ -61,7 +61,7 @@ class Blocks:
     before: str = ""
 
     def feed(self, text: str) -> tuple[Blocks, tuple[Block, ...]]:
-        """Add text; returns the new open part and the finished blocks. Independent of the chunks' boundaries."""
+        """Add text; return the new open part and the finished blocks. Independent of chunk boundaries."""
         *whole, rest = (self.rest + text).split("\n")
         state, done = self, []
         for line in whole:

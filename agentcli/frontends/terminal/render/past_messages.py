@@ -1,4 +1,4 @@
-"""Messages of a session that are in force, including messages compacted out of the window."""
+"""Messages of a session that are in force, including those compacted out of the window."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RewindPoint:
 
 
 def rewind_points(journal: Journal) -> list[RewindPoint]:
-    """Return the user's prompts with what was changed after each, oldest first."""
+    """Return the user's prompts with the changes after each, oldest first."""
     points: list[RewindPoint] = []
     for record in in_force(list(journal.records())):
         match record.body:

@@ -27,7 +27,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A file, folder or picture that went with a prompt: its path, and its size in words."""
+    """A file, folder or image attached to a prompt: its path, and its size as text."""
 
     path: str
     size: str
@@ -69,7 +69,7 @@ class Called:
 
     @property
     def body(self) -> Literal["none", "line", "whole"]:
-        """Lines below the call's own: none for reads and listings, `line` if they fit on the call's line."""
+        """Lines below the call's own: none for reads and listings; `line` if they fit on the call's line."""
         result = self.result
         if result.failed or self.findings or (result.metadata.get("diff") and not self.displayed):
             return "whole"
@@ -81,7 +81,7 @@ class Called:
 
     @property
     def answered(self) -> bool:
-        """True if the result is the answer of an MCP server."""
+        """True if the result is an MCP server's answer."""
         from agentcli.core.mcp_servers import is_answer  # imported late: the first paint does not need it
 
         return not self.result.failed and is_answer(self.result)
@@ -107,7 +107,10 @@ class TodoList:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A finished turn: seconds, tokens, and USD if known. `estimated`: it received about that, and cost at least that."""
+    """A finished turn: seconds, tokens, and USD if known.
+
+    `estimated`: it received about that many tokens, and cost at least that much.
+    """
 
     seconds: float
     sent: int
@@ -118,7 +121,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line from the program: an automatic act, a warning, an error. `gap`: preceded by a blank line."""
+    """A line from the program: an automatic action, a warning, an error. `gap`: preceded by a blank line."""
 
     kind: Literal["act", "warn", "error"]
     text: str
@@ -127,7 +130,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """Styled lines of a command's output; text from outside is sanitised."""
+    """Styled lines of a command's output; external text is sanitised."""
 
     lines: tuple[str, ...]
 

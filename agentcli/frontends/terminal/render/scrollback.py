@@ -32,7 +32,7 @@ from agentcli.system.cells import clip, expand, wrap
 from agentcli.system.cells import width as _width
 
 MESSAGE_LINES, MESSAGE_CHARACTERS = 40, 8_000
-"""A prompt with more of either is displayed to a quarter of it."""
+"""A longer prompt, in either measure, is displayed to a quarter of it."""
 
 
 def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:
@@ -117,7 +117,7 @@ def _prompt(message: UserMessage, width: int, theme: Theme) -> list[str]:
 
 
 def _beginning(text: str) -> tuple[str, str]:
-    """Return the displayed part of a prompt, and the size of the rest in words: a paste may be megabytes."""
+    """Return the displayed part of a prompt, and the size of the rest as text: a paste may be megabytes."""
     lines = text[:MESSAGE_CHARACTERS].split("\n")
     if len(text) <= MESSAGE_CHARACTERS and len(lines) <= MESSAGE_LINES:
         return text, ""

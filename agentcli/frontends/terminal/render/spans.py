@@ -13,7 +13,7 @@ from agentcli.system.cells import NO_LINK, RESET, breaks, width
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Text in one style: `sgr` are Select Graphic Rendition parameters, `link` a URL that `links.target` let through."""
+    """Text in one style: `sgr` are Select Graphic Rendition parameters, `link` a URL that passed `links.target`."""
 
     text: str
     sgr: str = ""
@@ -75,7 +75,7 @@ def indented(rows: Iterable[Row], first: Run, later: Run) -> list[Row]:
 def _written(run: Run) -> str:
     text = f"\x1b[{run.sgr}m{run.text}" if run.sgr else run.text
     if run.link:
-        # The same number in each row, so that a link that was wrapped is one link.
+        # The same number in each row, so that a wrapped link is one link.
         number = f"{crc32(run.link.encode()):08x}"
         return f"\x1b]8;id={number};{run.link}\x1b\\{text}{NO_LINK}{RESET}"
     return text + RESET if run.sgr else text

@@ -40,10 +40,11 @@ MAX_ACTS = 200
 class State:
     """Everything on the screen except the input. `finished` waits to be printed once; the rest is live.
 
-    It contains only calls without a result: `displayed` are the calls printed whole to the scrollback for their approval,
-    `harmless` the read-only ones. `printed` is the kind of the last piece, if any, `considered` the last thought that ended,
-    `failed` is true after a turn that can be sent again, `asked_at` when the model was last asked (monotonic seconds), `review` the answer so far if the prompt asks for a review, `reads` are
-    results without a body that wait to be printed together.
+    It contains only calls without a result: `displayed` are calls printed completely for their approval, `harmless` the
+    read-only ones. `printed` is the kind of the last piece, if any; `considered` the last thought that ended; `failed`
+    is true after a turn that can be sent again; `asked_at` is the time of the last request (monotonic seconds);
+    `review` is the answer so far if the prompt requests a review; `reads` are results without a body that wait to be
+    printed together.
     """
 
     finished: tuple[Piece, ...] = ()
@@ -79,7 +80,10 @@ class State:
         return replace(self, finished=(*pieces, *self.finished))
 
     def add(self, *pieces: Piece) -> State:
-        """Add pieces to print; a note is set apart from the model's text and from output. Results that wait are printed before."""
+        """Add pieces to print; a note is set apart from the model's text and from output.
+
+        Waiting results are printed first.
+        """
         if not pieces:
             return self
         if isinstance(pieces[0], Note) and (self.printed is Reply or self.bodied):
@@ -99,7 +103,10 @@ class State:
         return replace(self, work=Work(doing, now), notice="", failed=False)
 
     def end(self) -> State:
-        """End of work: unfinished parts are printed as they are. Steering messages that came too late go with the next prompt."""
+        """End work: unfinished parts are printed as they are.
+
+        Steering messages that came too late go with the next prompt.
+        """
         return replace(_end_reply(self, 0.0).settle(), work=None, running=(), writing="")
 
     def act(self, text: str) -> State:
@@ -146,7 +153,7 @@ def _restarted(state: State) -> State:
     if not state.spoke:
         return cut
     told = cut.act("The reply was cut off; it starts again below.")
-    # Text that was only in the tail vanishes from the screen, so no note is needed.
+    # Text that was only in the tail disappears from the screen, so it needs no note.
     return told if state.printed is Reply else replace(cut, acts=told.acts)
 
 
@@ -200,13 +207,13 @@ def _retrying(state: State, event: happened.Retrying, now: float) -> State:
 
 
 def cleared(calls: int, tokens: int, why: str) -> str:
-    """Return the line about cleared outputs; that the window needs room goes without a number."""
+    """Return the line about cleared outputs, without a number if the window needs room."""
     reason = " to make room" if why.startswith("the window demands") else f". {why}" if why else ""
     return f"Cleared {plural(calls, 'old tool output')} ({tokens:,} tokens){reason}"
 
 
 def compacted(before: int, after: int, why: str) -> str:
-    """Return the line about a compaction and how to take it back."""
+    """Return the line about a compaction and how to undo it."""
     reason = f" · {why.removesuffix('.')}" if why else ""
     return f"Compacted {count(before)} → {count(after)} tokens{reason} · /uncompress"
 
@@ -349,7 +356,7 @@ def _one_line(text: str) -> str:
 
 
 _SOON = 60.0
-"""Seconds of a wait that the clock tells better than a number."""
+"""Seconds of a wait from which a clock time is clearer than a number."""
 
 
 def can_be_sent_again(ended: TurnEnded) -> bool:

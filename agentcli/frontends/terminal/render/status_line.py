@@ -72,23 +72,28 @@ FACTS = (
 _LEFT = ("mode", "model", "context")
 _RIGHT = ("extra", "cost", "budget", "cache", "jobs", "folder", "branch")
 _DROPPED = ("cache", "branch", "budget", "folder", "cost", "jobs")
-"""Facts of the right side, in the order in which they are dropped for lack of room. What the person's command prints is cut instead."""
+"""Facts on the right side, in the order in which they are dropped if there is no room.
+
+The person's own command's output is cut instead.
+"""
 _MODES: Mapping[str, Role] = MappingProxyType({"plan": "accent", "auto-edit": "warn", "auto": "good", "yolo": "bad"})
 _BAR, _PARTS = 8, " ▏▎▍▌▋▊▉"
 """Cells of the context window's bar, and its parts of a cell."""
 BAR_FROM = 60
 """Minimal columns for the bar."""
 FILLED = 0.1
-"""Share of the window in use from which on the bar is shown: before, it tells less than the number."""
+"""Used share of the window from which the bar is shown: below it, the number is clearer."""
 NEAR = 0.8
-"""Share of the way to compaction from which on the context is an alarm."""
+"""Share of the way to compaction from which the context is an alarm."""
 
 Fact = tuple[str, Role]
 """Text of a fact, and its role."""
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:
-    """Return important, changing facts at the left and the others at the right, as many as fit; or the facts of `status.order` in a row."""
+    """Return important, changing facts on the left and the others on the right, as many as fit; or the facts of
+    `status.order` in a row.
+    """
     if status.order:
         return _row([fact for name in status.order for fact in _fact(status, name, columns)], columns, theme)
     left = [fact for name in _LEFT for fact in _fact(status, name, columns)]
@@ -126,7 +131,7 @@ def _row(facts: Sequence[Fact], columns: int, theme: Theme) -> str:
 
 
 def _painted(text: str, role: Role, theme: Theme) -> str:
-    """Return the text in its own colours if it has any and the theme has some, else in the colours of its role."""
+    """Return the text in its own colours if it has any and the theme has some, else in its role's colours."""
     if "\x1b" in text and theme.name != PLAIN.name:
         return text
     return theme.paint(role, ESCAPE.sub("", text))
@@ -168,7 +173,7 @@ def _text(status: Status, name: str) -> str:
 
 
 def _context(status: Status, columns: int) -> Fact:
-    """Return the tokens in use and usable, with a bar; if compaction is near, also its threshold."""
+    """Return the used and usable tokens, with a bar; if compaction is near, also its threshold."""
     text = f"{count(status.used)}/{count(status.usable)}"
     if columns >= BAR_FROM and status.used >= FILLED * status.usable:
         eighths = min(round(8 * _BAR * status.used / status.usable), 8 * _BAR)

@@ -11,7 +11,7 @@ from agentcli.frontends.terminal.render.spans import Row, Run, lines
 from agentcli.frontends.terminal.style import Theme
 
 LONGEST = 50_000
-"""Characters of a piece of code that are still coloured: a lexer may be slow on what no person wrote."""
+"""Maximum characters of a piece of code to colour: a lexer may be slow on generated text."""
 
 _NAME = re.compile(r"[\w+#.-]+")
 

@@ -85,7 +85,9 @@ def _natural(cell: Row) -> int:
 
 
 def _cap(wanted: Sequence[int], room: int) -> int:
-    """Return the greatest common limit of the columns' widths that fits; narrower columns leave their rest to the others."""
+    """Return the greatest common limit of the columns' widths that fits; narrower columns give their rest to the
+    others.
+    """
     left, narrow = room, sorted(wanted)
     for n, one in enumerate(narrow):
         share = left // (len(narrow) - n)

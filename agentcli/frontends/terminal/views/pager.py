@@ -21,8 +21,8 @@ ABOVE_MATCH = 3
 class Pager:
     """Lines in a window: `height` of them are shown from `top` on.
 
-    `stops` are the lines of the prompts. `found` are the lines that contain `query`, `at` the present match.
-    `entry` is the search being typed, None without one, and `begun` the top line at its start.
+    `stops` are the lines of the prompts. `found` are the lines that contain `query`, `at` the current match. `entry` is
+    the search being typed, None without one, and `begun` the top line at its start.
     """
 
     lines: Sequence[str] = ()
@@ -50,13 +50,13 @@ class Pager:
         return replace(self, top=min(max(top, 0), self.last))
 
     def resized(self, height: int) -> Pager:
-        """Change the height of the window; a pager at the end stays at the end."""
+        """Change the window's height; a pager at the end stays at the end."""
         at_end = self.at_end
         pager = replace(self, height=max(height, 1))
         return pager.to(pager.last if at_end else pager.top)
 
     def replaced(self, lines: Sequence[str], stops: Sequence[int], above: int = 0) -> Pager:
-        """Replace the lines, of which `above` come before the old ones: the same line stays at the top."""
+        """Replace the lines; `above` of them precede the old ones: the same line stays at the top."""
         found = matches(lines, self.query)
         at = self.at + sum(line < above for line in found) if self.found else len(found) - 1
         pager = replace(self, lines=lines, stops=stops, found=found, at=min(at, len(found) - 1))

@@ -24,7 +24,7 @@ from agentcli.frontends.terminal.style import Look, Markdown
 from agentcli.system.cells import expand, wrap
 
 _SHOWN_INPUTS = ("command", "prompt")
-"""Inputs of calls that are shown whole if they do not fit into the title, one line."""
+"""Inputs of calls to show completely if they do not fit into the title, one line."""
 
 
 class Transcript:

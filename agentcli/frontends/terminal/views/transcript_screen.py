@@ -1,4 +1,4 @@
-"""View of the transcript on the terminal's alternate screen: the session stays below as it was."""
+"""View of the transcript on the terminal's alternate screen: the session stays below, unchanged."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ TITLE = "Transcript"
 
 
 class Viewing:
-    """Shows the transcript, or a page of text, until it is closed; meanwhile `screen` prints nothing, and the keys are the pager's.
+    """Shows the transcript, or a page of text, until it is closed; meanwhile `screen` prints nothing, and the keys are
+    the pager's.
 
-    Sections are laid out in the background, the newest first; `failed` gets an exception that ends that.
+    Sections are laid out in the background, the newest first; `failed` gets an exception that ends the layout.
     """
 
     def __init__(self, screen: Screen, editor: Editor, failed: Callable[[BaseException], None]) -> None:
@@ -46,7 +47,7 @@ class Viewing:
         self._laid: deque[list[str]] = deque()
         """Lines of the newest sections; older ones are laid out later."""
         self._running: list[str] = []
-        """Lines of the calls that run, below all sections of the transcript."""
+        """Lines of the running calls, below all sections of the transcript."""
         self._columns = self._anchor = 0
         """Width of the lines; number of the section, counted from the end, to go to once it is laid out."""
         self._painted: list[str] = []
@@ -63,7 +64,7 @@ class Viewing:
         self._open(TITLE, Transcript(journal).new, None)
 
     def show(self, title: str, page: Callable[[int], list[str]]) -> None:
-        """Show the rows that `page` gives for a number of columns, from the first."""
+        """Show the rows that `page` returns for a number of columns, from the first."""
         once: list[list[Sequence[Piece]]] = [[(Printed(()),)]]
         self._open(title, lambda: once.pop() if once else [], page)
 
@@ -142,7 +143,7 @@ class Viewing:
         self.paint()
 
     def hide(self) -> None:
-        """Leave the alternate screen to other output, such as the shell's."""
+        """Leave the alternate screen for other output, such as the shell's."""
         if self.is_open and not self._hidden:
             self._hidden = True
             self._screen.painter.raw(_LEAVE + _CURSOR)
