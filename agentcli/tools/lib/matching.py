@@ -54,7 +54,7 @@ def find(text: str, old: str, fits: Callable[[Match], bool] = lambda _: True) ->
 
 
 def unescaped(text: str) -> str:
-    r"""Replace `\\n`, `\t` and escaped quotes, as some models write them, by the characters they stand for."""
+    r"""Replace `\n`, `\t` and escaped quotes, as some models write them, by the characters they stand for."""
     return re.sub(r"\\([nt\"'\\])", lambda found: _ESCAPES[found[1]], text)
 
 
