@@ -1,5 +1,4 @@
-"""Language of a text, guessed from its script and its short common words: precise enough to see that two texts differ.
-"""
+"""Language of a text, guessed from its script and its short common words: precise enough to see that two texts differ."""
 
 from __future__ import annotations
 

@@ -273,8 +273,7 @@ def _spellings(command: str) -> set[str]:
 
 
 def is_lookup(command: str) -> bool:
-    """Return True if a command, or the ledger's line for it, only looks something up: its result soon loses its value.
-    """
+    """Return True if a command, or the ledger's line for it, only looks something up: its result soon loses its value."""
     return bool(_LOOKUP.match(_FOLDER.sub("", command.removeprefix("`"))))
 
 
