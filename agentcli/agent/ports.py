@@ -11,12 +11,11 @@ from agentcli.agent.project.extensions import Extensions, Skill, Template
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.event import Emit, TurnEnded
-from agentcli.core.mcp_servers import CALL, SEARCH, not_connected, server_of
+from agentcli.core.mcp_servers import CALL, SEARCH, KeepFile, not_connected, server_of
 from agentcli.core.message import Part, ToolCall
 from agentcli.core.model import ToolSchema
 from agentcli.core.tool import Question, Tool, Traits
 from agentcli.permissions.rules import Rules
-from agentcli.tools.mcp import KeepFile
 
 Interruptible = Callable[[asyncio.Event, Emit], Awaitable[object]]
 """Long work that has not begun: call it with the event that interrupts it, and the reader of its events."""

@@ -21,6 +21,8 @@ MATCHED, LOADED = "tools", "loaded_tools"
 """
 SEARCH, CALL = "mcp_search", "mcp_call"
 """The gate: two tools that find and call all other tools of servers."""
+KeepFile = Callable[[str, bytes, str], str]
+"""A function that saves a file under an id, with its extension, and returns its path; empty if nothing is stored."""
 _IT = "it "
 Status = Literal["connecting", "connected", "failed", "needs login", "not approved", "disabled"]
 

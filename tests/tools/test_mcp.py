@@ -5,7 +5,7 @@ import base64
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.core.mcp_servers import Content
-from agentcli.tools.mcp import DATA_BYTES, kept_data
+from agentcli.tools.lib.server_answers import DATA_BYTES, kept_data
 from agentcli.tools.registry import tools
 from tests.tables import each_row
 

@@ -29,6 +29,7 @@ from agentcli.core.mcp_servers import (
     PREFIX,
     SEARCH,
     Content,
+    KeepFile,
     ServerPrompt,
     Servers,
     ServerState,
@@ -42,7 +43,8 @@ from agentcli.core.tasks import until_interrupted
 from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.features.mcp import schema
 from agentcli.program.mcp_settings import McpSettings
-from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, KeepFile, image_of, kept_data, no_server_tool, server_tool
+from agentcli.tools.lib.server_answers import image_of, kept_data
+from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, no_server_tool, server_tool
 
 CATALOGUE = "MCP servers of this session"
 """The beginning of the reminder that lists the servers."""
