@@ -14,7 +14,7 @@ from tests.loopback import Loopback, Refuse
 MODEL = MODELS["anthropic"]
 
 
-@pytest.mark.parametrize("columns", [60, 120])
+@pytest.mark.parametrize("columns", [60, pytest.param(120, marks=pytest.mark.full)])
 @pytest.mark.parametrize(
     ("refusal", "told"),
     [

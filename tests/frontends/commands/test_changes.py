@@ -10,7 +10,7 @@ from agentcli.core.message import Message, Text
 from agentcli.frontends.run.findings import CHANGES
 from tests.agent.open_session import open_session
 from tests.frontends.terminal.contexts import ScriptedContext
-from tests.stories.frontends.test_slash import completions, type_
+from tests.frontends.terminal.slash import completions, type_
 from tests.system.test_git_changes import repository as repository
 
 

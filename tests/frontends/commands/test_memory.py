@@ -14,7 +14,7 @@ from agentcli.frontends.commands.notes import with_line
 from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options
 from tests.frontends.terminal.contexts import ScriptedContext
-from tests.stories.frontends.test_slash import type_
+from tests.frontends.terminal.slash import type_
 from tests.tables import each_row
 
 

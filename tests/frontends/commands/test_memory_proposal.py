@@ -20,7 +20,7 @@ from agentcli.providers.scripted.model import call, say
 from tests.agent.open_session import ended, open_session, say_to
 from tests.frontends.commands.as_turn import events_of
 from tests.frontends.terminal.contexts import ScriptedContext
-from tests.stories.frontends.test_slash import type_
+from tests.frontends.terminal.slash import type_
 from tests.tables import each_row
 
 

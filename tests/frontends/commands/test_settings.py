@@ -13,7 +13,7 @@ from agentcli.frontends.opening import program_of
 from agentcli.frontends.terminal.style import MUTE, Look, count
 from agentcli.program.options import Options
 from tests.frontends.terminal.contexts import ScriptedContext
-from tests.stories.frontends.test_slash import completions, type_
+from tests.frontends.terminal.slash import completions, type_
 
 KEY = "sk-ant-secret"
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentcli.agent.session import AgentSession
 from agentcli.context.window_report import WindowReport
-from agentcli.core.errors import AgentError, InputError, UsageError
+from agentcli.core.errors import InputError, UsageError
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Compaction, Undo
 from agentcli.frontends.terminal.render import past_messages
@@ -19,25 +19,8 @@ from agentcli.providers.scripted.model import say
 from agentcli.system.cells import width
 from tests.agent.open_session import open_session, say_to
 from tests.frontends.terminal.contexts import ScriptedContext
-from tests.frontends.terminal.slash import COMMANDS
+from tests.frontends.terminal.slash import COMMANDS, completions, type_
 from tests.tables import each_row
-
-
-def type_(context: ScriptedContext, *lines: str) -> list[str]:
-    """Run the lines; return their output, error messages included."""
-    context.output.clear()
-    for line in lines:
-        try:
-            asyncio.run(COMMANDS.run(context, line))
-        except AgentError as error:
-            context.output.append(str(error))
-    return context.output
-
-
-def completions(name: str, context: ScriptedContext) -> list[str]:
-    """Completions of a command's argument."""
-    arguments = COMMANDS.find(name).arguments
-    return [item.label for item in arguments(context)] if arguments else []
 
 
 def talked(folder: Path, *prompts: str) -> ScriptedContext:
