@@ -38,6 +38,7 @@ def test_json_is_one_object_with_the_fields_of_the_contract(program: Program) ->
     [result] = ran.lines
     wanted = (
         "type timestamp status subtype text session_id turns duration_ms usage cost permission_denials error exit_code"
+        " verified"
     )
     assert set(wanted.split()) == set(result)
     assert (result["text"], result["status"], result["turns"]) == ("hi", "success", 1)
