@@ -25,7 +25,7 @@ class AgentSettings:
     """After this many identical calls with the same result, the call is refused; 0: no limit."""
     confirm_done: bool = setting(False, project="free")
     """In unattended runs, have the model re-check its work before it finishes."""
-    receipts: bool = setting(True, project="free")
+    receipts: bool = setting(True, project="never")
     """Compare claims of the last message (“tests pass”, “it builds”) with the commands that ran."""
     titles: bool = setting(True, project="free")
     """Give sessions a title."""
