@@ -166,8 +166,12 @@ def test_a_feature_that_is_off_offers_no_tool_and_former_sessions_know_its_trait
             return program.config[General].mode == "plan"
 
     made = program(tmp_path, Off())
+    opened = made.sessions.new()
     assert "tide" not in [tool.name for tool in made.tools_with(servers=False)]
+    assert "tide" not in [part.name for part in opened.parts.all]
+    assert not any(block.startswith("# Tide") for block in made.system_prompt((), opened.core.model, "ask"))
     assert made.traits["tide"] == ENTRY.traits
+    opened.close()
 
 
 def test_what_a_feature_would_start_is_approved_first_and_its_files_are_protected(tmp_path: Path) -> None:
