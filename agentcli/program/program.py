@@ -40,7 +40,6 @@ from agentcli.core.tool import Tool, Traits
 from agentcli.program.config.schema import Schema
 from agentcli.program.feature import Feature, FoundHooks, RunPart, tools_of, traits_of
 from agentcli.program.front_end import FrontEnd
-from agentcli.program.keys import with_keys
 from agentcli.program.models import Models, ModelSource
 from agentcli.program.options import Options
 from agentcli.program.project import Project
@@ -166,6 +165,8 @@ class Program(Project):
             known = {**BUILT_IN, **Models(self.config, self.given_env).providers}
             if stored.keys() - known.keys():
                 known = {**{one.name: one for feature in self.features for one in feature.keyed()}, **known}
+            from agentcli.program.keys import with_keys
+
             self.env = with_keys(self.given_env, known, stored)
 
     def _new_worktree(self, _: str) -> Worktree:

@@ -10,7 +10,6 @@ from agentcli.agent.settings import PermissionSettings
 from agentcli.core.errors import AgentError
 from agentcli.core.text.path_pattern import literal
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule
-from agentcli.program.extras import extra
 from agentcli.program.files import CLAUDE_FILES, label, project_files
 from agentcli.program.project import Project
 
@@ -95,6 +94,8 @@ def offered_rules(project: Project, known: Collection[str]) -> list[str]:
 def _found(project: Project, names: Sequence[str]) -> Iterator[Any]:
     """Yield what each of these files of the project contains."""
     for path in project_files(project.cwd, names).paths:
+        from agentcli.program.extras import extra  # few projects have such files
+
         restrictions = extra(f"rules of {_READERS[f'{path.parent.name}/{path.name}']}")
         yield restrictions(path, label(path, project.cwd), literal(str(path.parent.parent)))
 

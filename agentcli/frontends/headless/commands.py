@@ -13,7 +13,6 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.words import name_and_argument
-from agentcli.frontends.commands.unknown import no_command, unknown_command
 from agentcli.frontends.terminal.input.attachments import with_attachments
 from agentcli.frontends.terminal.turns import typed
 
@@ -100,6 +99,9 @@ def _commands(program: Program) -> SlashCommands:
 
 def _refuse_unknown(text: str, project: Program) -> None:
     """Raise InputError for a command that does not exist."""
+    if not text.startswith("/"):
+        return
+    from agentcli.frontends.commands.unknown import no_command, unknown_command
 
     def is_known(name: str) -> bool:
         from agentcli.program.extensions.lookup import named
