@@ -73,7 +73,7 @@ def _print_no_values() -> None:
     """Print unexpected errors without the values in their messages: Python would print arguments and settings, which may be secrets."""
 
     def shown(_: object, error: BaseException | None, trace: TracebackType | None) -> None:
-        from agentcli.system.tracebacks import print_error
+        from agentcli.system.logs import print_error
 
         print_error(error, trace)
 

@@ -137,6 +137,7 @@ LATER = (
     "agentcli.context.room",
     "agentcli.core.aliases",
     "agentcli.core.costs",
+    "agentcli.core.images",
     "agentcli.core.text.passage",
     "agentcli.core.text.patch",
     "agentcli.core.text.terminal",
@@ -162,7 +163,7 @@ LATER = (
     "agentcli.tools.lib",
 )
 """Modules that a session needs once a tool is called, a text is searched, or something is taken back."""
-MOST = 248
+MOST = 243
 """Number of our own modules that a one-shot may load."""
 
 

@@ -18,10 +18,9 @@ from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Estimator
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
-from agentcli.core.families import offers
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.mcp_servers import Servers
-from agentcli.core.model import Model, ModelSpec, ToolSchema
+from agentcli.core.model import Model, ModelSpec, ToolSchema, offers
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode, Settings
 from agentcli.core.tool import NO_SANDBOX, Boxed, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap

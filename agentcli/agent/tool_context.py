@@ -9,8 +9,8 @@ from typing import cast
 
 from agentcli.agent.calls.call import PrintedEvents
 from agentcli.core.event import ToolProgress
-from agentcli.core.families import LineNumbers
 from agentcli.core.journal import Journal
+from agentcli.core.model import LineNumbers
 from agentcli.core.tool import CallScope, Service, ToolLimits
 from agentcli.permissions.paths import Workspace
 

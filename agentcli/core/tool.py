@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
-from agentcli.core.families import LineNumbers
 from agentcli.core.message import Image, Status
-from agentcli.core.model import ToolSchema
+from agentcli.core.model import LineNumbers, ToolSchema
 from agentcli.core.schema import WireName
 from agentcli.core.setting import LOWER, Bytes, Range, Seconds, setting
 

@@ -10,7 +10,6 @@ from dataclasses import field, replace
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.images import LIMITS, damage_of, excess
 from agentcli.core.mcp_servers import PREFIX
 from agentcli.core.message import Image, Part, Text, ToolResult
 from agentcli.core.model import Request, RequestMessage
@@ -73,10 +72,12 @@ def without_parts(request: Request, parts: Collection[NamedPart]) -> Request:
 
 def oversized(request: Request) -> set[NamedPart]:
     """Return the images that are larger than the provider takes."""
-    limits = LIMITS.get(request.model.kind)
-    if limits is None:
+    if not (images := images_of(request)):
         return set()
-    return {image_part(image) for _, image in images_of(request) if excess(image.data, limits)}
+    from agentcli.core.images import LIMITS, excess
+
+    limits = LIMITS.get(request.model.kind)
+    return {image_part(image) for _, image in images if limits is not None and excess(image.data, limits)}
 
 
 def guesses(request: Request, proven: Collection[NamedPart]) -> Iterator[set[NamedPart]]:
@@ -85,6 +86,8 @@ def guesses(request: Request, proven: Collection[NamedPart]) -> Iterator[set[Nam
     Images in answered requests are innocent. First come images with a broken format, then only the newest, then two,
     four and so on before it, finally all.
     """
+    from agentcli.core.images import damage_of
+
     parts = {image_part(image): image for _, image in images_of(request)}
     unproven = [part for part in reversed(parts) if part not in proven]
     broken = {part for part in unproven if damage_of(parts[part].data)}

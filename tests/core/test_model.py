@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.core.families import FAMILIES, OTHER, family_of, offers
 from agentcli.core.message import Text, Thinking, Usage
 from agentcli.core.model import (
+    FAMILIES,
     MOST_BREAKPOINTS,
+    OTHER,
     REPLY_TOKENS,
     SMALL_WINDOW,
     ModelSpec,
@@ -15,6 +16,8 @@ from agentcli.core.model import (
     Prices,
     RequestMessage,
     ToolSchema,
+    family_of,
+    offers,
 )
 from tests.tables import each_row
 

@@ -25,7 +25,7 @@ from agentcli.frontends.run.results import conclusion
 from agentcli.frontends.terminal.reading import reading, reports_on
 from agentcli.program.options import Options
 from agentcli.program.program import Program
-from agentcli.system.tracebacks import error_text
+from agentcli.system.logs import error_text
 
 if TYPE_CHECKING:
     from agentcli.program.feature import WrapTurn

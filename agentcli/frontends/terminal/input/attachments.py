@@ -16,7 +16,6 @@ from urllib.parse import unquote
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.core.images import ENDINGS, IMAGE_BYTES, damage, mime_of
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
 from agentcli.system import probe
 
@@ -113,6 +112,8 @@ def candidates(name: str) -> tuple[str, str]:
 
 
 def _read(path: Path) -> Iterator[Part]:
+    from agentcli.core.images import IMAGE_BYTES, damage, mime_of
+
     try:
         with path.open("rb") as stream:
             data = stream.read(FILE_BYTES + 1)
@@ -134,6 +135,7 @@ def _read(path: Path) -> Iterator[Part]:
 
 def _smaller(path: Path) -> bytes:
     """Return a smaller copy of an image. Raises InputError if that is impossible."""
+    from agentcli.core.images import IMAGE_BYTES
     from agentcli.system.installing import install_extra
     from agentcli.system.pictures import can_shrink, smaller
 
@@ -222,10 +224,6 @@ def _listing(path: Path) -> str:
     return "\n".join(names[:FOLDER_ENTRIES]) + more
 
 
-PICTURES = (*ENDINGS.values(), ".jpeg")
-"""File name suffixes of pictures."""
-
-
 def mention(path: str) -> str:
     """Mention of a file: `@path`, quoted if needed; in quotes `\\"` is a quote and `\\\\` a backslash."""
     if not any(char.isspace() or char in "\"'" for char in path):
@@ -237,12 +235,14 @@ def mention_of_picture(pasted: str) -> str:
     """Return a mention of an image whose path was pasted (a terminal pastes a dropped file's path, quoted in its own
     way); else empty.
     """
+    from agentcli.core.images import ENDINGS
+
     if len(pasted) > 4_096 or "\n" in pasted.strip():
         return ""
     path = re.sub(r"\\(.)", r"\1", pasted.strip().strip("'\""))
     if path.startswith("file://"):
         path = unquote(path.removeprefix("file://"))
-    if not path.lower().endswith(PICTURES):
+    if not path.lower().endswith((*ENDINGS.values(), ".jpeg")):
         return ""
     try:
         return f"{mention(path)} " if probe.is_file(Path(path).expanduser()) else ""
