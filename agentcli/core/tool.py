@@ -271,6 +271,10 @@ class CommandSandbox:
     """The remaining wrapper of a command that runs again outside the sandbox."""
     unseen: Callable[[str], bool] = lambda _: False
     """Returns True if a path leads to something in the home folder that the sandbox hides."""
+    refused_hosts: Callable[[], Sequence[str]] = tuple
+    """Returns why hosts were refused since the last call, but for those that the user does not allow."""
+    fetches: Callable[[str], bool] = lambda _: False
+    """Returns True for a command that the network was opened to, without the user's credentials."""
     same_port: Callable[[int], bool] = lambda _: True
     """Returns True if a command reaches the same thing at a local port as outside the sandbox."""
     parts: tuple[LinePart, ...] = ()

@@ -72,6 +72,8 @@ class Workspace:
     """Returns True for a loopback port at which a sandboxed command reaches the same thing as outside; None if it can
     reach nothing there.
     """
+    gated: bool = False
+    """True if commands in the sandbox reach hosts that are allowed, through a proxy."""
     undo: UndoCover | None = None
     """Extent of /undo; None if nothing is restored."""
     destroys: bool = False

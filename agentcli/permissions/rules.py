@@ -42,6 +42,8 @@ from agentcli.system import probe
 Origin = Literal["config", "your answers", "project", "session", "flag", "skill"]
 SANDBOX = "sandbox"
 """Name, instead of a tool, of allow rules for commands that run unasked as far as the sandbox contains them."""
+NETWORK = "network"
+"""The name, in place of a tool, of rules about hosts that commands in the sandbox reach: `network(*.example.org)`."""
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
 
 
@@ -133,7 +135,12 @@ def _named(kind: str, rule: Rule, names: Sequence[str]) -> Rule:
     from agentcli.core.aliases import known_as
     from agentcli.core.text.words import did_you_mean, near_names
 
-    if "__" in rule.tool or any(rule.is_for(name) for name in names) or (kind, rule.tool) == ("allow", SANDBOX):
+    if (
+        "__" in rule.tool
+        or any(rule.is_for(name) for name in names)
+        or (kind, rule.tool) == ("allow", SANDBOX)
+        or rule.tool == NETWORK
+    ):
         return rule
     own = known_as(rule.tool)
     if own in names:

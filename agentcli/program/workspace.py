@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agentcli.agent.timed_rules import RunRules
     from agentcli.permissions.sandbox.space import PrivateSpace
     from agentcli.permissions.started import Started
+    from agentcli.program.network import NetworkGate
 
 
 class WorkspacePolicy:
@@ -79,8 +80,43 @@ class WorkspacePolicy:
 
         return OnDemand(make)
 
+    @cached_property
+    def gated(self) -> bool:
+        """True if commands of mode auto reach hosts that are allowed, through a proxy of their own."""
+        from agentcli.permissions.sandbox.space import entrance_program
+
+        return self.sandbox.lasts and not self._opens_network and entrance_program() is not None
+
+    @property
+    def network_report(self) -> str:
+        """A line for `doctor`: what commands of mode auto reach."""
+        if self._opens_network:
+            return "sandbox_network opens the whole network to commands."
+        if self.gated:
+            return "In mode auto package managers reach hosts on a list; about others you are asked."
+        return "Commands that use the network ask in mode auto: the list of hosts needs bubblewrap and nsenter."
+
+    @cached_property
+    def _gate(self) -> OnDemand[NetworkGate | None]:
+        """The network of the commands in that space, by host."""
+
+        def make() -> NetworkGate | None:
+            from agentcli.program.network import NetworkGate  # few runs need a host
+
+            space, context = self._space(), self._context
+            if space is None or not self.gated:
+                return None
+            return NetworkGate(space, self.rules, context.roots, context.given_env, self._approve, self._save_hosts)
+
+        return OnDemand(make)
+
+    def _save_hosts(self, rules: Sequence[Rule], everywhere: bool) -> None:
+        self.save_everywhere([str(rule) for rule in rules]) if everywhere else self.saved.add(rules)
+
     def close(self) -> None:
         """Remove what lasted as long as the run."""
+        if (gate := self._gate.now) is not None:
+            gate.close()
         if (space := self._space.now) is not None:
             space.close()
         elif (tmp := self.__dict__.get("_tmp")) is not None:
@@ -100,6 +136,7 @@ class WorkspacePolicy:
             masks=self.sandbox.masks,
             records=self.sandbox.kind in ("bubblewrap", "seatbelt"),
             tmp=self._tmp.path if self._tmp is not None else None,
+            gated=self.gated,
             loopback=self._same_port if self._tmp is not None and not self._opens_network else None,
             undo=self._undo,
             readable=lambda: context.extensions.readable,
@@ -216,7 +253,7 @@ class WorkspacePolicy:
             return Sandboxes()
         space = self._space() if mode == "auto" else None
         workspace, after = self.workspace(), self._aftermath
-        wraps = _Wraps(self.sandbox, workspace, hidden, space, self._opens_network, self._let_out)
+        wraps = _Wraps(self.sandbox, workspace, hidden, space, self._opens_network, self._let_out, self._port_for)
 
         def reader(argv: Sequence[str]) -> Boxed:
             path = trusted_path(self._context.search_path, self._context.roots)
@@ -240,6 +277,8 @@ class WorkspacePolicy:
             outside=leaving,
             unseen=partial(unseen, workspace),
             same_port=self._same_port,
+            fetches=lambda line: self._gate.now is not None and self._gate.now.is_for(line),
+            refused_hosts=lambda: gate.refusals() if (gate := self._gate.now) is not None else (),
         )
         return Sandboxes(
             inside,
@@ -255,6 +294,13 @@ class WorkspacePolicy:
             inside if required else CommandSandbox(leaving, watch=lambda _: after.outside(workspace), outside=leaving),
             wraps.own,
         )
+
+    def _port_for(self, line: str) -> int:
+        """Return the port at which a command finds the proxy of the network; 0 if it needs none."""
+        from agentcli.permissions.shell.effects.fetching import may_fetch
+
+        gate = self._gate.now if self._gate.now is not None or not may_fetch(line) else self._gate()
+        return gate.port_for(line) if gate is not None else 0
 
     def _same_port(self, port: int) -> bool:
         """Return True if a sandboxed command reaches the same thing at a loopback port as outside."""
@@ -300,6 +346,8 @@ class _Wraps:
     network: bool
     let_out: Set[str]
     """Commands that a person has let out of the sandbox."""
+    port_for: Callable[[str], int]
+    """Returns the port at which a command finds the proxy of the network; 0 if it needs none."""
     last: list[str] = field(default_factory=list)
     """The last command that was to run in the sandbox."""
 
@@ -308,7 +356,10 @@ class _Wraps:
         self.last[:] = argv[-1:]
         if argv[-1] in self.let_out:
             return self.leaving(argv)
-        return self.sandbox.wrap(argv, self.workspace, network=self.network, hidden=self.hidden, space=self.space)
+        proxy = self.port_for(argv[-1]) if self.space is not None else 0
+        return self.sandbox.wrap(
+            argv, self.workspace, network=self.network, hidden=self.hidden, space=self.space, proxy=proxy
+        )
 
     def recording(self, argv: Sequence[str]) -> Boxed:
         """Run a command with which git records something."""

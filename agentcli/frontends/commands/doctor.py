@@ -213,6 +213,8 @@ def _helpers(program: Program) -> Iterator[Finding]:
         where = shutil.which(name)
         yield Finding(name, where is not None, where or f"not on PATH ({use})")
     yield Finding("sandbox", program.workspace_policy.sandbox.working, program.workspace_policy.sandbox.report)
+    if program.workspace_policy.sandbox.working:
+        yield Finding("network", True, program.workspace_policy.network_report)
     yield _counting(program)
     yield from _policy(program)
 

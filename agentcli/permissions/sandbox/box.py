@@ -54,6 +54,8 @@ class Box:
     readable: tuple[Path, ...] = ()
     homes: tuple[Path, ...] = ()
     sockets: bool = True
+    proxy: int = 0
+    """The port of loopback at which it finds a proxy for the network; 0 for none."""
     tmp: Path | None = None
     """The folder that it sees as /tmp; None for an empty one of its own."""
     absent: tuple[Path, ...] = ()
@@ -62,6 +64,13 @@ class Box:
     """Files of secrets in the workspace, which look empty."""
     denied: Hidden = NOTHING
     """Files and folders that deny rules keep from being read."""
+
+
+def proxy_settings(port: int) -> dict[str, str]:
+    """Return the variables that lead programs to a proxy on loopback."""
+    url, here = f"http://127.0.0.1:{port}", "localhost,127.0.0.1,::1"
+    settings = {"HTTP_PROXY": url, "HTTPS_PROXY": url, "NO_PROXY": here}
+    return {**settings, **{name.lower(): value for name, value in settings.items()}, "NODE_USE_ENV_PROXY": "1"}
 
 
 def fixed(hidden: Hidden, roots: Sequence[Path]) -> list[Path]:

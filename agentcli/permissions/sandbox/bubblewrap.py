@@ -11,7 +11,7 @@ from pathlib import Path
 import agentcli
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
-from agentcli.permissions.sandbox.box import UNSET, Box, complaints, fixed
+from agentcli.permissions.sandbox.box import UNSET, Box, complaints, fixed, proxy_settings
 from agentcli.permissions.sandbox.visible import below, system_folders
 from agentcli.system import probe
 
@@ -171,3 +171,5 @@ def _surroundings(box: Box) -> Iterator[str]:
     yield from ("--setenv", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1")
     for name in UNSET:
         yield from ("--unsetenv", name)
+    for name, value in proxy_settings(box.proxy).items() if box.proxy else ():
+        yield from ("--setenv", name, value)

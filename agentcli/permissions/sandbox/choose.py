@@ -80,6 +80,7 @@ class Sandbox:
         hidden: Hidden = NOTHING,
         space: PrivateSpace | None = None,
         still: bool = False,
+        proxy: int = 0,
     ) -> Boxed:
         """Return the command line that runs `argv` in the sandbox: no network unless requested, writing only in the
         workspace.
@@ -94,7 +95,9 @@ class Sandbox:
         if space is None or not self.lasts:
             return self._boxed(argv, box)
         entering = () if network else space.entering()
-        boxed = self._boxed(argv, replace(box, tmp=space.path, network=network or bool(entering)))
+        boxed = self._boxed(
+            argv, replace(box, tmp=space.path, network=network or bool(entering), proxy=proxy if entering else 0)
+        )
         return replace(boxed, argv=[*entering, *boxed.argv])
 
     @property

@@ -40,7 +40,7 @@ class PrivateSpace:
 
     def entering(self) -> Sequence[str]:
         """Return the words before a command that put it into the run's network; none if no such network is possible."""
-        entrance = shutil.which("nsenter", path="/usr/bin:/bin:/usr/sbin:/sbin")
+        entrance = entrance_program()
         if self._failed or entrance is None:
             return ()
         if self._holder is None or self._holder.process.poll() is not None:
@@ -66,6 +66,11 @@ class PrivateSpace:
             with suppress(subprocess.TimeoutExpired):
                 self._holder.process.wait(1)
             self._holder = None
+
+
+def entrance_program() -> str | None:
+    """Return the program by which commands enter the network of a run; None if it is not installed."""
+    return shutil.which("nsenter", path="/usr/bin:/bin:/usr/sbin:/sbin")
 
 
 def _holder(program: str) -> _Holder | None:

@@ -31,6 +31,7 @@ _BLOCKED = (
     r"network is unreachable|could not resolve|name resolution|getaddrinfo|no such host|lookup address|no route to host|"
     r"ENETUNREACH|EAI_AGAIN|ENOTFOUND))[^\n]{0,100}"
 )
+_UNAUTHORISED = r"(?i)[^\n]*(?:\b401\b|\bE401\b|unauthori[sz]ed|ENEEDAUTH|authentication (?:failed|required)|could not read username)[^\n]{0,100}"
 _REFUSED = (
     r"(?i)[^\n]*(?:connection refused|ECONNREFUSED|failed to connect|can't connect|could not connect)[^\n]{0,100}"
 )
@@ -51,6 +52,12 @@ def needs_terminal(command: str) -> str:
     """Return the program in a command that is useless without a terminal, or an empty text. Quoted text is ignored."""
     found = re.search(_TERMINAL_PROGRAM, re.sub(_QUOTED, "_", command))
     return found.group(1) if found else ""
+
+
+def credentials_missing(output: str) -> str:
+    """Return the line in which a command says that a server wants to know who asks; empty if there is none."""
+    found = re.search(_UNAUTHORISED, output[-_TAIL:])
+    return found.group().strip() if found else ""
 
 
 def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:

@@ -26,6 +26,7 @@ from agentcli.tools.lib.command_notes import (
     KEPT_IN,
     NOBODY,
     blocked_by_sandbox,
+    credentials_missing,
     made_protected,
     needs_terminal,
     notes_on,
@@ -54,7 +55,12 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
         return _left_later(ctx, started, sandbox.watch(True) if sandbox.watch is not None else tuple)
     outcome = await _watched(ctx, call_id, command, prepared, timeout)
     outcome = with_sandbox_notes(outcome, sandbox)
+    refused = sandbox.refused_hosts()
     reason = blocked_by_sandbox(outcome, sandbox) if sandbox.wrap is not None else ""
+    if refused:
+        outcome = replace(outcome, output=f"{outcome.output.rstrip()}\n[network: {'; '.join(refused[:5])}]")
+    if not reason and outcome.status == "error" and outcome.metadata.get("exit_code"):
+        reason = refused[0] if refused else credentials_missing(outcome.output) if sandbox.fetches(command) else ""
     leaves = await sandbox.escalate(command, f"it says “{reason}”") if reason and sandbox.escalate else False
     if not leaves:
         if reason and sandbox.escalate is not None:

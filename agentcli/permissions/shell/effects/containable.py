@@ -22,6 +22,7 @@ from agentcli.permissions.shell.effects.changes import (
     overwriting_problem,
     removal_problem,
 )
+from agentcli.permissions.shell.effects.fetching import only_fetches
 from agentcli.permissions.shell.effects.git_repositories import git_placed, records_in_git
 from agentcli.permissions.shell.effects.loopback import network_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
@@ -196,7 +197,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
         if name == "git" and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why
         if uses_network(named, folders):
-            yield network_problem(named, workspace.loopback)
+            yield "" if workspace.gated and only_fetches(named) else network_problem(named, workspace.loopback)
         yield removal_problem(name, arguments, part, folders, workspace)
     yield overwriting_problem(words, folders, workspace)
     if words[0] in CHANGING or not is_ordinary(words):

@@ -1,0 +1,61 @@
+"""Hosts that sandboxed commands may reach: by rules, by the remotes of the repository, and by what package managers are set to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.rules import NETWORK, Rules, wildcard
+
+Verdict = Literal["allow", "ask", "deny"]
+_VERDICTS: dict[str, Verdict] = {"allow": "allow", "ask": "ask", "deny": "deny"}
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
+_INWARD = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa", "onion", "test", "invalid")  # fmt: skip
+"""Last labels of names that mean this machine or a network around it."""
+PORTS = (443, 80)
+_URL = re.compile(r"(?:https?://|ssh://|git://)(?:[^\s/@\"']*@)?([A-Za-z0-9.-]+)")
+_SCP = re.compile(r"(?m)^\s*url\s*=\s*(?:[\w.-]+@)?([\w.-]+\.[\w-]+):(?!//)")
+
+
+def host_name(text: str) -> str:
+    """Return a host in the one form that rules and checks know; empty for what is no public name: addresses in any notation, inward names."""
+    host = text.strip().lower().removesuffix(".")
+    last = host.rpartition(".")[2]
+    if not _NAME.fullmatch(host) or len(host) > 253 or last in _INWARD or not any(letter.isalpha() for letter in last):
+        return ""
+    # Hexadecimal and octal forms of addresses have a last label of digits, or begin with 0x.
+    return "" if re.fullmatch(r"0x[0-9a-f]+", last) else host
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """What is known of hosts: rules, the remotes of the repository, and the registries that package managers are set to."""
+
+    rules: Rules = Rules()
+    remotes: frozenset[str] = frozenset()
+    registries: frozenset[str] = frozenset()
+
+    def verdict(self, host: str) -> tuple[Verdict, str]:
+        """Return the decision on a host, and the reason."""
+        for kind, rule in self.rules.listed():
+            if rule.tool == NETWORK and _covers(rule.pattern, host):
+                return _VERDICTS[kind], f"the rule {rule}"
+        if host in self.remotes:
+            return "allow", "a remote of this repository"
+        if host in self.registries:
+            return "allow", "a package manager is set to it"
+        return "ask", ""
+
+
+def _covers(pattern: str, host: str) -> bool:
+    """Return True if a rule's pattern covers a host; `*.example.org` covers names below it, `example.org` that name alone."""
+    return not pattern or bool(wildcard(pattern.lower().removesuffix(".")).fullmatch(host))
+
+
+def hosts_in(texts: Iterable[str]) -> frozenset[str]:
+    """Return the public hosts of the addresses in texts such as a git configuration or the answer of a package manager."""
+    found = (host for text in texts for host in (*_URL.findall(text), *_SCP.findall(text)))
+    return frozenset(filter(None, map(host_name, found)))

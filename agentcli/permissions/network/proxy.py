@@ -1,0 +1,298 @@
+"""Proxy of sandboxed commands: lets CONNECT and plain HTTP through to hosts that are allowed, without looking into what is encrypted.
+
+The command's side has no network but this proxy, and no DNS. A host is resolved once, here, and only that address is connected to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.network.hello import server_name
+from agentcli.permissions.network.hosts import PORTS, host_name
+from agentcli.system.network import permitted
+
+HEAD = 16_384
+"""Maximum bytes of a request's head, and of the first message of TLS."""
+HEAD_SECONDS = 10.0
+IDLE_SECONDS = 300.0
+CONNECTIONS = 128
+"""Maximum connections at once."""
+MOST_SENT = 8_000_000
+"""Maximum bytes that commands of a session send to one host: enough for what package managers ask."""
+_PIECE = 65_536
+_HOP = frozenset(
+    [
+        "connection",
+        "proxy-connection",
+        "proxy-authorization",
+        "proxy-authenticate",
+        "keep-alive",
+        "te",
+        "trailer",
+        "upgrade",
+        "host",
+    ]
+)
+_REQUEST = re.compile(rb"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01]")
+_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+class Refused(Exception):
+    """A request that is not let through: a status, and the reason for the command."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Allowed(Protocol):
+    """Decides about a host, and asks a person if need be."""
+
+    async def __call__(self, host: str) -> str:
+        """Return the reason why a host is refused; empty if it is allowed."""
+        ...
+
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+
+
+async def resolved_here(host: str, port: int) -> Sequence[str]:
+    """Return the addresses of a host, by the system."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in found]
+
+
+async def connected(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to an address."""
+    return await asyncio.wait_for(asyncio.open_connection(address, port), HEAD_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    method: str
+    target: str
+    fields: tuple[tuple[str, str], ...]
+
+    def one(self, name: str) -> str:
+        """Return the value of a field that may be there once."""
+        found = [value for each, value in self.fields if each == name]
+        if len(found) > 1:
+            raise Refused(400, f"the field {name} is there twice")
+        return found[0] if found else ""
+
+
+class Proxy:
+    """The proxy of one session, on a listening socket that commands in the sandbox reach."""
+
+    def __init__(
+        self,
+        allowed: Allowed,
+        resolve: Resolve = resolved_here,
+        connect: Connect = connected,
+        refused: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        """`refused` hears the reason for each request that is not let through."""
+        self._allowed, self._resolve, self._connect, self._refused = allowed, resolve, connect, refused
+        self._sent: Counter[str] = Counter()
+        self._open: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Begin to serve."""
+        self._server = await asyncio.start_server(self._accept, sock=listening, limit=HEAD)
+
+    def close(self) -> None:
+        """End all connections."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._open:
+            task.cancel()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.CancelledError):  # the session has ended
+            await self._answered(reader, writer)
+
+    async def _answered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            if len(self._open) > CONNECTIONS:
+                raise Refused(503, "too many connections at once")
+            await self._served(reader, writer)
+        except Refused as refused:
+            self._refused(str(refused))
+            await _answer(writer, refused)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+            pass  # either side has gone, or said what no client says
+        finally:
+            self._open.discard(task)
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await asyncio.wait_for(_head(reader), HEAD_SECONDS)
+        if head.method == "CONNECT":
+            host, port = _authority(head.target, 443)
+            if port != 443:
+                raise Refused(403, f"port {port} is not let through")
+            upstream = await self._reach(host, port)
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            await writer.drain()
+            await self._encrypted(host, reader, writer, upstream)
+        else:
+            await self._plain(head, reader, writer)
+
+    async def _reach(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to a host that is allowed, at the address that was checked."""
+        if why := await self._allowed(host):
+            raise Refused(403, why)
+        try:
+            addresses = await self._resolve(host, port)
+        except (OSError, UnicodeError) as error:
+            raise Refused(502, f"{host} cannot be found") from error
+        if not addresses or not all(map(permitted, addresses)):
+            raise Refused(403, f"{host} has an address that is not public")
+        try:
+            return await self._connect(addresses[0], port)
+        except (OSError, TimeoutError) as error:
+            raise Refused(502, f"{host} does not answer") from error
+
+    async def _encrypted(
+        self,
+        host: str,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ) -> None:
+        """Copy both ways once the first message names the host: another name would reach another server behind the same address."""
+        first = b""
+        try:
+            while (name := server_name(first)) is None and len(first) < HEAD:
+                piece = await asyncio.wait_for(reader.read(_PIECE), HEAD_SECONDS)
+                if not piece:
+                    return
+                first += piece
+            if name is None or host_name(name) != host:
+                return
+            self._count(host, len(first))
+            upstream[1].write(first)
+            await self._copied(host, reader, writer, upstream)
+        finally:
+            upstream[1].close()
+
+    async def _plain(self, head: _Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Send one plain request on, with the host that its address names, and its answer back."""
+        found = re.fullmatch(r"http://([^/?#\s]+)([/?][^#\s]*)?", head.target)
+        if found is None:
+            raise Refused(400, "only addresses with http:// and CONNECT are let through")
+        host, port = _authority(found[1], 80)
+        if port != 80:
+            raise Refused(403, f"port {port} is not let through")
+        if head.one("transfer-encoding"):
+            raise Refused(411, "a body needs its length")
+        length = head.one("content-length") or "0"
+        if not re.fullmatch(r"\d{1,12}", length):
+            raise Refused(400, "the length is no number")
+        self._count(host, int(length))
+        remote, sender = await self._reach(host, port)
+        try:
+            kept = "".join(f"{name}: {value}\r\n" for name, value in head.fields if name not in _HOP)
+            path = found[2] or "/"
+            path = f"/{path}" if path.startswith("?") else path
+            sender.write(
+                f"{head.method} {path} HTTP/1.1\r\nHost: {host}\r\n{kept}Connection: close\r\n\r\n".encode("latin-1")
+            )
+            left = int(length)
+            while left and (piece := await asyncio.wait_for(reader.read(min(left, _PIECE)), IDLE_SECONDS)):
+                sender.write(piece)
+                left -= len(piece)
+                await sender.drain()
+            while piece := await asyncio.wait_for(remote.read(_PIECE), IDLE_SECONDS):
+                writer.write(piece)
+                await writer.drain()
+        finally:
+            sender.close()
+
+    async def _copied(
+        self,
+        host: str,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ) -> None:
+        async def copy(source: asyncio.StreamReader, target: asyncio.StreamWriter, counted: bool) -> None:
+            while piece := await asyncio.wait_for(source.read(_PIECE), IDLE_SECONDS):
+                if counted:
+                    self._count(host, len(piece))
+                target.write(piece)
+                await target.drain()
+            with suppress(OSError):
+                target.write_eof()
+
+        remote, sender = upstream
+        ways = [asyncio.ensure_future(copy(reader, sender, True)), asyncio.ensure_future(copy(remote, writer, False))]
+        try:
+            done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
+            for way in done:
+                if (error := way.exception()) is not None and not isinstance(error, Refused):
+                    raise error
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+
+    def _count(self, host: str, size: int) -> None:
+        """Count what is sent to a host. Raises Refused beyond the limit."""
+        self._sent[host] += size
+        if self._sent[host] > MOST_SENT:
+            raise Refused(413, f"more than {MOST_SENT:,} bytes would go to {host}")
+
+
+async def _head(reader: asyncio.StreamReader) -> _Head:
+    """Read the head of a request. Raises Refused if it is none."""
+    try:
+        text = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.LimitOverrunError as error:
+        raise Refused(431, "the head is too long") from error
+    first, *lines = text[:-4].split(b"\r\n")
+    found = _REQUEST.fullmatch(first)
+    if found is None:
+        raise Refused(400, "this is no request to a proxy")
+    fields = []
+    for line in lines:
+        name, colon, value = line.partition(b":")
+        if not colon or not _TOKEN.fullmatch(name) or b"\n" in value or b"\r" in value or b"\0" in value:
+            raise Refused(400, "a field is not well formed")
+        fields.append((name.decode("ascii").lower(), value.strip().decode("latin-1")))
+    return _Head(found[1].decode("ascii"), found[2].decode("latin-1"), tuple(fields))
+
+
+def _authority(text: str, port: int) -> tuple[str, int]:
+    """Return host and port of `host:port`. Raises Refused for anything but a public name."""
+    name, colon, number = text.rpartition(":") if re.search(r":\d+$", text) else (text, "", "")
+    host = host_name(name)
+    if not host:
+        raise Refused(403, f"{text[:80]} is no public host name")
+    chosen = int(number) if colon else port
+    if chosen not in PORTS:
+        raise Refused(403, f"port {chosen} is not let through")
+    return host, chosen
+
+
+async def _answer(writer: asyncio.StreamWriter, refused: Refused) -> None:
+    why = re.sub(r"[^\x20-\x7e]", "?", str(refused))[:200]
+    body = f"agentcli: {why}\n".encode()
+    head = f"HTTP/1.1 {refused.status} agentcli: {why}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    with suppress(OSError):
+        writer.write(head.encode() + body)
+        await writer.drain()

@@ -1,0 +1,168 @@
+"""Network of the sandbox by host: the proxy of a session, what it lets through, and the one question about each other host."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli.agent.ports import ApprovalRequest, Approve
+from agentcli.core.message import ToolCall
+from agentcli.core.tasks import run_beside
+from agentcli.permissions.network.entry import listening_in
+from agentcli.permissions.network.hosts import Hosts, hosts_in
+from agentcli.permissions.network.proxy import Proxy
+from agentcli.permissions.rules import NETWORK, Rule, Rules, parse_rule
+from agentcli.permissions.shell.programs.known_programs import uses_network
+from agentcli.permissions.shell.syntax.parse import contents, runs
+from agentcli.system.programs import find_program
+
+if TYPE_CHECKING:
+    from agentcli.permissions.sandbox.space import PrivateSpace
+
+_ASKED: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "npx", "pnpx", "bunx"), ("npm", "config", "get", "registry")),
+    **dict.fromkeys(
+        ("pip", "pip3", "python", "python3", "poetry", "pdm", "pipenv"), ("python3", "-m", "pip", "install", "--help")
+    ),
+    **dict.fromkeys(("uv", "uvx"), ("uv", "pip", "install", "--help")),
+    "go": ("go", "env", "GOPROXY", "GOSUMDB"),
+    **dict.fromkeys(("gem", "bundle"), ("gem", "sources")),
+}
+"""The command by which a package manager says which registry it is set to."""
+_SECONDS = 10.0
+DECLINED = "the user does not allow"
+NOBODY = "nobody can allow it; a run is given --allow 'network({host})'"
+
+
+class NetworkGate:
+    """The proxy of one session; it begins with the first command that needs it."""
+
+    def __init__(
+        self,
+        space: PrivateSpace,
+        rules: Callable[[], Rules],
+        roots: Sequence[Path],
+        env: Mapping[str, str],
+        approve: Approve,
+        save: Callable[[Sequence[Rule], bool], None],
+    ) -> None:
+        """`save` keeps the rules of an "always", with true for every project; `rules` are those in force."""
+        self._space, self._rules, self._roots, self._env = space, rules, roots, env
+        self._approve, self._save = approve, save
+        self._port = 0
+        self._failed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._proxy: Proxy | None = None
+        self._answers: dict[str, str] = {}
+        self._asking: dict[str, asyncio.Lock] = {}
+        self._registries: dict[tuple[str, ...], frozenset[str]] = {}
+        self._programs: tuple[str, ...] = ()
+        self._line = ""
+        self._refusals: list[str] = []
+
+    def is_for(self, line: str) -> bool:
+        """Return True if the last command that used the network is this one."""
+        return line == self._line
+
+    def port_for(self, line: str) -> int:
+        """Return the port at which a command finds the proxy; 0 if it needs none and none runs, or if there can be none."""
+        programs = tuple(
+            dict.fromkeys(
+                each[0] for part in contents(line)[0] for each in runs(part) if uses_network(each, self._roots)
+            )
+        )
+        if not programs:
+            return self._port
+        self._programs, self._line = programs, line
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return 0  # nothing here could serve it
+        if (not self._port or self._loop is not loop) and not self._failed:
+            self._begin(loop)
+        return self._port
+
+    def refusals(self) -> Sequence[str]:
+        """Return why requests were refused since the last call, but for hosts that the person does not allow."""
+        found, self._refusals[:] = tuple(dict.fromkeys(self._refusals)), ()
+        return [why for why in found if not why.startswith(DECLINED)]
+
+    def close(self) -> None:
+        """End the proxy."""
+        if self._proxy is not None and self._loop is not None and not self._loop.is_closed():
+            self._proxy.close()
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        entering = self._space.entering()
+        listening = listening_in(entering) if entering else None
+        if listening is None:
+            self._failed = True
+            return
+        self._loop = loop
+        self._port, self._proxy = listening.getsockname()[1], Proxy(self._allowed, refused=self._refusals.append)
+        run_beside(self._proxy.serve(listening))
+
+    async def _allowed(self, host: str) -> str:
+        """Return the reason why a host is refused; a person is asked once about each that no rule knows."""
+        verdict, why = Hosts(self._rules(), self._remotes()).verdict(host)
+        if verdict == "ask" and not why:
+            verdict, why = Hosts(registries=await asyncio.to_thread(self._set_to, self._programs)).verdict(host)
+        if verdict == "ask":
+            async with self._asking.setdefault(host, asyncio.Lock()):
+                if host not in self._answers:
+                    self._answers[host] = await self._ask(host)
+                return self._answers[host]
+        return "" if verdict == "allow" else f"{host} is denied by {why}"
+
+    async def _ask(self, host: str) -> str:
+        program, rule = self._programs[0] if self._programs else "a command", f"{NETWORK}({host})"
+        call = ToolCall("network", "bash", {"command": f"{program} → {host}"})
+        request = ApprovalRequest(
+            call, f"{program} wants {host}", "no rule names this host", host, "command", always=rule, session=rule
+        )
+        answer = await self._approve(request)
+        if answer is None:
+            return f"{host}: {NOBODY.format(host=host)}"
+        if answer.choice == "no":
+            return f"{DECLINED} {host}{f': {answer.reason}' if answer.reason else ''}"
+        if answer.choice == "always":
+            self._save([replace(parse_rule(rule, "your answers"), proposed=True)], answer.everywhere)
+        return ""
+
+    def _remotes(self) -> frozenset[str]:
+        """Return the hosts of the remotes of the repositories in the workspace; their settings are no part of what is cloned."""
+        texts = []
+        for root in self._roots:
+            with suppress(OSError, UnicodeDecodeError):
+                texts.append((root / ".git" / "config").read_text(encoding="utf-8")[:100_000])
+        return hosts_in(text for each in texts for text in re.findall(r"(?m)^\s*url\s*=.*$", each))
+
+    def _set_to(self, programs: Sequence[str]) -> frozenset[str]:
+        """Return the hosts that package managers are set to, by the person: they are asked outside the project."""
+        found: frozenset[str] = frozenset()
+        for command in dict.fromkeys(_ASKED[name] for name in programs if name in _ASKED):
+            key = tuple(command)
+            if key not in self._registries:
+                self._registries[key] = self._said_by(command)
+            found |= self._registries[key]
+        return found
+
+    def _said_by(self, command: Sequence[str]) -> frozenset[str]:
+        program = find_program(command[0], self._roots, self._env.get("PATH"))
+        if not program:
+            return frozenset()
+        try:
+            said = subprocess.run(
+                [program, *command[1:]], cwd="/", env=dict(self._env), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, text=True, check=False
+            ).stdout  # fmt: skip
+        except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+            return frozenset()
+        # Of a page of help only the address that is said to be the default one.
+        default = re.findall(r"\(default:?\s+(https?://[^\s)]+)|\[default:\s+(https?://[^\s\]]+)", said)
+        return hosts_in([one or two for one, two in default] if default else [said] if len(said) < 2_000 else [])

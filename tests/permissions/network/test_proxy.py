@@ -1,0 +1,304 @@
+"""Forty attacks on the proxy of sandboxed commands, and what it lets through."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from agentcli.permissions.network.hello import server_name
+from agentcli.permissions.network.hosts import Hosts, host_name, hosts_in
+from agentcli.permissions.network.proxy import MOST_SENT, Proxy
+from agentcli.permissions.rules import parse_rules
+from tests.tables import each_row
+
+PUBLIC, OTHER = "93.184.215.14", "93.184.215.15"
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+def hello(name: str, *, names: int = 1, kind: int = 0) -> bytes:
+    """A first message of TLS for a host."""
+    entry = bytes([kind]) + len(name).to_bytes(2, "big") + name.encode()
+    listed = entry * names
+    content = len(listed).to_bytes(2, "big") + listed
+    extension = b"\0\0" + len(content).to_bytes(2, "big") + content if name else b""
+    body = b"\3\3" + bytes(32) + b"\0" + b"\0\2\x13\1" + b"\1\0" + len(extension).to_bytes(2, "big") + extension
+    message = b"\1" + len(body).to_bytes(3, "big") + body
+    return b"\x16\3\1" + len(message).to_bytes(2, "big") + message
+
+
+@dataclass
+class Net:
+    """A network in which names have addresses, and each address is a server that notes what it gets."""
+
+    names: dict[str, Sequence[str]] = field(
+        default_factory=lambda: {"good.example.org": [PUBLIC], "evil.example.net": [OTHER]}
+    )
+    allowed: tuple[str, ...] = ("good.example.org",)
+    asked: list[str] = field(default_factory=list)
+    resolved: list[str] = field(default_factory=list)
+    connected: list[tuple[str, int]] = field(default_factory=list)
+    servers: list[asyncio.Server] = field(default_factory=list)
+    got: bytearray = field(default_factory=bytearray)
+
+    async def permit(self, host: str) -> str:
+        self.asked.append(host)
+        return "" if host in self.allowed else f"{host} is not allowed"
+
+    async def resolve(self, host: str, _: int) -> Sequence[str]:
+        self.resolved.append(host)
+        if host not in self.names:
+            raise OSError("no such host")
+        return self.names[host]
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        self.connected.append((address, port))
+
+        async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while piece := await reader.read(65_536):
+                self.got += piece
+                if b"\r\n\r\n" in self.got or port == 443:
+                    writer.write(ANSWER)
+                    break
+            while piece := await reader.read(65_536):
+                self.got += piece
+            writer.close()
+
+        server = await asyncio.start_server(served, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
+        self.servers.append(server)
+        return reader, writer
+
+
+def talk(net: Net, *messages: bytes) -> bytes:
+    """What a client gets that sends these messages, one after each answer."""
+
+    async def run() -> bytes:
+        proxy = Proxy(net.permit, net.resolve, net.connect)
+        listening = socket.create_server(("127.0.0.1", 0))
+        await proxy.serve(listening)
+        reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
+        answer = b""
+        try:
+            for message in messages:
+                writer.write(message)
+                await writer.drain()
+                answer += await asyncio.wait_for(reader.read(65_536), 5)
+            writer.write_eof()
+            while piece := await asyncio.wait_for(reader.read(65_536), 5):
+                answer += piece
+        except OSError:
+            pass
+        finally:
+            writer.close()
+            await asyncio.sleep(0.01)
+            proxy.close()
+            for server in net.servers:
+                server.close()
+                await server.wait_closed()
+            await asyncio.sleep(0.01)
+        return answer
+
+    return asyncio.run(run())
+
+
+def connect(to: str) -> bytes:
+    return f"CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n".encode()
+
+
+def get(url: str, fields: str = "", method: str = "GET", body: str = "") -> bytes:
+    return f"{method} {url} HTTP/1.1\r\nHost: good.example.org\r\n{fields}\r\n{body}".encode()
+
+
+def test_an_encrypted_connection_to_an_allowed_host_is_let_through() -> None:
+    net = Net()
+    answer = talk(net, connect("good.example.org:443"), hello("good.example.org"))
+    assert answer == b"HTTP/1.1 200 Connection established\r\n\r\n" + ANSWER
+    assert net.connected == [(PUBLIC, 443)]
+    assert bytes(net.got) == hello("good.example.org")
+
+
+def test_a_plain_request_to_an_allowed_host_is_let_through_with_its_body() -> None:
+    net = Net()
+    answer = talk(
+        net,
+        get(
+            "http://good.example.org/a?b",
+            "X-Own: 1\r\nContent-Length: 3\r\nProxy-Connection: keep-alive\r\n",
+            "POST",
+            "abc",
+        ),
+    )
+    assert answer == ANSWER
+    assert (
+        bytes(net.got)
+        == b"POST /a?b HTTP/1.1\r\nHost: good.example.org\r\nx-own: 1\r\ncontent-length: 3\r\nConnection: close\r\n\r\nabc"
+    )
+
+
+REFUSED = [
+    ("a host that is not allowed", connect("evil.example.net:443"), 403),
+    ("a plain request to one", get("http://evil.example.net/"), 403),
+    ("an address", connect("93.184.215.14:443"), 403),
+    ("an address of this machine", connect("127.0.0.1:443"), 403),
+    ("an address in hexadecimal", connect("0x7f000001:443"), 403),
+    ("an address as one number", connect("2130706433:443"), 403),
+    ("an address in octal", connect("0177.0.0.1:443"), 403),
+    ("a short address", connect("127.1:443"), 403),
+    ("an address with a dot behind", connect("127.0.0.1.:443"), 403),
+    ("IPv6", connect("[::1]:443"), 403),
+    ("IPv6 with an address of IPv4", connect("[::ffff:127.0.0.1]:443"), 403),
+    ("localhost", connect("localhost:443"), 403),
+    ("a name of localhost", connect("x.localhost:443"), 403),
+    ("a name without a dot", connect("intranet:443"), 403),
+    ("a name inside", connect("db.internal:443"), 403),
+    ("a name on the link", connect("printer.local:443"), 403),
+    ("the address of cloud metadata", get("http://169.254.169.254/latest/meta-data/"), 403),
+    ("cloud metadata by name", get("http://metadata.google.internal/"), 403),
+    ("another port", connect("good.example.org:22"), 403),
+    ("the port of mail", connect("good.example.org:25"), 403),
+    ("CONNECT to the plain port", connect("good.example.org:80"), 403),
+    ("a plain request to another port", get("http://good.example.org:8080/"), 403),
+    ("a user before the host", connect("good.example.org@evil.example.net:443"), 403),
+    ("a user in an address", get("http://good.example.org@evil.example.net/"), 403),
+    ("a NUL in the host", connect("good.example.org\0.evil.example.net:443"), 400),
+    ("letters that look alike", connect("gооd.example.org:443"), 403),
+    ("a host that ends in an allowed one", connect("evilgood.example.org:443"), 403),
+    ("a host below an allowed one", connect("a.good.example.org:443"), 403),
+    ("a backslash", get("http://good.example.org\\@evil.example.net/"), 403),
+    ("another scheme", get("ftp://good.example.org/"), 400),
+    ("a file", get("file:///etc/passwd"), 400),
+    ("a path without a host", get("/latest/"), 400),
+    ("a body without a length", get("http://good.example.org/", "Transfer-Encoding: chunked\r\n", "POST"), 411),
+    ("two lengths", get("http://good.example.org/", "Content-Length: 1\r\nContent-Length: 9\r\n", "POST", "a"), 400),
+    ("a length that is none", get("http://good.example.org/", "Content-Length: +5\r\n", "POST"), 400),
+    ("a large upload", get("http://good.example.org/", f"Content-Length: {MOST_SENT + 1}\r\n", "PUT"), 413),
+    ("a line that goes on", get("http://good.example.org/", "X: a\r\n evil: b\r\n"), 400),
+    ("a field without a colon", get("http://good.example.org/", "evil\r\n"), 400),
+    ("a head without an end", b"GET http://good.example.org/ HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n", 431),
+    ("no request", b"\x16\3\1\0\0\r\n\r\n", 400),
+    ("HTTP/2", b"PRI * HTTP/2.0\r\n\r\n", 400),
+]
+
+
+@pytest.mark.parametrize(("request_", "status"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_an_attack_is_refused_and_reaches_nothing(request_: bytes, status: int) -> None:
+    net = Net()
+    assert talk(net, request_).startswith(f"HTTP/1.1 {status} agentcli: ".encode())
+    assert net.connected == []
+    assert bytes(net.got) == b""
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["127.0.0.1"],
+        ["10.0.0.5"],
+        ["169.254.169.254"],
+        ["::1"],
+        ["fd00::1"],
+        ["::ffff:10.0.0.1"],
+        ["64:ff9b::7f00:1"],
+        ["2002:7f00:1::"],
+        [PUBLIC, "192.168.0.1"],
+        ["0.0.0.0"],
+        ["224.0.0.1"],
+        [],
+    ],
+)
+def test_an_allowed_name_that_leads_inward_is_refused(addresses: list[str]) -> None:
+    net = Net(names={"good.example.org": addresses})
+    assert talk(net, connect("good.example.org:443")).startswith(
+        b"HTTP/1.1 403 agentcli: good.example.org has an address"
+    )
+    assert net.connected == []
+
+
+def test_a_name_is_resolved_once_so_that_a_second_answer_cannot_lead_inward() -> None:
+    net = Net()
+    talk(net, connect("good.example.org:443"), hello("good.example.org"))
+    assert net.resolved == ["good.example.org"]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        hello("evil.example.net"),
+        hello(""),
+        hello("good.example.org", names=2),
+        hello("good.example.org", kind=1),
+        b"GET / HTTP/1.1\r\nHost: evil.example.net\r\n\r\n",
+        b"SSH-2.0-x\r\n",
+    ],
+    ids=["another name", "no name", "two names", "another kind", "plain HTTP", "SSH"],
+)
+def test_what_is_said_inside_must_be_tls_for_that_host(first: bytes) -> None:
+    net = Net()
+    assert talk(net, connect("good.example.org:443"), first) == b"HTTP/1.1 200 Connection established\r\n\r\n"
+    assert bytes(net.got) == b""
+
+
+def test_the_host_of_a_plain_request_is_that_of_its_address() -> None:
+    net = Net()
+    talk(net, b"GET http://good.example.org/ HTTP/1.1\r\nHost: evil.example.net\r\n\r\n")
+    assert b"Host: good.example.org\r\n" in net.got
+    assert b"evil" not in net.got
+
+
+def test_a_second_request_in_the_same_connection_goes_nowhere() -> None:
+    net = Net()
+    talk(
+        net,
+        get("http://good.example.org/") + b"GET http://evil.example.net/ HTTP/1.1\r\nHost: evil.example.net\r\n\r\n",
+    )
+    assert b"evil" not in net.got
+
+
+def test_an_encrypted_upload_ends_at_the_limit_and_counts_over_connections() -> None:
+    net = Net()
+    talk(net, connect("good.example.org:443"), hello("good.example.org"), bytes(MOST_SENT + 100_000))
+    assert len(net.got) <= MOST_SENT
+
+
+def test_a_hello_in_pieces_is_read_to_its_end() -> None:
+    whole = hello("good.example.org")
+    assert [server_name(whole[:at]) for at in range(len(whole))] == [None] * len(whole)
+    assert server_name(whole) == "good.example.org"
+
+
+@each_row(
+    ("host", "verdict"),
+    [
+        ("good.example.org", "allow"),
+        ("a.docs.example.org", "allow"),
+        ("docs.example.org", "ask"),
+        ("bad.docs.example.org", "deny"),
+        ("git.example.com", "allow"),
+        ("registry.example.com", "allow"),
+        ("other.example.com", "ask"),
+    ],
+)
+def test_rules_then_remotes_then_registries_decide_about_a_host(host: str, verdict: str) -> None:
+    rules = parse_rules(
+        allow=["network(good.example.org)", "network(*.docs.example.org)"], deny=["network(bad.docs.example.org)"]
+    )
+    hosts = Hosts(rules, frozenset({"git.example.com"}), frozenset({"registry.example.com"}))
+    assert hosts.verdict(host)[0] == verdict
+
+
+def test_hosts_are_found_in_settings_of_git_and_package_managers() -> None:
+    texts = [
+        "[remote]\n\turl = git@git.example.com:a/b.git",
+        "https://user:key@registry.example.org/simple",
+        "http://127.0.0.1:99/",
+        "https://localhost/",
+    ]
+    assert hosts_in(texts) == {"git.example.com", "registry.example.org"}
+
+
+def test_a_host_has_one_form() -> None:
+    assert host_name("Good.Example.ORG.") == "good.example.org"
+    assert host_name("xn--bcher-kva.example") == "xn--bcher-kva.example"
