@@ -24,7 +24,7 @@ from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
 from agentcli.permissions.sandbox import Sandbox, choose
 from agentcli.permissions.sandbox.aftermath import Aftermath
-from agentcli.permissions.sandbox.box import limits_told, unseen
+from agentcli.permissions.sandbox.box import entrance_program, limits_told, unseen
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
 from agentcli.permissions.sandbox.visible import folders_of_programs
 from agentcli.program.config.general import General
@@ -83,8 +83,6 @@ class WorkspacePolicy:
     @cached_property
     def gated(self) -> bool:
         """True if commands of mode auto reach hosts that are allowed, through a proxy of their own."""
-        from agentcli.permissions.sandbox.space import entrance_program
-
         return self.sandbox.lasts and not self._opens_network and entrance_program() is not None
 
     @property

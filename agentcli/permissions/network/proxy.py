@@ -202,7 +202,7 @@ class Proxy:
             raise Refused(411, "a body needs its length")
         length = head.one("content-length") or "0"
         if not re.fullmatch(r"\d{1,12}", length):
-            raise Refused(400, "the length is no number")
+            raise Refused(400, "the length is not a number")
         self._count(host, int(length))
         remote, sender = await self._reach(host, port)
         try:
@@ -267,7 +267,7 @@ async def _head(reader: asyncio.StreamReader) -> _Head:
     first, *lines = text[:-4].split(b"\r\n")
     found = _REQUEST.fullmatch(first)
     if found is None:
-        raise Refused(400, "this is no request to a proxy")
+        raise Refused(400, "a proxy does not understand this request")
     fields = []
     for line in lines:
         name, colon, value = line.partition(b":")
@@ -282,7 +282,7 @@ def _authority(text: str, port: int) -> tuple[str, int]:
     name, colon, number = text.rpartition(":") if re.search(r":\d+$", text) else (text, "", "")
     host = host_name(name)
     if not host:
-        raise Refused(403, f"{text[:80]} is no public host name")
+        raise Refused(403, f"{text[:80]} is not the name of a public host")
     chosen = int(number) if colon else port
     if chosen not in PORTS:
         raise Refused(403, f"port {chosen} is not let through")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -64,6 +65,11 @@ class Box:
     """Files of secrets in the workspace, which look empty."""
     denied: Hidden = NOTHING
     """Files and folders that deny rules keep from being read."""
+
+
+def entrance_program() -> str | None:
+    """Return the program by which commands enter the network of a run; None if it is not installed."""
+    return shutil.which("nsenter", path="/usr/bin:/bin:/usr/sbin:/sbin")
 
 
 def proxy_settings(port: int) -> dict[str, str]:

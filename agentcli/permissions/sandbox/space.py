@@ -6,12 +6,12 @@ Later commands, and nobody else, can then reach servers that a command starts in
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 
 from agentcli.core.dataclass import dataclass
+from agentcli.permissions.sandbox.box import entrance_program
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
 
 _LISTENING = "0A"
@@ -66,11 +66,6 @@ class PrivateSpace:
             with suppress(subprocess.TimeoutExpired):
                 self._holder.process.wait(1)
             self._holder = None
-
-
-def entrance_program() -> str | None:
-    """Return the program by which commands enter the network of a run; None if it is not installed."""
-    return shutil.which("nsenter", path="/usr/bin:/bin:/usr/sbin:/sbin")
 
 
 def _holder(program: str) -> _Holder | None:
