@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.tasks import start_task
 from agentcli.permissions.network.hello import server_name
 from agentcli.permissions.network.hosts import PORTS, host_name
 from agentcli.system.network import permitted
@@ -240,7 +241,7 @@ class Proxy:
                 target.write_eof()
 
         remote, sender = upstream
-        ways = [asyncio.ensure_future(copy(reader, sender, True)), asyncio.ensure_future(copy(remote, writer, False))]
+        ways = [start_task(copy(reader, sender, True)), start_task(copy(remote, writer, False))]
         try:
             done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
             for way in done:
