@@ -29,12 +29,12 @@ from agentcli.core.record import Compaction, Pin, Prune, Record, Undo
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.settings import BUILT_IN
 from agentcli.tools.registry import TRAITS
+from tests.agent.compaction.compacting import busy_sessions
 from tests.context.made import history as history_of
 from tests.context.made import prompt, reply, thought
 from tests.context.story import Story
 from tests.context.transcripts import MODEL, Session, sessions
 from tests.loopback.anthropic_edits import PLACEHOLDER, edited
-from tests.stories.agent.test_compact_properties import busy_sessions
 
 CLAUDE = replace(MODEL, context_editing=True, thinking="adaptive", max_output=8_000)
 RULES = ContextSettings(

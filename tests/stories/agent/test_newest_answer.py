@@ -25,12 +25,24 @@ from agentcli.core.record import Carry, Compaction, Record, Trigger
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import say
 from agentcli.tools.registry import TRAITS
-from tests.agent.compaction.compacting import MAIN, Answers, compress, ended, newest, session, shown, text_of
+from tests.agent.compaction.compacting import (
+    ANY,
+    EAGER,
+    MAIN,
+    REPLIES,
+    Answers,
+    compress,
+    ended,
+    journal_of,
+    newest,
+    session,
+    shown,
+    text_of,
+)
 from tests.context.story import Story
 from tests.context.transcripts import Session
 from tests.loopback import Loopback
 from tests.providers.hearing import connected, hear
-from tests.stories.agent.test_compact_properties import ANY, EAGER, REPLIES, journal_of
 from tests.tables import each_row
 
 SONNET = spec("claude-sonnet-4-5")

@@ -15,7 +15,7 @@ from agentcli.frontends.terminal.views.transcript import Transcript, section_lin
 from agentcli.providers.scripted.model import call, say
 from agentcli.system.cells import ESCAPE, width
 from tests.agent.open_session import DEMO, open_session, say_to
-from tests.stories.agent.test_images_as_text import screenshot
+from tests.screenshot import screenshot
 
 LOOK = Look(PLAIN, output_lines=3)
 
