@@ -39,7 +39,7 @@ from tests.counted import counted
 from tests.tables import each_row
 
 MODEL = ModelSpec("demo", "main", window=20_000, max_output=4_000)
-SETTINGS = ContextSettings()
+SETTINGS = ContextSettings(compact_horizon=20.0)
 
 
 def seen(story: Story) -> View:
