@@ -246,7 +246,7 @@ def _pieces(raw: Mapping[str, Any]) -> dict[str, Lines]:
 
 def _range(raw: Any) -> tuple[int, int]:
     if not (isinstance(raw, list) and len(raw) == 2 and all(type(each) is int for each in raw)):
-        raise ValueError(f"{raw!r} is no range of lines")
+        raise ValueError(f"{raw!r} is not a range of lines")
     return raw[0], raw[1]
 
 
