@@ -1,7 +1,7 @@
 """What each policy would cost: `python -m tests.bench.bench_lab [TRACES] [PROCESSES]`, by default all 200 traces.
 
 Replays made-up sessions (of fewer traces every n-th), and the recorded one where it lies beside the checkout, under every policy with the provider's cache emulated.
-The recorded one is drawn, price with recalls against needed names in view, as the README's picture `tests/price.svg`. Prices are those of the model table; a summary is charged as a call of a small model of the same family would be.
+The recorded one is drawn, price with recalls and needed names in view, as the README's picture `tests/price.svg`. Prices are those of the model table; a summary is charged as a call of a small model of the same family would be.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from functools import partial
 from pathlib import Path
 
 from agentcli.context.settings import POLICIES
+from agentcli.core.history import in_force
 from agentcli.core.record import Record
 from agentcli.extras.importers.sessions import read
 from agentcli.extras.lab.compare import COLUMNS, Report, compare
-from agentcli.extras.lab.points import points, svg_points, text_points
+from agentcli.extras.lab.points import Point, points, svg_bars, text_bars
 from agentcli.extras.lab.replay import Played, Setup, replay
 from agentcli.program.command_line.printing import Column, print_table
 from agentcli.providers.catalog import spec
 from agentcli.tools.registry import TRAITS
+from tests.bench.oracle import PIECE, ideal
 from tests.extras.lab.traces import trace
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
@@ -56,8 +58,10 @@ def main() -> None:
         real = compare({"real session": recorded()}, (*POLICIES, *HORIZONS), setup())
         drawn = points(real.totals())
         show_last_table(real)
-        print("\n".join(text_points(drawn)))
-        PICTURE.write_text(svg_points(drawn, "A recorded session of 471 requests"), encoding="utf-8")
+        print("\n".join(text_bars(drawn)))
+        least = ideal(in_force(recorded()), setup().model, PIECE)
+        oracle = Point("with foresight", least.price, 1.0)
+        PICTURE.write_text(svg_bars(drawn, "A recorded session of 471 requests", oracle), encoding="utf-8")
         print(f"auto costs {cheaper(real, 'auto', BASELINE):.1%} less than {BASELINE}")
 
 

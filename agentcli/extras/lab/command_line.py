@@ -52,7 +52,8 @@ class CompareFlags:
         str, typer.Option("--summariser", metavar="MODEL", help="write summaries with this model (costs money)")
     ] = ""
     points: Annotated[
-        str, typer.Option("--points", metavar="FILE", help="write a plot of price against what is in view to this file")
+        str,
+        typer.Option("--points", metavar="FILE", help="write a plot of price against what is in view to this file"),
     ] = ""
     horizons: Annotated[str, typer.Option("--horizons", metavar="NUMBERS", help=HORIZONS_HELP)] = ""
     html: Annotated[
@@ -87,13 +88,22 @@ def compare(sessions: Sessions, asked: CompareFlags) -> None:
         say_json(found.to_json())
     else:
         _print_comparison(found)
-        say("\n".join([*plot.text_plot(series), "", *price_points.text_points(drawn)]))
+        say(nothing_happened(found, setups) or "\n".join([*plot.text_plot(series), "", *price_points.text_bars(drawn)]))
     if asked.svg:
         _write(asked.svg, plot.svg(series, first, marks))
     if asked.points:
-        _write(asked.points, price_points.svg_points(drawn, _title(sessions)))
+        _write(asked.points, price_points.svg_bars(drawn, _title(sessions)))
     if asked.html:
         _write(asked.html, page.html(found, marks))
+
+
+def nothing_happened(found: Report, setups: Mapping[str, Setup]) -> str:
+    """Return the line for sessions in which no policy edits anything, with the largest prompt; empty if one does."""
+    played = [each for policies in found.played.values() for each in policies.values()]
+    if any(each.compactions or each.prunes for each in played):
+        return ""
+    peak, window = max((each.peak for each in played), default=0), max(each.model.window for each in setups.values())
+    return f"No policy would have acted ({peak / 1_000:.0f}k of {window / 1_000:.0f}k)."
 
 
 def _setup(program: Program, history: History, summariser: str) -> Setup:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 MARKS = "agorsxyz"
 COLOURS = (
     ("#0969da", "#4493f8"), ("#cf222e", "#f85149"), ("#1a7f37", "#3fb950"), ("#9a6700", "#d29922"), ("#8250df", "#ab7df8"),
-    ("#57606a", "#9198a1"),
+    ("#57606a", "#9198a1"), ("#bf3989", "#db61a2"), ("#1b7c83", "#39c5cf"),
 )  # fmt: skip
 """Colours of the lines on a light page and on a dark one."""
 WIDTH, HEIGHT = 960, 320

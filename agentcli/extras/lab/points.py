@@ -1,4 +1,4 @@
-"""Price against share in view, a point for each policy and horizon: as characters, and as SVG."""
+"""Price of each policy as bars, with the share in view as a number: as characters, and as SVG."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from agentcli.core.dataclass import dataclass
 from agentcli.extras.lab.plot import COLOURS, STYLE
 from agentcli.extras.lab.replay import Played
 
-WIDTH, HEIGHT = 720, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 120, 40, 48
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+WIDTH = 720
+CAPTION = "Price of the session with one recall for each miss, and the share of the needed names in view"
+_LEFT, _RIGHT, _TOP, _ROW, _BAR = 120, 170, 40, 28, 18
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Price of a policy in USD with a recall for each miss, and the share of needed names in view."""
+    """The price of a policy in USD with a recall for each miss, and the share of the needed names that stood in view."""
 
     name: str
     cost: float
     in_view: float
+
+    @property
+    def told(self) -> str:
+        """The price and the share as text."""
+        return f"${self.cost:.2f} · {self.in_view:.1%} in view"
 
 
 def points(played: Mapping[str, Played]) -> list[Point]:
@@ -28,78 +33,40 @@ def points(played: Mapping[str, Played]) -> list[Point]:
     return [Point(name, each.charged, each.needs.in_view) for name, each in played.items() if each.priced]
 
 
-def text_points(drawn: Sequence[Point], width: int = 76, height: int = 12) -> list[str]:
-    """Draw the points as letters, cheap on the left and much in view at the top; then list each letter's figures."""
+def text_bars(drawn: Sequence[Point], width: int = 76) -> list[str]:
+    """Draw the prices as bars of characters, each with its name and figures."""
     most = max((point.cost for point in drawn), default=0.0)
     if not most:
         return ["Nothing to draw."]
-    low, columns = _lowest(drawn), max(10, width - 9)
-    rows = [[" "] * columns for _ in range(height)]
-    for letter, point in zip(_LETTERS, drawn, strict=False):
-        row = round((1 - _up(point.in_view, low)) * (height - 1))
-        rows[row][round(point.cost / most * (columns - 1))] = letter
-    labels = {0: "100%", height - 1: f"{low:.0%}"}
-    lines = [f"{labels.get(n, ''):>7} |{''.join(row).rstrip()}" for n, row in enumerate(rows)]
-    axis = [f"{'':7} +{'-' * columns}", f"{'':9}needed names in view over price with recalls: $0 to ${most:.2f}"]
-    legend = [
-        f"{'':9}{letter} {point.name:12} ${point.cost:.2f}  {point.in_view:.1%} in view"
-        for letter, point in zip(_LETTERS, drawn, strict=False)
-    ]
-    return [*lines, *axis, *legend]
+    names, told = (max(map(len, each)) for each in ([point.name for point in drawn], [point.told for point in drawn]))
+    room = max(10, width - names - told - 4)
+    bars = [f"{point.name:{names}}  {'#' * max(1, round(point.cost / most * room))} {point.told}" for point in drawn]
+    return [*bars, "", f"{CAPTION}."]
 
 
-def svg_points(drawn: Sequence[Point], title: str = "") -> str:
-    """Return the points as an SVG image; points of one policy under several horizons are joined."""
-    most, low = max((point.cost for point in drawn), default=0.0) or 1.0, _lowest(drawn)
+def svg_bars(drawn: Sequence[Point], title: str = "", oracle: Point | None = None) -> str:
+    """Return the bars as an SVG image, one colour a policy; the bar of an `oracle` is grey."""
+    most = max((point.cost for point in drawn), default=0.0) or 1.0
     policies = list(dict.fromkeys(_policy(point) for point in drawn))
-    numbers = {policy: n % len(COLOURS) for n, policy in enumerate(policies)}
-    places = {point.name: _place(point, most, low) for point in drawn}
-    labels = _labels(places)
+    rows = [*drawn, *([oracle] if oracle else ())]
+    height = _TOP + _ROW * len(rows) + 30
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
-        f"<style>{STYLE}</style>",
-        f'<rect class="page" width="{WIDTH}" height="{HEIGHT}"/>',
-        f'<text x="{_LEFT}" y="22" class="ink">{escape(title)}</text>',
-        f'<path d="M{_LEFT} {_TOP}V{HEIGHT - _BOTTOM}H{WIDTH - _RIGHT}" class="axis"/>',
-        f'<text x="{_LEFT - 6}" y="{_TOP + 5}" text-anchor="end" class="faint">100%</text>',
-        f'<text x="{_LEFT - 6}" y="{HEIGHT - _BOTTOM}" text-anchor="end" class="faint">{low:.0%}</text>',
-        f'<text x="{_LEFT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" class="faint">$0</text>',
-        f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" class="faint">${most:.2f}</text>',
-        f'<text x="{_LEFT}" y="{HEIGHT - 8}" class="faint">price of the session with a recall for each miss · upwards: needed names in view</text>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="13">',
+        f"<style>{STYLE}.bar{{fill:#8c959f}}</style>",
+        f'<rect class="page" width="{WIDTH}" height="{height}"/>',
+        f'<text x="16" y="22" class="ink">{escape(title)}</text>',
     ]
-    for policy in policies:
-        own = sorted((point.cost, point.name) for point in drawn if _policy(point) == policy)
-        joined = " ".join(f"{places[name][0]:.1f},{places[name][1]:.1f}" for _, name in own)
-        lines.append(f'<polyline points="{joined}" class="c{numbers[policy]}" fill="none" stroke-opacity="0.4"/>')
-    for point in drawn:
-        (x, y), colour = places[point.name], f'class="n{numbers[_policy(point)]}"'
-        lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {colour}/>')
-        if point.name in labels:
-            lines.append(f'<text x="{x + 8:.1f}" y="{y + 4:.1f}" {colour}>{escape(labels[point.name])}</text>')
+    for number, point in enumerate(rows):
+        shade = "bar" if point is oracle else f"n{policies.index(_policy(point)) % len(COLOURS)}"
+        y, long = _TOP + _ROW * number, (WIDTH - _LEFT - _RIGHT) * point.cost / most
+        lines += [
+            f'<text x="{_LEFT - 8}" y="{y + 14}" text-anchor="end" class="ink">{escape(point.name)}</text>',
+            f'<rect x="{_LEFT}" y="{y}" width="{long:.1f}" height="{_BAR}" class="{shade}"/>',
+            f'<text x="{_LEFT + long + 8:.1f}" y="{y + 14}" class="ink">{point.told}</text>',
+        ]
+    lines.append(f'<text x="16" y="{height - 10}" class="faint">{CAPTION}</text>')
     return "\n".join([*lines, "</svg>\n"])
-
-
-def _labels(places: Mapping[str, tuple[float, float]]) -> dict[str, str]:
-    """Return all names at each place by the first one; places closer than a point's width count as one."""
-    names: dict[tuple[int, int], list[str]] = {}
-    for name, (x, y) in places.items():
-        names.setdefault((round(x / 10), round(y / 10)), []).append(name)
-    return {there[0]: ", ".join(there) for there in names.values()}
 
 
 def _policy(point: Point) -> str:
     return point.name.partition("@")[0]
-
-
-def _lowest(drawn: Sequence[Point]) -> float:
-    """Return the share at the bottom of the drawing: a tenth below the lowest point."""
-    return max(0.0, int(min((point.in_view for point in drawn), default=0.0) * 10) / 10 - 0.1)
-
-
-def _up(share: float, low: float) -> float:
-    return (share - low) / (1 - low)
-
-
-def _place(point: Point, most: float, low: float) -> tuple[float, float]:
-    x = _LEFT + (WIDTH - _LEFT - _RIGHT) * point.cost / most
-    return x, HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * _up(point.in_view, low)

@@ -11,11 +11,12 @@ import pytest
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec, Prices
+from agentcli.extras.lab.command_line import nothing_happened
 from agentcli.extras.lab.compare import COLUMNS, TENTHS, Report, compare
 from agentcli.extras.lab.demand import Needs
 from agentcli.extras.lab.page import html, svg_tenths
 from agentcli.extras.lab.plot import svg, text_plot
-from agentcli.extras.lab.points import points, svg_points, text_points
+from agentcli.extras.lab.points import points, svg_bars, text_bars
 from agentcli.extras.lab.replay import Played, Setup
 from agentcli.tools.registry import TRAITS
 from tests.extras.lab.traces import Shape, trace
@@ -159,23 +160,27 @@ def test_a_policy_is_played_with_another_horizon() -> None:
         compare({"one": records}, ["auto@soon"], setup)
 
 
-def test_price_is_drawn_against_what_is_in_view_with_a_point_for_each_policy() -> None:
+def test_the_price_is_drawn_as_a_bar_for_each_policy() -> None:
     drawn = points({"auto": played("auto", 1.0), "auto@0": played("auto@0", 2.0), "op<en": played("op<en", 4.0)})
-    lines = text_points(drawn, width=49)
-    assert lines[0].strip() == "100% |"
-    assert "40% |" in lines[11]
-    row = next(line for line in lines if "A" in line)
-    assert [row.index(letter) - 9 for letter in "ABC"] == [10, 20, 39]
-    assert any("A auto" in line and "$1.25  50.0% in view" in line for line in lines)
-    drawing = svg_points(drawn, "a < b")
+    assert text_bars(drawn)[0].endswith(" $1.25 · 50.0% in view")
+    drawing = svg_bars(drawn, "a < b")
     assert "@media(prefers-color-scheme:dark)" in drawing
     assert 'fill="#' not in drawing
     root = ElementTree.fromstring(drawing)
-    names = [element.tag.rsplit("}", 1)[-1] for element in root.iter()]
-    assert names.count("circle") == 3
-    assert names.count("polyline") == 2
     assert {"a < b", "auto", "auto@0", "op<en"} <= {element.text for element in root.iter()}
-    assert text_points([]) == ["Nothing to draw."]
+
+
+def test_where_no_policy_acts_one_line_says_so() -> None:
+    setup = Setup(ModelSpec("anthropic", "m", window=200_000), TRAITS)
+    short = compare(
+        {"one": trace(1, Shape(turns=(2, 2), steps=(2, 2), files=(1, 1), lines=(5, 9))).records},
+        ["auto", "gemini"],
+        setup,
+    )
+    peak = short.totals()["auto"].peak
+    assert nothing_happened(short, {"one": setup}) == f"No policy would have acted ({peak / 1_000:.0f}k of 200k)."
+    long = Report(("auto",), {"one": {"auto": replace(played("auto", 1.0), prunes=1)}})
+    assert nothing_happened(long, {"one": setup}) == ""
 
 
 def test_each_session_is_priced_as_its_own_model() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentcli.extras.lab.plot import svg, text_plot
-from agentcli.extras.lab.points import Point, svg_points, text_points
+from agentcli.extras.lab.points import Point, svg_bars, text_bars
 
 POINTS = (Point("auto", 1, 0.5), Point("auto@0", 2, 0.9), Point("opencode", 4, 0.46))
 
@@ -13,53 +13,28 @@ def shapes(image: str) -> list[str]:
     return [line for line in image.splitlines() if not line.startswith(("<svg", "<style", "</svg"))]
 
 
-def test_letters_stand_right_for_a_high_price_and_high_for_much_in_view() -> None:
-    assert text_points(POINTS, width=29, height=7) == [
-        "   100% |",
-        "        |          B",
-        "        |",
-        "        |",
-        "        |     A",
-        "        |                   C",
-        "    30% |",
-        "        +--------------------",
-        "         needed names in view over price with recalls: $0 to $4.00",
-        "         A auto         $1.00  50.0% in view",
-        "         B auto@0       $2.00  90.0% in view",
-        "         C opencode     $4.00  46.0% in view",
+def test_the_price_of_each_policy_is_a_bar_with_its_figures() -> None:
+    assert text_bars(POINTS, width=48) == [
+        "auto      #### $1.00 · 50.0% in view",
+        "auto@0    ######## $2.00 · 90.0% in view",
+        "opencode  ############### $4.00 · 46.0% in view",
+        "",
+        "Price of the session with one recall for each miss, and the share of the needed names in view.",
     ]
+    assert text_bars(POINTS, width=5)[2].count("#") == 10
+    assert text_bars([]) == ["Nothing to draw."]
 
 
-def test_letters_are_drawn_however_narrow_the_terminal_is() -> None:
-    assert max(map(len, text_points(POINTS, width=5)[:12])) <= 18 + 1
-    assert text_points(POINTS)[12] == "        +" + "-" * 67
-
-
-def test_points_of_one_policy_are_joined_from_cheap_to_dear_and_each_has_its_name() -> None:
-    assert shapes(svg_points(tuple(reversed(POINTS)), "Price")) == [
-        '<rect class="page" width="720" height="400"/>',
-        '<text x="72" y="22" class="ink">Price</text>',
-        '<path d="M72 40V352H600" class="axis"/>',
-        '<text x="66" y="45" text-anchor="end" class="faint">100%</text>',
-        '<text x="66" y="352" text-anchor="end" class="faint">30%</text>',
-        '<text x="72" y="370" text-anchor="middle" class="faint">$0</text>',
-        '<text x="600" y="370" text-anchor="middle" class="faint">$4.00</text>',
-        '<text x="72" y="392" class="faint">price of the session with a recall for each miss · upwards: needed names in view</text>',
-        '<polyline points="600.0,280.7" class="c0" fill="none" stroke-opacity="0.4"/>',
-        '<polyline points="204.0,262.9 336.0,84.6" class="c1" fill="none" stroke-opacity="0.4"/>',
-        '<circle cx="600.0" cy="280.7" r="5" class="n0"/>',
-        '<text x="608.0" y="284.7" class="n0">opencode</text>',
-        '<circle cx="336.0" cy="84.6" r="5" class="n1"/>',
-        '<text x="344.0" y="88.6" class="n1">auto@0</text>',
-        '<circle cx="204.0" cy="262.9" r="5" class="n1"/>',
-        '<text x="212.0" y="266.9" class="n1">auto</text>',
+def test_each_policy_has_one_colour_and_the_oracle_is_grey() -> None:
+    drawn = shapes(svg_bars(POINTS, "Price", Point("with foresight", 1, 1.0)))
+    bars = [line for line in drawn if line.startswith("<rect") and "page" not in line]
+    assert bars == [
+        '<rect x="120" y="40" width="107.5" height="18" class="n0"/>',
+        '<rect x="120" y="68" width="215.0" height="18" class="n0"/>',
+        '<rect x="120" y="96" width="430.0" height="18" class="n1"/>',
+        '<rect x="120" y="124" width="107.5" height="18" class="bar"/>',
     ]
-
-
-def test_points_at_one_place_share_a_label() -> None:
-    same = (Point("a", 1, 0.5), Point("b", 1, 0.5), Point("c", 4, 0.9))
-    labels = [line.partition(">")[2] for line in shapes(svg_points(same)) if 'class="n' in line and "<text" in line]
-    assert labels == ["a, b</text>", "c</text>"]
+    assert '<text x="558.0" y="110" class="ink">$4.00 · 46.0% in view</text>' in drawn
 
 
 def test_letters_of_a_plot_stand_at_the_request_and_the_size() -> None:
