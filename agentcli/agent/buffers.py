@@ -63,7 +63,7 @@ class UnsavedBuffers:
     """Unsaved buffers of an editor, if a session has one: their content for tools, and their saving before an edit.
 
     Only files in the workspace are queried. A file is read from disk if it is not UTF-8 text, is larger than a tool
-    reads, has no answer from the editor, or has changed on disk as well.
+    reads, or has changed on disk as well. It is also read from disk if the editor does not answer.
     """
 
     def __init__(

@@ -1,9 +1,8 @@
 """Claims of a final message that a run can prove: tests pass, it builds, a linter finds nothing, it was verified or
 fixed.
 
-A claim is a clause with a subject and a success, in one language's words, without anything that retracts it: a
-condition, a plan, a denial, a failed part. Languages without an entry are covered only by figures, such as "14 passed"
-and "12/12".
+A claim is a clause with a subject and a success, in one language's words. Nothing in it may retract it: no condition,
+plan, denial or failed part. Languages without an entry are covered only by figures, such as "14 passed" and "12/12".
 """
 
 from __future__ import annotations

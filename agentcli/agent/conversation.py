@@ -283,7 +283,7 @@ class Conversation:
         yield Noticed(why)
 
     def drop_thinking(self, why: str) -> Event:
-        """Omit all thinking so far, since the provider no longer accepts it."""
+        """Omit all thinking so far, because the provider no longer accepts it."""
         history = self.journal.history
         return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
 

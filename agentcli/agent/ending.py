@@ -109,7 +109,7 @@ def _writes_call(text: str, task: str) -> bool:
 class Ending(SessionPart):
     """Judges the end of a turn: objects to an end that leaves the task undone, and fails it in an unattended run.
 
-    The calls' results decide. Each reason counts once until a call succeeds. A person only gets a notice, since a
+    The calls' results decide. Each reason counts once until a call succeeds. A person only gets a notice, because a
     person can continue the turn.
     """
 

@@ -1,5 +1,6 @@
-"""Input that takes more than a quarter of the free window: the person chooses to send it whole or as a file; without a
-person it becomes a file.
+"""Input that takes more than a quarter of the free window.
+
+The person chooses to send it whole or as a file; without a person it becomes a file.
 """
 
 from __future__ import annotations

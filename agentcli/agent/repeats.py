@@ -156,7 +156,7 @@ def _key(call: ToolCall) -> str:
 
 
 def _kind(call: ToolCall, result: ToolResult) -> tuple[str, str]:
-    """Return what makes results equal: for a tool's error only its text, since a model that varies its call may still
+    """Return what makes results equal: for a tool's error only its text, because a model that varies its call may still
     learn nothing.
     """
     return (call.name if _is_error(result) else _key(call), result.output)

@@ -94,7 +94,7 @@ class RequestBuilder:
         seen, spec = self._seen[1], self.spec
         state = spec, self.settings, self.counter.calibration, self.counter.head
         if self._window is None or self._window[0] is not seen or self._window[1] != state:
-            # Cached, since the provider's count is valid only for this exact view.
+            # Cached, because the provider's count is valid only for this exact view.
             known = self._supersession, self._blocks, self._uses
             window = window_of(seen, spec, self.counter, self.settings, self.traits, *known)
             self._window = seen, state, window

@@ -101,7 +101,7 @@ class PageReader:
     async def answer(self, question: str, page: str) -> PageAnswer:
         """Return the model's answer, or why it failed.
 
-        Raises no AgentError, since the page itself can still be read.
+        Raises no AgentError, because the page itself can still be read.
         """
         from agentcli.agent.compaction.summariser import Summariser
         from agentcli.core.subagent_result import spending

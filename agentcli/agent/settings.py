@@ -13,7 +13,7 @@ Effort = Literal["", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """`[agent]`: how the agent works. Sizes in tokens unless said otherwise."""
+    """`[agent]`: how the agent works. Sizes in tokens unless stated otherwise."""
 
     max_steps: Requests = setting(0, project="tighten", tighter=LIMIT)
     """Maximum in one turn; 0: no limit."""

@@ -233,7 +233,9 @@ class RunSetup:
     """The requested policy, whatever the session has recorded."""
     limits: Callable[[], RunLimits] = RunLimits
     one_turn: bool = False
-    """True if the first turn is the last: it waits for its background subagents, since no later turn could collect their reports."""
+    """True if the first turn is the last: it waits for its background subagents, because no later turn could collect
+    their reports.
+    """
     notes: Sequence[str] = ()
     """Notes for the person about the settings."""
     strict: bool = False

@@ -44,10 +44,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class TimedRule:
-    """A rule with its term. `left` are its calls.
+    """A rule with its term. `left` are its remaining calls.
 
     It ends at `until`, in seconds since the epoch, or once the machine has run for `uptime` seconds, whichever comes
-    first: so changing the clock does not extend it.
+    first. So changing the clock does not extend it.
     """
 
     rule: Rule

@@ -45,7 +45,7 @@ class WorkingFolder:
     def start_of(self, call: ToolCall, tool: Tool) -> Path | None:
         """Return the folder in which a command starts; None for the session's own, and for a call without a command.
 
-        A command that begins with a `cd` starts in the session's own folder if the `cd` works only there: models that
+        A command that begins with a `cd` starts in the session's own folder if the `cd` works only there. Models that
         expect a new shell change from there each time.
         """
         now, own = self.now, self._workspace.cwd
@@ -82,7 +82,7 @@ class WorkingFolder:
 class FolderStage(Stage):
     """Gives each command its start folder, where it is judged and run, and keeps its `cd` in effect.
 
-    All commands of a reply start in the same folder, since they are judged before the first one runs.
+    All commands of a reply start in the same folder, because they are judged before the first one runs.
     """
 
     def __init__(self, folder: WorkingFolder) -> None:

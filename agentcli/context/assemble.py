@@ -82,8 +82,8 @@ def _candidates(
     messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: Sizes, milestone: int, settled: int
 ) -> Iterator[tuple[Breakpoint, int, float]]:
     """Yield possible breakpoints, each with the tokens before it and the chance that the next request has the same ones."""
-    # The chances estimate how likely the next edit spares each prefix: every edit spares the system, a prune spares the
-    # part before the first cleared output, an interrupted or rewound prompt everything before itself.
+    # The chances estimate how likely the next edit is to spare each prefix. Every edit spares the system. A prune
+    # spares the part before the first cleared output. An interrupted or rewound prompt spares everything before itself.
     yield Breakpoint(-1), head, 1.0 if settled < 0 else 10 * _CERTAIN
     newest = len(messages) - 1
     places = [(newest, 0.95), (newest - 1, 0.96)]

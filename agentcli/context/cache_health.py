@@ -159,7 +159,7 @@ def _segments(request: Request) -> Iterator[Segment]:
     )
     yield Segment("the system prompt", _digest(list(request.system)))
     for number, message in enumerate(request.messages, 1):
-        # Part by part, since the newest message may grow: results first, the user's words later.
+        # Part by part, because the newest message may grow: results first, the user's words later.
         for part in message.parts:
             yield Segment(f"message {number} ({message.role})", _digest([message.role, _part(part)]))
 

@@ -50,7 +50,7 @@ class SnapshotSettings:
     expected_tokens: int = 1_500
     """Assumed size of that reply in a preview, in tokens."""
     margin: Share = 0.1
-    """Share of the summariser's window left free, since token counts are estimates."""
+    """Share of the summariser's window left free, because token counts are estimates."""
     clips: tuple[int, ...] = (16_000, 6_000, 2_000)
     """Characters to which outputs are cut, step by step, before more than one call is spent."""
     hard_clips: tuple[int, ...] = (800, 300, 100, 40)
@@ -170,6 +170,6 @@ class NativeSettings:
     keep: Annotated[int, Range(1, unit="tool uses")] = setting(3, project="free")
     """Newest that stay; more if something there is still needed."""
     clear_at_least: Tokens = setting(20_000, project="free")
-    """It must free at least this much at once, since the cache is rewritten; at most a quarter of `trigger`."""
+    """It must free at least this much at once, because the cache is rewritten; at most a quarter of `trigger`."""
     thinking_turns: int = 0
     """Newest turns whose thoughts stay; 0: all, which preserves the cache."""

@@ -53,11 +53,10 @@ def forecast(history: History, window: Window, now: datetime) -> Plan:
 
 
 def due_prune(window: Window, now: datetime, made: int = 0) -> tuple[Prune | None, str]:
-    """Return the prune that the policy would make, if any, and the reason for or against it; `made` were made in this
-    turn.
+    """Return the prune that the policy would make, if any, and the reason for or against it.
 
-    Beyond the hard mark a prune that frees little is not made, and no turn has more than `MOST_PRUNES`: each rewrites
-    the prefix, so a compaction replaces the next.
+    `made` is the number of prunes made in this turn. Beyond the hard mark, a prune that frees little is not made. No
+    turn has more than `MOST_PRUNES`: each rewrites the prefix, so a compaction replaces the next.
     """
     need, life = max(0, window.tokens - window.limits.hard), window.settings.prune.free_life
     pressure = Pressure(free=free_because(window, now), need=need, life=life)

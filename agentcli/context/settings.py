@@ -44,9 +44,9 @@ Preset = Literal["", "qa", "debugging", "long"]
 
 @dataclass(frozen=True, slots=True)
 class PruneSettings:
-    """`context.prune.*`: pruning of old tool outputs. Sizes in tokens unless said otherwise.
+    """`context.prune.*`: pruning of old tool outputs. Sizes in tokens unless stated otherwise.
 
-    `opencode` uses `protect`, `turns`, `minimum` and `estimator`. `auto` protects less, since it can recall what it
+    `opencode` uses `protect`, `turns`, `minimum` and `estimator`. `auto` protects less, because it can recall what it
     cleared, and edits a warm cache only if that frees enough and pays.
     """
 
@@ -89,7 +89,7 @@ class PruneSettings:
     inputs: bool = setting(True, project="free")
     """Also clear the inputs of old edits."""
     input_least: int = 500
-    """Smallest input of an edit, in tokens, that is cleared although its file has not been touched since."""
+    """Minimum size in tokens of an edit's input that is cleared although its file has not been touched since."""
     least: int = 2_000
     """Tokens that even a prune without cost must free, unless the user or the window demands it."""
     protect_share: Share = 0.25
@@ -113,7 +113,7 @@ class AutoSettings:
     scratchpad: int = 1_000
     """Tokens of reasoning that a summary costs in addition to its text."""
     air: Share = 0.8
-    """Size to compact to, as a share of the soft mark, so that the mark is not reached again at once."""
+    """Target size of a compaction, as a share of the soft mark, so that the mark is not reached again at once."""
     clipped: int = 400
     """Tokens left of an output that is cut to its two ends."""
     lean: Lean = setting("price", project="free")
@@ -244,7 +244,7 @@ PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """`context.*`. Shares are of the usable window, sizes in tokens unless said otherwise."""
+    """`context.*`. Shares are of the usable window, sizes in tokens unless stated otherwise."""
 
     policy: PolicyName = setting("auto", project="free")
     """Policy that keeps the context small."""
@@ -269,7 +269,7 @@ class ContextSettings:
     retry_growth: float = 0.10
     """Growth of the view, as a share, before a compaction that failed or freed too little is tried again automatically."""
     fit: Share = 0.97
-    """Largest share that counts as fitting the window, since token counts are estimates."""
+    """Maximum share that counts as fitting the window: token counts are only estimates."""
     keep_user_tokens: Tokens = setting(20_000, project="never")
     """Your own words that survive a compaction verbatim; at most a fifth of the window."""
     keep_user_share: Share = 0.2
@@ -370,7 +370,7 @@ class BudgetSettings:
     warn_at: Share = setting(0.80, project="never")
     """Share of a budget at which you are warned, once."""
     tell_below: Share = 0.20
-    """Share left below which the model is told."""
+    """Remaining share of a budget below which the model is notified."""
     pressure_from: tuple[Share, ...] = (0.80, 0.85, 0.90, 0.95)
     """Shares used from which the next request is held."""
     pressure_seconds: tuple[float, ...] = (0.05, 0.3, 0.75, 1.5)

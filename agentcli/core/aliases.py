@@ -179,8 +179,9 @@ def parameter_aliases(tool: str) -> Mapping[str, str]:
 
 
 def like_tool(name: str) -> str:
-    """Return the tool that shares its parameters and results with another, such as `edit` for several edits in one
-    call; else the tool itself.
+    """Return the tool that shares its parameters and results with another, else the tool itself.
+
+    An example is `edit` for several edits in one call.
     """
     return _LIKE.get(name, name)
 

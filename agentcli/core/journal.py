@@ -121,7 +121,7 @@ class Journal(Protocol):
         ...
 
     def settle(self) -> None:
-        """Save everything that may wait during a turn, since the turn has ended. Records never wait."""
+        """Save everything that may wait during a turn, because the turn has ended. Records never wait."""
         ...
 
     def close(self) -> None:

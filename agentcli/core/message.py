@@ -37,8 +37,10 @@ Meta = Mapping[str, Any]
 SIGNATURE = "thought_signature"
 """Key of the signature of a text or call, in the provider's own part of a Meta."""
 TYPED = "agentcli"
-"""The key in the Meta of a user's text for the line that the user entered; of a call, for what was changed in it; of a summary
-that only its provider can read, for its `SIZE`."""
+"""Key in a Meta. In a user's text, it has the line that the user entered; in a call, the changes made to it.
+
+In a summary that only its provider can read, it has the summary's `SIZE`.
+"""
 SIZE = "tokens"
 """The key in that Meta of the tokens of a text that represents more than itself."""
 

@@ -192,11 +192,12 @@ class Breakpoint:
 
 @dataclass(frozen=True, slots=True)
 class ContextEdits:
-    """Parameters of context editing: the provider clears outputs of tools from a request, the oldest first, and thoughts, before the model reads it.
+    """Parameters of context editing: before the model reads a request, the provider clears its oldest tool outputs and
+    thoughts.
 
-    Beyond `trigger` tokens, or with `counts_uses` beyond so many tool uses, all but the newest `keep` uses are cleared if that
-    frees `at_least` tokens; outputs of the tools in `exclude` stay. `inputs` are tools whose inputs go as well. The thoughts of the
-    newest `thinking_turns` turns stay, with 0 all.
+    Clearing starts beyond `trigger` tokens, or with `counts_uses` beyond so many tool uses. All but the newest `keep`
+    uses are cleared if that frees `at_least` tokens; outputs of the tools in `exclude` stay. `inputs` are tools whose
+    inputs are cleared as well. The thoughts of the newest `thinking_turns` turns stay, with 0 all.
     """
 
     trigger: int

@@ -23,5 +23,5 @@ class OnDemand(Generic[T_co]):
 
     @property
     def now(self) -> T_co | None:
-        """The part; None as long as there is none."""
+        """The part; None until it is created."""
         return self() if self._made is None and self._is_there() else self._made

@@ -1,6 +1,6 @@
 """Records of a session: numbered, written once and never changed.
 
-`core/codec/encode.py` writes their fields, and `decode.py` reads them. A new field needs a default, since stored
+`core/codec/encode.py` writes their fields, and `decode.py` reads them. A new field needs a default, because stored
 records lack it.
 """
 
@@ -157,11 +157,12 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """The outputs of `call_ids` and the inputs of `inputs` are shown to the model as a marker from now on. `tokens` is the number of tokens that this frees.
+    """The outputs of `call_ids` and the inputs of `inputs` are shown to the model as a marker from now on.
 
-    Thinking in assistant messages with a seq below `drop_thinking_before` is dropped with it: an edit before a preserved
-    thinking block invalidates the block. With `by` "provider", the provider cleared all this from the previous request, and
-    clears it again from each request that has it whole; it shows `restored` calls again.
+    `tokens` is the number of tokens that this frees. Thinking in assistant messages with a seq below
+    `drop_thinking_before` is dropped too: an edit before a preserved thinking block invalidates the block. With `by`
+    "provider", the provider cleared all this from the previous request, and clears it again from each request that
+    contains it. It shows `restored` calls again.
     """
 
     call_ids: tuple[str, ...]
@@ -250,9 +251,9 @@ class Checkpoint:
 class Settings:
     """The model, mode or policy was switched. An empty field leaves the former value; `model` is `provider/id`.
 
-    `system` and `tools` (as name, description, parameters) begin every request: kept here so that a resumed
-    session sends the very same bytes, even if instruction files and this program have changed in between. `why` is set
-    if the switch was not requested. `folder` is where commands start from now on, as an absolute path. `account` names the account that
+    `system` and `tools` (as name, description, parameters) begin every request. They are kept here so that a resumed
+    session sends the same bytes, even if instruction files or this program have changed. `why` is set if the switch was
+    not requested. `folder` is where commands start from now on, as an absolute path. `account` names the account that
     pays from now on; `USUAL_ACCOUNT` is the usual key.
     """
 

@@ -21,7 +21,7 @@ class Tighter:
     combine: Callable[[Any, Any], Any]
     """(the user's value, the project's value) → the effective value."""
     allowed: str
-    """The permitted change in words: `lower it`."""
+    """The permitted change, as text: `lower it`."""
 
 
 def towards(*steps: Any) -> Tighter:

@@ -188,7 +188,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """`[tools]`: limits of the tools. Sizes in bytes unless said otherwise."""
+    """`[tools]`: limits of the tools. Sizes in bytes unless stated otherwise."""
 
     # Results of searches, pages and functions of the Python API: `RESULT_BYTES` in tools/lib/truncate.py.
     read_lines: Annotated[int, Range(1, unit="lines")] = setting(2_000, project="tighten", tighter=LOWER)

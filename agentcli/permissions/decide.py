@@ -76,7 +76,7 @@ class Decision:
 def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace) -> Decision:
     """Decide about a call: deny rules before ask rules, ask before allow, and all rules before the mode.
 
-    Reads links and git config, runs nothing. `tools` are the traits of all tools, since a rule about one may cover
+    Reads links and git config, runs nothing. `tools` are the traits of all tools, because a rule about one may cover
     another.
     """
     if (calls := by_file(call, tools)) != (call,):

@@ -193,8 +193,8 @@ def _command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
 def _may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
     """Return True if a command in a rule may run in a part of the line that cannot be analysed.
 
-    A part of the line is unknown and may be that command, an alias may expand to it, or an unknown program gets the
-    command's name among its arguments: in a script, after an option, as the value of a variable.
+    An unknown part of the line may be that command, and an alias may expand to it. An unknown program may get the
+    command's name among its arguments: in a script, after an option, or as the value of a variable.
     """
     patterns = [rule.pattern for rule in rules]
     if not patterns or line.harmless:

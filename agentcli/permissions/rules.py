@@ -121,7 +121,7 @@ def in_own_names(rules: Rules, known: Iterable[str]) -> Rules:
     """Return the rules with our names of the tools: `WebFetch(domain:example.org)` becomes `web_fetch(…)`.
 
     Raise ConfigError, or UsageError for a flag, for a rule about an unknown tool: it would protect nothing. Names of
-    MCP tools (`server__tool`) are not checked, since they are known only once a server runs.
+    MCP tools (`server__tool`) are not checked, because they are known only once a server runs.
     """
     names = list(known)
     allow, ask, deny = (

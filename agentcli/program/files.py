@@ -45,7 +45,7 @@ def project_files(cwd: Path, names: Sequence[str]) -> ProjectFiles:
 def is_settings_file(path: Path) -> bool:
     """Return True for the settings of a project in `.agentcli`; False for a link that leads out of the repository.
 
-    Raise ConfigError if the file is too large or not regular, since reading a pipe would block.
+    Raise ConfigError if the file is too large or not regular, because reading a pipe would block.
     """
     if probe.exists(path):
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(next(iter(folders(path.parent.parent))))):

@@ -44,7 +44,7 @@ def project_rules(project: Project, known: Collection[str]) -> tuple[Rules, list
 
 
 def rules_before_trust(project: Project, known: Collection[str]) -> Rules:
-    """Return the deny and ask rules of an untrusted folder's own settings, since they only tighten.
+    """Return the deny and ask rules of an untrusted folder's own settings, because they only tighten.
 
     Invalid ones are omitted.
     """

@@ -71,7 +71,9 @@ class Selection:
             raise UsageError(str(error)) from error
 
     def spec_for(self, history: History) -> ModelSpec:
-        """Return the model with which a session would continue; without any key the model that answered last, since reports need no key."""
+        """Return the model with which a session would continue; without any key the model that answered last, because
+        reports need no key.
+        """
         try:
             name = self.model_for(history)[0]
         except CredentialsError:

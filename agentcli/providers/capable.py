@@ -44,7 +44,7 @@ class WireModel(Model, Protocol):
     """A model that can show the body of a request."""
 
     def wire(self, request: Request) -> Mapping[str, Any]:
-        """Return the body that this request becomes."""
+        """Return the body to send for this request."""
         ...
 
 
@@ -52,7 +52,7 @@ class Blames:
     """Reasons of refusals in this process.
 
     A refusal concerns one request. A part refused again in the next one is omitted from the request after it, then from
-    three, seven and so on. It is tried again each time, since the model may have been updated or the image replaced.
+    three, seven and so on. It is tried again each time, because the model may have been updated or the image replaced.
     """
 
     def __init__(self) -> None:

@@ -116,7 +116,7 @@ def names_in(folder: Path) -> Iterator[str]:
 
 
 def age(found: EndpointList, now: float | None = None) -> str:
-    """Return the age of a list in words."""
+    """Return the age of a list as text."""
     return ago((time.time() if now is None else now) - found.time)
 
 

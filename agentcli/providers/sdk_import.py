@@ -49,7 +49,7 @@ def _standing_in(packages: tuple[str, ...]) -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
-        for name, stand_in in list(sys.modules.items()):  # copied, since other threads import meanwhile
+        for name, stand_in in list(sys.modules.items()):  # copied, because other threads import meanwhile
             if not isinstance(stand_in, _StandIn):
                 continue
             del sys.modules[name]

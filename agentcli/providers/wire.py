@@ -152,7 +152,7 @@ def sendable_json(value: Any) -> Any:
 
 
 def tokens(value: Any) -> int:
-    """Return a provider's token count; 0 if it is invalid, since a wrong count must not cost the reply."""
+    """Return a provider's token count; 0 if it is invalid, because a wrong count must not cost the reply."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     return int(value) if isinstance(value, int | float) and 0 < value <= MOST else 0

@@ -112,7 +112,7 @@ class MemorySession:
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Entry]:
         """Yield the records up to number `newest` that contain the call, newest first; all records without a call,
-        since there is no index.
+        because there is no index.
         """
         turn, entries = 0, []
         for record in self._records:

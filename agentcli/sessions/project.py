@@ -47,7 +47,7 @@ class Repository:
     def is_same(self, other: Repository) -> bool:
         """Return True if both are one repository: worktrees, clones, or the same before and after a move.
 
-        First commit and remote must not contradict each other, and one of them must be known to agree: forks share the
+        First commit and remote must not contradict each other, and at least one must be known to agree. Forks share the
         first commit but not the remote; copies of a template share neither.
         """
         commits = _agree(self.root_commit, other.root_commit)

@@ -32,7 +32,7 @@ class Changes:
 
 
 def changes(folder: Path, revision: str = "") -> Changes:
-    """Return the changes of the working tree; for a branch, since its merge base; for a commit or range `A..B`, its
+    """Return the changes of the working tree; for a branch, because its merge base; for a commit or range `A..B`, its
     own.
 
     Raise InputError outside of a repository, without git, or for an unknown revision.

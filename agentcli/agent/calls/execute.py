@@ -138,7 +138,9 @@ class CallStages:
         return self.prepare.prepared(calls)
 
     async def judge(self, on_way: list[Call], at: int) -> Call:
-        """Judge the call at index `at`, updating it in `on_way` after each stage, since an interrupt may end a stage's wait."""
+        """Judge the call at index `at`, updating it in `on_way` after each stage, because an interrupt may end a
+        stage's wait.
+        """
         for stage in self._stages:
             on_way[at] = call = await stage.judge(on_way[at])
             if call.result is not None:

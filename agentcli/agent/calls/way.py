@@ -1,4 +1,4 @@
-"""The way of a call: the agent's own stages, in a fixed order, since they need one another.
+"""The way of a call: the agent's own stages, in a fixed order, because they need one another.
 
 No feature is among them.
 """

@@ -357,8 +357,9 @@ def interruption_notices(found: Sequence[Unfinished]) -> Sequence[str]:
 
 
 def _unreported(history: History, delegating: Collection[str]) -> Sequence[tuple[int, ToolCall]]:
-    """Return the calls in force whose subagent may have been working, answered as interrupted by a crash or as a job;
-    each with the number of its record.
+    """Return the calls in force whose subagent may have been working, each with the number of its record.
+
+    Their results report an interruption by a crash, or a background job.
     """
     calls: dict[str, tuple[int, ToolCall]] = {}
     for entry in history.entries:

@@ -23,9 +23,9 @@ SKILL_TOKENS, SKILLS_TOKENS = 5_000, 25_000
 def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
     """Return the user's prompts in the summarised part and before it, verbatim and oldest first.
 
-    All have one budget, `keep_user_tokens`, counted as a view shows them: the very first and the newest prompt always stay, by
-    their two ends if they are long; then the newest. Those before the newest `whole_user_share` of the window are folded
-    to one line, and older ones to their standing sentences.
+    All share one budget, `keep_user_tokens`, counted as a view shows them. The very first and the newest prompt always
+    stay; long ones are cut in the middle. Newer prompts come before older ones. Those before the newest
+    `whole_user_share` of the window are shortened to one line, still older ones to their standing sentences.
     """
     settings, usable = window.settings, window.usable
     budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))

@@ -1,7 +1,8 @@
-"""Decisions and findings of the assistant, in its own words: its choices and reasons, causes that it found, and values.
+"""The assistant's decisions and findings in its own words: its choices and reasons, the causes that it found, and
+values.
 
-They are recognised by form alone, without a model: a word for a reason, a cause or a choice, in the languages that
-people write, beside a name or number. The sentences of one decision stay together: reason, verdict and rejected
+They are recognised by form alone, without a model: a word for a reason, a cause or a choice, beside a name or number.
+The words are listed for several languages. The sentences of one decision stay together: reason, verdict and rejected
 alternatives. Announcements of the next call do not count.
 """
 

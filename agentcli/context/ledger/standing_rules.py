@@ -33,8 +33,8 @@ def standing_rules(
 def rule_sentences(text: str, keep: LedgerSettings = _KEEP) -> tuple[str, ...]:
     """Return a text's sentences about what to do always or never, verbatim.
 
-    Quoted lines, code blocks and lines longer than a person would type are not orders; a text with more than
-    `keep.rules` such sentences is a document, and only the first `keep.rules` count.
+    Quoted lines, code blocks and lines longer than a person would type are not orders. A text with more than
+    `keep.rules` such sentences is a document: only its first `keep.rules` count.
     """
     found = []
     for line in plain_lines(text):

@@ -145,7 +145,9 @@ def _call(read: int, written: int, window: Window) -> float:
 
 
 def _replies(view: View) -> int:
-    """Return the number of requests whose replies are still in view: no more are assumed to follow, since that number is unknown."""
+    """Return the number of requests whose replies are still in view: no more are assumed to follow, because that number
+    is unknown.
+    """
     return sum(message.role == "assistant" for message in compactable(view))
 
 
@@ -200,10 +202,11 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
 
 
 def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float, latest: int) -> int:
-    """Return the number of messages to summarise so that at least `share` of the tokens is before the split, with no split after `latest`.
+    """Return the number of messages to summarise, so that at least `share` of the tokens is before the split.
 
-    It is the first such place before a message of the user; in a turn too long to have one, the first between two steps;
-    otherwise the last possible place. A prompt that waits for its answer does not count.
+    No split is after `latest`. The result is the first such place before a message of the user. In a turn too long to
+    have one, it is the first place between two steps; otherwise, it is the last possible place. A prompt that waits for
+    its answer does not count.
     """
     before = list(accumulate(sizes, initial=0))
     waits = bool(messages) and opens_turn(messages[-1])

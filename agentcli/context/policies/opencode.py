@@ -70,10 +70,10 @@ def prunes_from(window: Window) -> int:
 def prunable(window: Window) -> tuple[str, ...]:
     """Return the call ids that opencode would clear now, newest first.
 
-    From the newest message back, each message of the user, also one written by a program in the user's place, counts as a turn,
-    and everything within the newest `turns` is skipped. A summary or an already cleared output ends the walk. The tokens of
-    completed outputs are added up: outputs beyond the newest `protect` tokens are cleared if together they have more than
-    `minimum`. Only the texts are counted, by `estimator`.
+    The search goes back from the newest message. Each message of the user counts as a turn, also one written by a
+    program on the user's behalf; the newest `turns` are skipped. A summary or an already cleared output ends the
+    search. Outputs beyond the newest `protect` tokens are cleared if together they have more than `minimum`. Only the
+    texts of completed outputs are counted, by `estimator`.
     """
     rules, total, freed = window.settings.prune, 0, 0
     chosen: list[str] = []

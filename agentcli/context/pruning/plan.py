@@ -281,7 +281,7 @@ def _newest_request(view: View) -> tuple[ViewMessage | None, datetime | None]:
 
 
 def cleared_in_words(prune: Prune) -> str:
-    """Describe a prune in words, as in `3 old outputs and 2 inputs of old edits`."""
+    """Describe a prune for people, as in `3 old outputs and 2 inputs of old edits`."""
     outputs, inputs = len(prune.call_ids), len(prune.inputs)
     kinds = [f"{outputs} old outputs"] if outputs or not inputs else []
     return " and ".join([*kinds, *([f"{inputs} inputs of old edits"] if inputs else [])])

@@ -1,7 +1,7 @@
-"""Anchors of a summary's sentences: the passage of one record in which most words of a sentence occur together.
+"""Anchors of a summary's sentences: the passage of one record that contains most words of a sentence.
 
-A summary may be in another language than the records: then names, paths, numbers and quotations are all that both
-share, so they weigh more than words. No word of any language is known here.
+A summary may be in another language than the records. Then they share only names, paths, numbers and quotations, so
+these weigh more than words. This module has no words of any language.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Verification of a model's summary against its sources, sentence by sentence: how much it is doubted depends on what it claims.
+"""Verification of a model's summary against its sources, sentence by sentence; a claim's kind decides how strictly it
+is checked.
 
-A permission, a wish of a person and a rule need a record that holds most of the sentence, with all names, paths and numbers. The user's
-will stands in the user's own words alone: a sentence that is closest to their words becomes a quotation of them, and a permission
-without a record is struck. A success without a record is listed as unverified. Descriptions, plans, findings and reasons stay; names in
-them that no record contains are marked.
+A permission, a person's wish and a rule need a record that contains most of the sentence, with all names, paths and
+numbers. What the user wants is stated only in the user's own words: a sentence that is closest to their words becomes a
+quotation of them. A permission without a record is struck. A success without a record is listed as unverified.
+Descriptions, plans, findings and reasons stay; names in them that no record contains are marked.
 """
 
 from __future__ import annotations
@@ -234,7 +235,8 @@ def unsupported(sentence: str, evidence: Evidence) -> str:
 def claims(sentence: str) -> Iterator[str]:
     """Yield each checkable claim of a sentence once: code, quotations, addresses, paths, options, identifiers, numbers."""
     rest = sentence
-    # In a text without such scripts every word character is a letter, and that pattern compiles in a tenth of the time.
+    # In a text without such scripts, every word character is a letter, and that pattern compiles in a tenth of the
+    # time.
     for pattern in _claim_patterns(_LETTER if max(sentence, default="") >= _UNSPACED else r"\w"):
         found = list(pattern.finditer(rest))
         yield from (text for text in (_claimed(match) for match in found) if text.casefold() not in _PLAIN_WORDS)

@@ -224,9 +224,9 @@ class TokenCounter:
     def prompt(self, view: View) -> int:
         """Return the tokens of the next prompt, system and tools included.
 
-        With the calibrated estimator: the usage reported with the last reply, plus an estimate of later additions and prunes;
-        right after a compaction, the reported sizes of the messages that stayed. An estimate of more than `doubt` times the
-        report wins, because some servers report only tokens that were not in their own cache.
+        The calibrated estimator uses the usage reported with the last reply, and estimates later additions and prunes.
+        Right after a compaction, it uses the reported sizes of the messages that stayed. An estimate of more than
+        `doubt` times the report wins, because some servers report only tokens that were not in their own cache.
         """
         if self._known is not None and self._known[0] is view:
             return self._known[1]

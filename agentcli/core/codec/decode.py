@@ -2,8 +2,8 @@
 
 The standard library parses the JSON because stored records may contain lone surrogates, NaN and Infinity. msgspec
 decodes 20,000 records in 0.3 to 0.4 of the processor time but refuses these. Converting parsed JSON with msgspec takes
-1.5 times as long. Either way it refuses null for a field with a default, a part of an unknown type, and a status, stop
-reason or source that only a newer version writes.
+1.5 times as long. Both ways refuse null for a field with a default and a part of an unknown type. They also refuse a
+status, stop reason or source that only a newer version writes.
 """
 
 from __future__ import annotations

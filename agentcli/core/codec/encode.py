@@ -62,8 +62,9 @@ __all__ = [
 
 Json = dict[str, Any]
 DEEPEST = 400
-"""Maximum nesting of a record. Deeper values are written as text, since reading them could exceed Python's recursion
-limit.
+"""Maximum nesting of a record.
+
+Deeper values are written as text, because reading them could exceed Python's recursion limit.
 """
 
 

@@ -1,4 +1,4 @@
-"""Times that have passed, in words."""
+"""Elapsed times, as text for people."""
 
 from __future__ import annotations
 

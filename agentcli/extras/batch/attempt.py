@@ -189,7 +189,7 @@ def _judged(code: int | None, result: Mapping[str, Any], stopped: bool) -> tuple
 
 
 async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> Bounded:
-    """Run the check in the sandbox without secrets, since it runs the agent's code, within limits of time and size.
+    """Run the check in the sandbox without secrets, because it runs the agent's code, within limits of time and size.
 
     A check with input needs no files, and cannot read anything that the agent may not read.
     """

@@ -216,7 +216,9 @@ class Driver:
                 pass
 
     def _wish(self) -> object:
-        """Return a mark that differs for each stop request, since its file is always rewritten; None without a request."""
+        """Return a mark that differs for each stop request, because its file is always rewritten; None without a
+        request.
+        """
         try:
             found = (self.out / STOP).stat()
         except OSError:

@@ -90,7 +90,7 @@ def _be_agent(asked: dict[str, Any], descriptors: list[int], parent: int) -> NoR
     sys.argv[1:] = asked["arguments"]
     code: object = 1
     try:
-        # By name, since no module below the entry point may import it.
+        # By name, because no module below the entry point may import it.
         code = import_module("agentcli.__main__").main(asked["arguments"])
     except SystemExit as end:
         code = end.code

@@ -26,11 +26,10 @@ class Variant:
 
 
 def expanded(tasks: Sequence[Task], variants: Sequence[Variant], repeat: int) -> Iterator[Task]:
-    """Yield the runs of each task: the first run of a single variant keeps the task's id, so that a batch can be
-    repeated more often later.
+    """Yield the runs of each task. All first runs come first: even a batch that a cap stops has tried every task.
 
-    Other ids get the variant's label if there are several, and the run's number from 2 on. All first runs come first:
-    even a batch that a cap stops has tried every task.
+    The first run of a single variant keeps the task's id, so that a batch can be repeated more often later. Other ids
+    get the variant's label if there are several, and the run's number from 2 on.
     """
     several = len(variants) > 1
     for number in range(1, repeat + 1):

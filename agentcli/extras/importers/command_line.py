@@ -164,7 +164,7 @@ def _at(path: Path, name: str, session: str, progress: Progress) -> Iterable[Can
 
 @contextlib.contextmanager
 def _stdin() -> Iterator[Path]:
-    """Yield the piped input as a file, since it is read more than once."""
+    """Yield the piped input as a file, because it is read more than once."""
     import tempfile
 
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:

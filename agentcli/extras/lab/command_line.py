@@ -184,7 +184,7 @@ def _print_comparison(found: Report) -> None:
 
 
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[SummaryTask], Summary]:
-    """Summaries by a real model. Each has its own connection, since each runs in its own event loop."""
+    """Summaries by a real model. Each has its own connection, because each runs in its own event loop."""
 
     import asyncio
 

@@ -39,7 +39,7 @@ class Needs:
 
 
 class Demand:
-    """Names that a session has introduced so far; thoughts do not count, since not every provider gets them again."""
+    """Names that a session has introduced so far; thoughts do not count, because not every provider gets them again."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()

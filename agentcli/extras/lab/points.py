@@ -16,7 +16,7 @@ _LEFT, _RIGHT, _TOP, _ROW, _BAR = 120, 170, 40, 28, 18
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The price of a policy in USD with a recall for each miss, and the share of the needed names that stood in view."""
+    """Price of a policy in USD with a recall for each miss, and the share of needed names in view."""
 
     name: str
     cost: float

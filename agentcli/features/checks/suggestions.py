@@ -110,8 +110,9 @@ def _beginning(file: Path) -> str:
 
 
 def _installed(program: str, folder: Path, path: str | None) -> str:
-    """Return the program as a command names it: by its path in the project, or by its name if it is on PATH; empty if
-    it is nowhere.
+    """Return the program as a command names it: by its path in the project, or by its name if it is on PATH.
+
+    The result is empty if the program is not installed.
     """
     here = next((f"{place}/{program}" for place in _INSTALLED if probe.is_file(folder / place / program)), "")
     return here or (program if find_program(program, [folder], path) else "")

@@ -138,7 +138,7 @@ def beginning(goal: Goal) -> Text:
 
 
 def continuing(goal: Goal, output: str = "") -> Prompt:
-    """Return the prompt of a further turn, which repeats the goal, since a compaction may have removed it from the
+    """Return the prompt of a further turn, which repeats the goal, because a compaction may have removed it from the
     view.
     """
     how = CHECKED.format(check=goal.check) if goal.check else NO_CHECK

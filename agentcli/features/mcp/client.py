@@ -338,7 +338,10 @@ class Connection:
                     self._changed.set()
 
     async def _entered(self, stack: contextlib.AsyncExitStack) -> Client:
-        """Enter the SDK's client. Try the revisions with a handshake first, since the newest one asks the person differently, if at all."""
+        """Enter the SDK's client.
+
+        Try the revisions with a handshake first, because the newest one asks the person differently, if at all.
+        """
         try:
             return await stack.enter_async_context(self._opened("legacy"))
         except MCPError as error:

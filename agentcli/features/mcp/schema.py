@@ -151,8 +151,8 @@ def _flat(schema: Any) -> dict[str, Any]:
 def _accepted(schema: Any) -> Any:
     """Return a schema in the form that every provider accepts.
 
-    An array describes its items (OpenAI), a list of schemas for its places becomes a choice (JSON Schema 2020-12 has no
-    list there), and only described properties are required (Gemini).
+    An array describes its items (OpenAI). A list of schemas for its places becomes a choice, because JSON Schema
+    2020-12 has no list there. Only described properties are required (Gemini).
     """
     if not isinstance(schema, Mapping):
         return schema

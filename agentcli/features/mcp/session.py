@@ -306,8 +306,9 @@ def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
 
 
 def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) -> Part:
-    """Turn a piece of a server's answer into a part of a prompt; data that no model accepts is stored as a file
-    mentioned in the text.
+    """Turn a piece of a server's answer into a part of a prompt.
+
+    Data that no model accepts is stored as a file mentioned in the text.
     """
     if (image := image_of(content)) is not None:
         return image

@@ -68,7 +68,7 @@ async def follow(
 ) -> Prompt | TurnEnded | None:
     """Judge the end of a timer's turn.
 
-    In an unattended run also wait for the next prompt, since nobody else will run it.
+    In an unattended run also wait for the next prompt, because nobody else will run it.
     """
     timers = timers_of(core)
     if not timers.run(core):

@@ -97,7 +97,7 @@ def _fail(error: AgentError, arguments: list[str]) -> int:
 
 
 def _format(arguments: list[str]) -> Format:
-    """Return the output format, read without a parser, since the parser itself may have failed."""
+    """Return the output format, read without a parser, because the parser itself may have failed."""
     wanted = ""
     for place, argument in enumerate(arguments):
         if argument in ("-o", "--output-format"):

@@ -125,7 +125,9 @@ def _spelled_out(arguments: list[str]) -> list[str]:
 
 
 def _with_command(arguments: list[str], commands: Set[str]) -> list[str]:
-    """Return the arguments with their command in front; `run` if there is none, since the first word is then a prompt."""
+    """Return the arguments with their command in front; `run` if there is none, because the first word is then a
+    prompt.
+    """
     if arguments in (["-h"], ["--help"], ["--version"], ["-V"]):
         return arguments
     place = 0

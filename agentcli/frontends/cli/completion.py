@@ -2,7 +2,7 @@
 Tab.
 
 Static words (commands, options, models, settings) are read from the parser once for each version and stored in the
-cache folder, since loading the parser is too slow for a Tab.
+cache folder. Loading the parser is too slow for a Tab.
 """
 
 from __future__ import annotations

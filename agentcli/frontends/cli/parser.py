@@ -233,8 +233,10 @@ _GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         ),
     },
 }
-"""Groups of commands and single ones, as the help lists them: the place of the definition, imported only if the command
-line contains it, and the line in the help. An empty place means that an extra defines it.
+"""Groups of commands and single commands, as the help lists them, each with its place and its line in the help.
+
+The place is the definition's, imported only if the command line contains it. An empty place means that an extra defines
+the command.
 """
 _PLACES: Mapping[str, tuple[str, str]] = {name: place for group in _GROUPS.values() for name, place in group.items()}
 COMMANDS = frozenset(_PLACES)

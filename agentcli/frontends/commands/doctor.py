@@ -131,8 +131,9 @@ def _keys(program: Program) -> Iterator[Finding]:
 
 
 def _used(program: Program) -> Set[str]:
-    """Return the providers that a session would use: of its model and of the fallback; all if no model can be chosen,
-    since a key of any solves that.
+    """Return the providers that a session would use: of its model and of the fallback.
+
+    All are returned if no model can be chosen, because a key of any provider solves that.
     """
     try:
         names = [program.selection.model_name(), program.agent_settings.fallback_model]

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from agentcli.program.feature import WrapTurn
 
 STDIN_WAIT = 3.0
-"""Seconds without input on stdin after which a run reports that it waits; if a prompt was given and stdin is not a
-pipe, it continues without.
+"""Seconds without input on stdin after which a run reports that it waits.
+
+If a prompt was given and stdin is not a pipe, it continues without input.
 """
 MOST_STDIN = 100_000_000
 """Maximum bytes of stdin; more is refused."""
@@ -41,8 +42,9 @@ TWICE = 1.0
 STUCK = 4.0
 """Seconds after which a write counts as having no reader, once the run is to end."""
 LIFELINE = "AGENTCLI_LIFELINE"
-"""Variable with the number of a pipe's end: when the other end closes, the program that started this run has ended, and
-the run ends as by SIGTERM.
+"""Variable with the number of a pipe's end.
+
+When the other end closes, the program that started this run has ended, and the run ends as by SIGTERM.
 """
 
 

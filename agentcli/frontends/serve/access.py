@@ -46,7 +46,7 @@ class Access:
     """Tokens of one server. Only hashes of tokens are compared, in constant time.
 
     A token is too long to guess, and any user of the machine can send wrong ones: they never hinder a right one.
-    `place` is the server's port: a page's token counts only there, since a page gives it to whoever listens on that
+    `place` is the server's port: a page's token counts only there, because a page gives it to whoever listens on that
     port.
     """
 

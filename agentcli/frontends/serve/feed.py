@@ -19,8 +19,9 @@ SIZE = 8_000_000
 BATCH = 500
 """Events that a reader gets at once."""
 GATHER = 0.03
-"""Seconds in which events are gathered for a reader that is up to date: a batch costs the session's process far more
-than an event in it.
+"""Seconds in which events are gathered for a reader that is up to date.
+
+For the session's process, a batch costs far more than an event in it.
 """
 LINGER = 120.0
 """Seconds after the last reader has left in which events are still kept for it."""

@@ -150,8 +150,8 @@ class Console:
     async def run_command(self, line: str) -> None:
         """Run a slash command. Its line is printed above its first output.
 
-        It is not printed if its dialog is cancelled or its text stays unchanged in the user's editor, nor when
-        `agentcli resume` asks for a session, since the user did not type that line.
+        It is not printed if its dialog is cancelled or its text stays unchanged in the user's editor. When
+        `agentcli resume` asks for a session, it is not printed either, because the user did not type that line.
         """  # fmt: skip
         self._command = None if self.program.sessions.choosing else UserMessage(safe(line))
         self._cancelled = False

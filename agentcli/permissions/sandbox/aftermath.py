@@ -28,7 +28,7 @@ class Aftermath:
     def inside(self, workspace: Workspace, *, aside: bool) -> Callable[[], Sequence[str]]:
         """Record what exists before a command runs in the sandbox; call the result for what the command left.
 
-        What it created is set `aside`; otherwise only reported, since something that a person has created meanwhile
+        What it created is set `aside`; otherwise only reported, because something that a person has created meanwhile
         looks the same.
         """
         from agentcli.permissions.sandbox.protected import found_in

@@ -112,8 +112,9 @@ class Sandbox:
         return bubblewrap.masked(self.program, hidden, fixed(hidden, roots), argv, tmp)
 
     def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str, hidden: Hidden = NOTHING) -> Boxed:
-        """Return the command line for a command that only reads: no writing, no network, and nothing visible except the
-        system, the workspace and the programs on `path`.
+        """Return the command line for a command that only reads.
+
+        It cannot write or use the network, and sees only the system, the workspace and the programs on `path`.
         """
         if not self.working:
             return Boxed(argv)

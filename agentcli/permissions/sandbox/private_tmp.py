@@ -19,7 +19,9 @@ _NAME = re.compile(r"agentcli-tmp-(\d+)-[0-9a-f]+")
 
 
 class PrivateTmp:
-    """Such a folder. It is created at once, since file tools may be the first to write there, and protected by a lock."""
+    """Such a folder. It is created at once, because file tools may be the first to write there, and protected by a
+    lock.
+    """
 
     def __init__(self, top: Path | None = None) -> None:
         """`top` is its parent folder; None for the machine's folder for temporary files."""

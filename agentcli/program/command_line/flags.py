@@ -72,7 +72,7 @@ def _fields(options: type) -> list[inspect.Parameter]:
 
 
 _FLAG, _FILE = "flag_", "file_"
-"""Prefix of parameters, since a command's own arguments may have the same name as a field of `Options`."""
+"""Prefix of parameters, because a command's own arguments may have the same name as a field of `Options`."""
 
 
 def parameter_name(flag: Flag) -> str:

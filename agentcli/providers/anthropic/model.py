@@ -142,7 +142,7 @@ class AnthropicModel:
             return None
 
     def wire(self, request: Request) -> dict[str, Any]:
-        """Return the body that this request becomes."""
+        """Return the body to send for this request."""
         return to_wire(request, self._settings)
 
     async def close(self) -> None:

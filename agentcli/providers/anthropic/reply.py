@@ -158,7 +158,7 @@ class Reply:
             case _:
                 pass
         if self._calls:
-            # The block's place. It stays None if the block never ends, since half a call must not run.
+            # The block's place. It stays None if the block never ends, because half a call must not run.
             block.index = len(self._pending)
             self._pending.append(None)
 

@@ -71,7 +71,7 @@ class GoogleModel:
         return counted if isinstance(counted, int) else None
 
     def wire(self, request: Request) -> dict[str, Any]:
-        """Return the body that this request becomes."""
+        """Return the body to send for this request."""
         return to_body(request, self._settings, Former())
 
     async def close(self) -> None:

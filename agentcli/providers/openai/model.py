@@ -99,7 +99,7 @@ class OpenAIModel:
             await self._client.close()
 
     def wire(self, request: Request) -> dict[str, Any]:
-        """Return the body that this request becomes."""
+        """Return the body to send for this request."""
         to_wire = responses_request.to_wire if self._responses else chat_request.to_wire
         return to_wire(request, self._settings)
 

@@ -8,9 +8,9 @@ from functools import cache, lru_cache, partial
 from agentcli.core.text.secrets import POSSIBLE, is_plain, redact
 
 _SHORT, _REMEMBERED = 100, 10_000
-"""Maximum characters of a text whose result is cached, since names and paths recur; the number of such texts."""
+"""Maximum characters of a text whose result is cached, because names and paths recur; the number of such texts."""
 _LONG, _SUSPECTS = 20_000, 100
-"""The same for texts that may contain a secret, since the same files are read repeatedly."""
+"""The same for texts that may contain a secret, because the same files are read repeatedly."""
 
 
 class Redactor:

@@ -183,7 +183,7 @@ class RecordFolder:
 class Reader:
     """Reader of records from the newest down; it checks each by the `prev` of the following one.
 
-    A matching hash proves the record and its `prev`; a record whose hash differs from the `prev` of a proven one was
+    A matching hash proves the record and its `prev`. If a record's hash differs from the `prev` of a proven one, it was
     changed after it was written. `head` is the newest record's hash in `session.json`.
     """
 

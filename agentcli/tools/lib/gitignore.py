@@ -40,8 +40,8 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The rules of one folder, the last first, since the last match decides; `folder` is its absolute path with a final
-    slash.
+    """The rules of one folder, the last first, because the last match decides; `folder` is its absolute path with a
+    final slash.
     """
 
     folder: str
@@ -61,7 +61,7 @@ Kind = Literal["file", "ignored", "folder", "skipped", "large"]
 def everything(base: Path, skip: frozenset[str], most: int) -> list[tuple[str, Kind]]:
     """List all entries in a folder that a command may change, links as files, sorted, without `.git`.
 
-    Folders in `skip` are not entered, nor are `large` ones: ignored folders with more entries than are left of `most`,
+    Folders in `skip` are not entered, nor are large ignored folders. Those have more entries than are left of `most`,
     which counts the entries of all ignored folders together.
     """
     root = os.path.abspath(base)

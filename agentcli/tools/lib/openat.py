@@ -21,7 +21,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 class DirHandle:
     """An open folder; `folder` is its descriptor, and `path` its name for programs that only list its entries.
 
-    The folder of the last name stays open, since names come sorted.
+    The folder of the last name stays open, because names come sorted.
     """
 
     path: Path

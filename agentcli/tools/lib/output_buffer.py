@@ -1,4 +1,7 @@
-"""Buffer for an output of any size in little memory: its beginning and end, as a terminal shows them, for the model; every byte in a file."""
+"""Buffer for an output of any size in little memory.
+
+The model gets its beginning and end, as a terminal shows them; a file gets every byte.
+"""
 
 from __future__ import annotations
 

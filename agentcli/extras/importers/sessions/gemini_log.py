@@ -1,8 +1,8 @@
 """Session log of Gemini CLI: the messages in force after all its lines, and summaries that replaced others.
 
-A line adds or rewrites a message, removes all messages from one on (`$rewindTo`), or gives the whole new history
-(`$set.messages`): at the start, on resuming, after a compression, and after a failed request. Here, such a rewritten
-history never removes a message; a summary at its beginning stays a summary.
+A line adds or rewrites a message, removes all messages from one on (`$rewindTo`), or contains the whole new history
+(`$set.messages`). The last happens at the start, on resuming, after a compression, and after a failed request. Here,
+such a rewritten history never removes a message; a summary at its beginning stays a summary.
 """
 
 from __future__ import annotations

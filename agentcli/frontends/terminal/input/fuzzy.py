@@ -47,7 +47,7 @@ class Listing:
         self._text = "\n" + "\n".join(self._lowered) + "\n"
         self._original = "\n" + "\n".join(paths) + "\n"
         self._letters = set[str]()
-        for start in range(0, len(self._text), _STROKE):  # in pieces, since one long call would block other threads
+        for start in range(0, len(self._text), _STROKE):  # in pieces, because one long call would block other threads
             self._letters.update(self._text[start : start + _STROKE])
         self._query = ""
         self._held: tuple[str, list[str]] | None = None

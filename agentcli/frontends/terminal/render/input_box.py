@@ -29,7 +29,7 @@ RULED = 10
 
 
 def rule(columns: int, theme: Theme) -> str:
-    """Return a rule over the whole width."""
+    """Return a horizontal rule across the whole width."""
     return theme.paint("dim", "─" * columns)
 
 

@@ -28,8 +28,8 @@ _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
 class Block:
     """Self-contained piece of Markdown. `gap`: preceded by a blank line.
 
-    A later piece of a long block `repeats` the block's first lines (the opening of a fence, the head of a table), which
-    are printed already; it is not `closed` if its last line was only added to end the piece. `before` is a table with
+    A later piece of a long block `repeats` the block's first lines, which are already printed: the opening of a fence,
+    the head of a table. It is not `closed` if its last line was only added to end the piece. `before` is a table with
     the longest cells so far, which determines the columns.
     """
 

@@ -32,7 +32,7 @@ from agentcli.system.cells import clip, expand, wrap
 from agentcli.system.cells import width as _width
 
 MESSAGE_LINES, MESSAGE_CHARACTERS = 40, 8_000
-"""A longer prompt, in either measure, is displayed to a quarter of it."""
+"""A prompt longer than either maximum is cut to a quarter of it."""
 
 
 def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:

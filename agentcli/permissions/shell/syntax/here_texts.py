@@ -17,8 +17,8 @@ _HERE_TEXT = re.compile(HERE_TEXT)
 def here_text(text: str, start: int, end: int) -> str | None:
     """Return the value of the `$(cat <<'EOF' …)` between two indices of a line; None if it is anything else.
 
-    Older shells search for the end of a substitution without regard to the here-document: a parenthesis that closes
-    none, or an open quote, must not change their reading of the line.
+    Older shells ignore the here-document when they search for the end of a substitution. So an unmatched parenthesis or
+    an open quote must not change how they read the line.
     """
     match = _HERE_TEXT.fullmatch(text, start, end)
     if match is None:

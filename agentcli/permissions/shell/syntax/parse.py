@@ -299,7 +299,7 @@ def started(part: Part) -> list[str]:
 
 
 def _wrapped(line: list[str]) -> Iterator[list[str]]:
-    """Yield the commands that a wrapper may run: from each possible start, since an option's value looks like an
+    """Yield the commands that a wrapper may run: from each possible start, because an option's value looks like an
     operand.
     """
     name, arguments = os.path.basename(line[0]), line[1:]
