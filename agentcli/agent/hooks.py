@@ -278,7 +278,7 @@ class TurnHooks:
         if asked.verdict.blocks or any(outcome.verdict.ends for outcome in outcomes):
             said = next((o.verdict.stop_reason for o in outcomes if o.verdict.ends and o.verdict.stop_reason), "")
             why = said or asked.verdict.reason or "a hook ended the turn"
-            error = HookBlocked(f"A hook ({asked.names or 'SessionStart'}) kept the prompt from being sent: {why}")
+            error = HookBlocked(f"A hook ({asked.names or 'SessionStart'}) blocked the prompt: {why}")
             return [*events, TurnEnded("blocked", error=error)]
         for outcome in outcomes:
             self._add_context(outcome)
@@ -320,7 +320,7 @@ class TurnHooks:
             asked = await self._hooks.prompt(prompt.text, interrupt)
             events += asked.events
             if asked.verdict.blocks:
-                events.append(Warned(f"A hook ({asked.names}) kept the prompt from being sent: {asked.verdict.reason}"))
+                events.append(Warned(f"A hook ({asked.names}) blocked the prompt: {asked.verdict.reason}"))
             else:
                 self._add_context(asked)
                 kept.append(prompt)
@@ -346,7 +346,7 @@ class TurnHooks:
         if self._stops <= STOPS:
             return held
         told = Warned(
-            f"The hook {held.names or 'of Stop'} has kept the turn going {STOPS} times in a row; it is ignored now."
+            f"The hook {held.names or 'of Stop'} has kept the turn going {STOPS} times in a row; now it is ignored."
         )
         return replace(NOTHING, events=(*held.events, told))
 

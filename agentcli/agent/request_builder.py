@@ -246,7 +246,7 @@ def changed_for_turn(
         try:
             wanted = connect(grants.model)
         except AgentError as error:
-            events.append(Warned(f"It runs with {model.spec.name}, since {grants.model} is not to be had: {error}"))
+            events.append(Warned(f"It runs with {model.spec.name}, because {grants.model} is not available: {error}"))
         else:
             if wanted.spec.name != model.spec.name:
                 builder.model = wanted

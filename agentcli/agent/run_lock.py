@@ -51,7 +51,7 @@ def read_lock(file: str) -> Json:
     if not isinstance(found, dict) or not all(isinstance(found.get(name), dict) for name in tables):
         raise InputError(f"{file} is not a lock file. `agentcli sessions lock SESSION` writes one.")
     if found.get("lock") != FORMAT:
-        raise InputError(f"{file} has another format than this version reads. Write it again.")
+        raise InputError(f"{file} has a format that this version can't read. Create it again.")
     return found
 
 

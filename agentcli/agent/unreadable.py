@@ -35,7 +35,7 @@ def require_readable(prompt: Prompt, rules: Rules, setup: SessionSetup) -> None:
         for path in dict.fromkeys((*paths_named(name), _LINES.sub("", name))):
             if rule := denial_of(path, denials, setup.workspace):
                 raise InputError(
-                    f"{path} is not sent: {_forbidden(rule)}. Take it out of the prompt, or change the rule."
+                    f"{path} is not sent: {_forbidden(rule)}. Remove it from the prompt, or change the rule."
                 )
 
 
@@ -44,7 +44,7 @@ def require_readable_uri(uri: str, rules: Rules, setup: SessionSetup) -> None:
     denials = reading_denials(rules.deny, setup.tools.traits)
     paths = paths_named(uri) if denials else ()
     if rule := next(filter(None, (denial_of(path, denials, setup.workspace) for path in paths)), None):
-        raise InputError(f"{uri} is not read: {_forbidden(rule)}. Take it out of the prompt, or change the rule.")
+        raise InputError(f"{uri} is not read: {_forbidden(rule)}. Remove it from the prompt, or change the rule.")
 
 
 def readable_changes(diff: str, rules: Rules, setup: SessionSetup) -> str:
@@ -111,7 +111,7 @@ def shared_sandboxes(command: str, rules: Rules, mode: Mode, setup: SessionSetup
     line = analyse(command, setup.workspace)
     denial = judge_reading(line, denials, setup.workspace)
     if rule := named_by(line, denials, setup.workspace) or denial.rule:
-        raise InputError(f"{_forbidden(rule)}, and the model would see it. !!{command} shows it to you alone.")
+        raise InputError(f"{_forbidden(rule)}, and the model would see it. !!{command} shows it only to you.")
     sandboxes = setup.permissions.sandboxes(mode, denial.hidden, False)
     if denial.instead is None:
         return sandboxes

@@ -105,7 +105,7 @@ def schema_of(kind: Kind, where: str) -> dict[str, Any]:
             return _choice(values, where)
         case Items(of):
             if of is None:
-                raise UsageError(f"{where} is a list of what? Write list[str], for example.")
+                raise UsageError(f"{where} is a list without an item type. Write list[str], for example.")
             return {"type": "array", "items": schema_of(of, where)}
         case Table():
             return {"type": "object"}
@@ -124,7 +124,7 @@ def _choice(values: tuple[Any, ...], where: str) -> dict[str, Any]:
 
 
 def _indescribable(hint: Any, where: str) -> UsageError:
-    return UsageError(f"{where} has a type that no model can be told: {hint!r}. {KNOWN}.")
+    return UsageError(f"{where} has a type that can't be described to a model: {hint!r}. {KNOWN}.")
 
 
 def check(schema: Mapping[str, Any], value: Any, where: str = "") -> Any:

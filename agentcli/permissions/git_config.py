@@ -212,7 +212,7 @@ def _entries(data: bytes) -> Iterator[tuple[str, bool]]:
         raise ValueError("damaged index")
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if version not in (2, 3, 4) or count > _INDEX_ENTRIES:
-        raise ValueError("the index is too large, or of a kind that is not read here")
+        raise ValueError("the index is too large, or has an unsupported format")
     offset, path = 12, b""
     for _ in range(count):
         flags = int.from_bytes(data[offset + 60 : offset + 62], "big")

@@ -194,7 +194,7 @@ def _text(path: Path) -> tuple[str, Encoding]:
     except FileNotFoundError:
         return "", Encoding()
     except UnicodeDecodeError:
-        raise StoreError(f"{path} is not text, so it was left as it was.") from None
+        raise StoreError(f"{path} is not text, so it was not changed.") from None
 
 
 def _append(path: Path, line: bytes) -> None:

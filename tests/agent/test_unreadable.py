@@ -78,7 +78,7 @@ def test_a_command_of_the_person_that_the_model_sees_shows_no_denied_file(tmp_pa
     script.write_text(json.dumps({"replies": [{"text": "Well."}]}))
     with program.terminal("-m", f"script:{script}", "--plain") as t:
         t.until("> ")
-        t.send("!cat secrets/key.txt\r", until="!!cat secrets/key.txt shows it to you alone")
+        t.send("!cat secrets/key.txt\r", until="!!cat secrets/key.txt shows it only to you")
         t.send("!cat sec*/k*; echo over-$((40 + 2))\r", until="over-42")
         assert SECRET.encode() not in t.raw
         t.send("!!cat secrets/key.txt\r", until=SECRET)

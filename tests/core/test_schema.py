@@ -148,11 +148,11 @@ def test_each_annotation_has_its_schema(hint: Any, schema: Mapping[str, Any]) ->
 @each_row(
     ("hint", "why"),
     [
-        (list, "f.x is a list of what? Write list[str], for example."),
-        (tuple[int, int], "f.x is a list of what? Write list[str], for example."),
-        (int | str, f"f.x has a type that no model can be told: int | str. {KNOWN}."),
-        (Literal["a", 1], f"f.x has a type that no model can be told: typing.Literal['a', 1]. {KNOWN}."),
-        (list[complex], f"f.x has a type that no model can be told: <class 'complex'>. {KNOWN}."),
+        (list, "f.x is a list without an item type. Write list[str], for example."),
+        (tuple[int, int], "f.x is a list without an item type. Write list[str], for example."),
+        (int | str, f"f.x has a type that can't be described to a model: int | str. {KNOWN}."),
+        (Literal["a", 1], f"f.x has a type that can't be described to a model: typing.Literal['a', 1]. {KNOWN}."),
+        (list[complex], f"f.x has a type that can't be described to a model: <class 'complex'>. {KNOWN}."),
     ],
 )
 def test_a_type_that_no_model_can_be_told_is_named_with_its_place(hint: Any, why: str) -> None:

@@ -99,7 +99,7 @@ def test_a_projects_hook_is_approved_by_its_command_line_and_a_blocked_prompt_co
         t.send("y", until='Server x in .mcp.json needs "command" or "url".')
         t.settle()
         assert "\n".join(t.history()).count("Server x in .mcp.json") == 1
-        t.send("a secret\r", until="kept the prompt from being sent: no secrets")
+        t.send("a secret\r", until="blocked the prompt: no secrets")
         t.until("> a secret")
         t.send("\x15hello\r", until="hello")
         t.send("/hooks\r", until="(.claude/settings.json) · last:")

@@ -1,4 +1,4 @@
-"""Software of others for tests: repositories from GitHub, packages from PyPI; a test is skipped where they are not to be had."""
+"""Software of others for tests: repositories from GitHub, packages from PyPI; a test is skipped where they are not available."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def repository(name: str, folder: Path) -> Path:
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=SECONDS, env=environment)
     except (OSError, subprocess.SubprocessError) as error:
-        pytest.skip(f"{name} is not to be had: {error}")
+        pytest.skip(f"{name} is not available: {error}")
     return target
 
 
@@ -36,7 +36,7 @@ def npm_packages(folder: Path, *names: str) -> Path:
             command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(place), *names]
             subprocess.run(command, check=True, capture_output=True, timeout=SECONDS)
         except (OSError, subprocess.SubprocessError) as error:
-            pytest.skip(f"{', '.join(names)} are not to be had: {error}")
+            pytest.skip(f"{', '.join(names)} are not available: {error}")
         for script in place.glob("node_modules/@anthropic-ai/claude-code/install.cjs"):
             subprocess.run(["node", str(script)], check=False, capture_output=True, timeout=SECONDS, cwd=script.parent)
     return place / "node_modules/.bin"
@@ -50,7 +50,7 @@ def python_package(*names: str, folder: Path, python: str = sys.executable) -> P
         subprocess.run([python, "-m", "venv", str(folder / "venv")], check=True, capture_output=True)
         subprocess.run([bin_ / "pip", "install", "-q", *names], check=True, capture_output=True, timeout=SECONDS)
     except (OSError, subprocess.SubprocessError) as error:
-        pytest.skip(f"{name} is not to be had: {error}")
+        pytest.skip(f"{name} is not available: {error}")
     return bin_
 
 

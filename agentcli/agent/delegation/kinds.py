@@ -97,7 +97,7 @@ def model_for(kind: AgentKind, default: str, own: Model, connect: Callable[[str]
         try:
             return connect(kind.model), ""
         except AgentError as error:
-            return own, f"Agent {kind.name} runs with {own.spec.name}, since {kind.model} is not to be had: {error}"
+            return own, f"Agent {kind.name} runs with {own.spec.name}, because {kind.model} is not available: {error}"
     return (connect(default) if default and not kind.model else own), ""
 
 

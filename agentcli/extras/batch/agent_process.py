@@ -238,7 +238,7 @@ def _environment(task: Task) -> dict[str, str]:
     """Return the agent's environment: ours, with the task's variables."""
     missing = [name for name in task.env if name not in os.environ]
     if missing:
-        raise InputError(f"{', '.join(missing)} is not set, and the task wants it passed on.")
+        raise InputError(f"{', '.join(missing)} is not set, but the task needs it.")
     return dict(os.environ)
 
 

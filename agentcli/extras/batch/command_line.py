@@ -274,8 +274,8 @@ def report(
 ) -> None:
     """Write results.jsonl, report.html and a page for each session.
 
-    It prints the path of report.html, or with --format jsonl or swebench the lines; those of swebench are predictions for its
-    harness, one for each finished task.
+    It prints the path of report.html. With --format jsonl or swebench it prints lines; those of swebench are
+    predictions for its harness, one for each finished task.
     """
     import json
 
@@ -306,7 +306,7 @@ def compare(
 
     It shows pass rates, their difference, cost, tokens, steps, time and tasks that flipped.
 
-    The first is what the others are compared with. Rates have Wilson's interval of 95 %. If both have the same tasks, the difference is that
+    The others are compared with the first. Rates have Wilson's interval of 95 %. If both have the same tasks, the difference is that
     of pairs of runs of the same task (Newcombe's paired interval), which is narrower, because it does not
     count how hard tasks are; otherwise it is that of independent runs.
     """

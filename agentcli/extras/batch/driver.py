@@ -262,8 +262,8 @@ def prepared(plan: Plan, tasks: Sequence[Task], out: Path, cache: Path) -> Mappi
             entry = known.get(task.id)
             if entry and entry["digest"] != task.digest and task.id not in plan.retry:
                 raise InputError(
-                    f"Task {task.id}, or an option that applies to it such as --check or -m, is not as it was when this batch started. "
-                    f"Repeat the options of then, give the task another id, or use --retry {task.id} to do it again."
+                    f"Task {task.id}, or an option that applies to it such as --check or -m, has changed since this batch started. "
+                    f"Repeat the former options, give the task another id, or use --retry {task.id} to do it again."
                 )
             if not entry or entry["digest"] != task.digest:
                 plain = plan.isolation in ("copy", "none")

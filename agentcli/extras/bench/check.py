@@ -50,7 +50,7 @@ def _judged(command: list[str], folder: Path, script: str) -> int:
                 sys.stdout.buffer.flush()
                 end = (end + piece)[-100:]
     if running.returncode == 0 and end.rstrip().rpartition(b"\n")[2] != SOLVED.encode():
-        print("The check ended before it judged.", flush=True)
+        print("The check ended without a verdict.", flush=True)
         return BROKE
     return running.returncode
 

@@ -67,7 +67,7 @@ class BenchFlags:
     ] = None
     unboxed: Annotated[bool, typer.Option("--unboxed", help="run without the sandbox")] = False
     trust: Trust = False
-    dry: Annotated[bool, typer.Option("--dry-run", help="say what would run and cost, start nothing")] = False
+    dry: Annotated[bool, typer.Option("--dry-run", help="show what would run and its cost, start nothing")] = False
     json: Json = False
 
 
@@ -76,7 +76,7 @@ class BenchFlags:
 def run(asked: BenchFlags) -> int:
     """Run a set of tasks, and show the share that pass.
 
-    It says what the runs can cost at most, and asks. The same command continues a run that was stopped or killed: no run is repeated. See
+    It shows the maximum cost of the runs, then asks. The same command continues a run that was stopped or killed: no run is repeated. See
     `agentcli help bench`.
     """
     from agentcli.extras.bench.running import find, folder_for
@@ -201,7 +201,7 @@ def show(
 ) -> None:
     """Show the table of a run, and why runs failed.
 
-    With TASK it shows the steps of its runs and the words of its check, of one run its session.
+    With TASK it shows the steps of its runs and the output of its check, and for one run its session.
     """
     from agentcli.extras.bench.results import as_json, measured
     from agentcli.extras.bench.running import find
@@ -291,7 +291,7 @@ def export(
 def terminal_bench(
     model: Named = "",
     tasks: Count = None,
-    dataset: Annotated[str, typer.Option(metavar="NAME", help="a dataset of Harbor")] = "terminal-bench@2.0",
+    dataset: Annotated[str, typer.Option(metavar="NAME", help="a Harbor dataset")] = "terminal-bench@2.0",
     workers: Jobs = 4,
     package: Annotated[str, typer.Option(metavar="WHEEL", help="the wheel of agentcli to install in containers")] = "",
     dry: Dry = False,
@@ -309,7 +309,7 @@ def terminal_bench(
 def swebench(
     model: Named = "",
     tasks: Count = None,
-    dataset: Annotated[str, typer.Option(metavar="NAME", help="a dataset of Harbor")] = "swebench-verified@1.0",
+    dataset: Annotated[str, typer.Option(metavar="NAME", help="a Harbor dataset")] = "swebench-verified@1.0",
     workers: Jobs = 4,
     package: Annotated[str, typer.Option(metavar="WHEEL", help="the wheel of agentcli to install in containers")] = "",
     dry: Dry = False,

@@ -99,7 +99,7 @@ def built_wheel(checkout: Path, folder: Path) -> str:
 def require_tools() -> None:
     """Raise AgentError, with what to do, if uvx or docker is missing, or docker does not run."""
     if not shutil.which("uvx"):
-        raise AgentError("uvx is missing, which fetches and runs Harbor. Install uv: https://docs.astral.sh/uv.")
+        raise AgentError("uvx, which fetches and runs Harbor, is missing. Install uv: https://docs.astral.sh/uv.")
     if not shutil.which("docker"):
         raise AgentError("docker is missing: each task of Harbor runs in a container. Install docker.")
     try:

@@ -122,7 +122,7 @@ async def _after(
 def _obstacle(goal: Goal, verdict: Verdict) -> AgentError | None:
     """Return the error with which the goal pauses instead of continuing; None if it continues."""
     if verdict.answer == "impossible":
-        return AgentError(f"Goal paused: the check says that it is impossible. {verdict.why} {CONTINUES}")
+        return AgentError(f"Goal paused: according to the check, it is impossible. {verdict.why} {CONTINUES}")
     if goal.unjudged >= UNJUDGED:
         return AgentError(f"Goal paused: {UNJUDGED} checks in a row gave no verdict. {CONTINUES}")
     if goal.idle >= IDLE:

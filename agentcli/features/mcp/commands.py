@@ -46,7 +46,7 @@ async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
     """List MCP servers with their state, or act on one: /mcp [reconnect|disable|enable|login|log|tools NAME]
 
     Servers are defined in .mcp.json, .agentcli/mcp.json and your own mcp.json; `agentcli mcp add` adds one.
-    What changes among them takes effect at once: the model reaches them through mcp_search and mcp_call.
+    Changes take effect at once. The model reaches them through mcp_search and mcp_call.
     """
     servers = context.session.core.setup.servers
     states = context.session.servers

@@ -50,7 +50,7 @@ def server_file(project: Project, scope: FileScope) -> ServerFile:
         return ServerFile(own, lock)
     file = repository(project.cwd) / PROJECT_FILE
     if not Path(os.path.realpath(file)).is_relative_to(file.parent):
-        raise InputError(f"{file} leads out of the repository, so it was left as it was.")
+        raise InputError(f"{file} leads out of the repository, so it was not changed.")
     return ServerFile(file, lock)
 
 
@@ -86,7 +86,7 @@ def _whole(text: str, file: Path) -> dict[str, Any]:
     try:
         whole = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{file} is not valid JSON, so it was left as it was: {error}") from error
+        raise ConfigError(f"{file} is not valid JSON, so it was not changed: {error}") from error
     if not isinstance(whole, dict) or not isinstance(whole.get("mcpServers", {}), dict):
-        raise ConfigError(f'{file} has no object "mcpServers", so it was left as it was.')
+        raise ConfigError(f'{file} has no object "mcpServers", so it was not changed.')
     return whole

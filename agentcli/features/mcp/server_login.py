@@ -152,7 +152,7 @@ async def _answered(arrived: asyncio.Future[str], pasted: Callable[[], Awaitable
             raise InputError(f"No login within {LOGIN_SECONDS:g} s.")
         text = typing.result()
         if text is None:
-            raise InputError("The login was given up.")
+            raise InputError("The login was cancelled.")
         return text
     finally:
         if typing is not None:

@@ -64,7 +64,7 @@ async def held_to(
         raise UsageError("--output-schema applies to the model's answers; agentcli itself answers this prompt.")
     ended, faults = await _judged(ended, schema)
     if faults:
-        await emit(Noticed(f"The answer does not match the output schema and is asked for once more. {faults[0]}"))
+        await emit(Noticed(f"The answer does not match the output schema; the model is asked once more. {faults[0]}"))
         prompt = Prompt("", (reminder(AGAIN.format(faults=_listed(faults))),), typed=False)
         ended, faults = await _judged(await session.run(prompt, interrupt, before_the_end, continues=True), schema)
     if faults:

@@ -39,7 +39,7 @@ Refresh = Annotated[
 
 Forget = Annotated[
     str,
-    typer.Option("--forget", metavar="MODEL", help="forget what refusals taught about a model (all: about every one)"),
+    typer.Option("--forget", metavar="MODEL", help="forget the limits found for a model (all: for every one)"),
 ]
 
 
@@ -177,7 +177,7 @@ def _forget(program: Program, name: str) -> None:
     found = known if name == ALL else [each for each in known if each in (name, _full_name(program, name))]
     if not found:
         listed = f" Something is known about: {', '.join(known)}." if known else " Nothing is known about any model."
-        raise InputError(f"Nothing was found out about {name}.{listed}")
+        raise InputError(f"No limits were found for {name}.{listed}")
     for each in found:
         memory.forget_all(each)
         say(f"Forgotten: the limits of {each}. The next request tries everything again.")
@@ -205,7 +205,7 @@ def _refresh(program: Program, source: str) -> None:
     if found.refused:
         names = ", ".join(found.refused[:REFUSED]) + (", …" if len(found.refused) > REFUSED else "")
         print(
-            f"warning: The prices of {plural(len(found.refused), 'model')} are left out, since they are not from $0 to $100,000 per million tokens: {names}",
+            f"warning: The prices of {plural(len(found.refused), 'model')} are left out, because they are not between $0 and $100,000 per million tokens: {names}",
             file=sys.stderr,
         )
     say(

@@ -62,7 +62,7 @@ def update(
 ) -> int:
     """Update plugins from where they were added.
 
-    It lists what changes in each, and asks. Plugins that are used in place are up to date by themselves. A disabled plugin stays disabled.
+    It lists what changes in each, and asks. Linked plugins are always up to date. A disabled plugin stays disabled.
     """
     plugins = _plugins()
     code = 0

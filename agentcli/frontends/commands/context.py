@@ -50,7 +50,7 @@ def pinned_numbers(ctx: Terminal) -> Sequence[Item]:
 async def compress(ctx: Context, focus: str) -> AsyncIterator[Output]:
     """Replace the older part of the conversation with a summary: /compress [--preview] [FOCUS]
 
-    FOCUS says what the summary must keep in detail. With --preview nothing changes, and no model is called.
+    FOCUS names what the summary must keep in detail. With --preview nothing changes, and no model is called.
     """
     if focus.startswith("--") and focus.split()[0] != "--preview":
         raise UsageError(f"Unknown option {focus.split()[0]}. Use /compress [--preview] [FOCUS].")

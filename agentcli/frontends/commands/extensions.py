@@ -47,7 +47,7 @@ async def agents(context: Context, _: str) -> AsyncIterator[Output]:
 async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
     """List the plugins with their skills, commands and agents: /plugins
 
-    `agentcli plugins add PATH` adds one, `agentcli plugins list` names those that are switched off as well.
+    `agentcli plugins add PATH` adds one, `agentcli plugins list` also lists those that are switched off.
     """
     found = context.session.extensions.found
     every: list[Skill | Template | AgentKind] = [

@@ -93,7 +93,7 @@ async def copy(context: CommandContext, argument: str) -> None:
     """Copy an answer, or its code: /copy [N] [code [M]]"""
     chosen = _ARGUMENT.fullmatch(argument.strip().lower())
     if chosen is None:
-        raise UsageError("Say /copy, /copy 2 for the answer before the newest, /copy code, or /copy code 2.")
+        raise UsageError("Use /copy, /copy 2 for the answer before the newest, /copy code, or /copy code 2.")
     place = int(chosen["answer"] or 1)
     found = await asyncio.to_thread(lambda: list(islice(newest_answers(context.session.journal), place)))
     if len(found) < place:

@@ -105,7 +105,7 @@ async def _add(context: Terminal, text: str) -> None:
     except StoreError as error:
         raise InputError(f"{error} Write the line there yourself.") from error
     context.session.parts.instructions.reread()
-    context.say(f"Added to {file}. The model learns it with your next prompt.")
+    context.say(f"Added to {file}. The model gets it with your next prompt.")
 
 
 def in_force(folder: Path) -> Path:

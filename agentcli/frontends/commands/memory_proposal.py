@@ -103,7 +103,7 @@ async def propose(context: Context) -> AsyncIterator[Output]:
     if found.unfit:
         yield Acted((Noticed(f"Left out: {plural(found.unfit, 'more line')} of the answer that can't be saved."),))
     if context.terminal is None:
-        yield Acted((Noticed(f"Nothing was written: only at the terminal are lines added to {LOCAL}."),))
+        yield Acted((Noticed(f"Nothing was written: only the terminal adds lines to {LOCAL}."),))
         yield Said([f"- {line}" for line in found.lines], markdown=True)
         return
     yield Said([await _settled(context.terminal, file, before, found.lines)])
@@ -139,7 +139,7 @@ async def _settled(terminal: Terminal, file: Path, before: str, lines: Sequence[
         raise InputError(f"{error} Write the lines there yourself.") from error
     terminal.session.parts.instructions.reread()
     if any(path.resolve() == file.resolve() for path, _ in terminal.session.parts.instructions.now.files):
-        return f"Added to {file}. The model learns it with your next prompt."
+        return f"Added to {file}. The model gets it with your next prompt."
     return f"Added to {file}, which this session does not read: /memory lists the files that it reads."
 
 

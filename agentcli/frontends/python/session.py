@@ -58,7 +58,7 @@ class Session:
     async def open(self) -> None:
         """Open the session, which `async with` does automatically."""
         if self._opened is not None or self._closed:
-            raise UsageError("This session was opened already. Make another one, with resume to continue it.")
+            raise UsageError("This session was already opened. To continue it, create another one with resume.")
         from agentcli.frontends.headless.print_mode import init_event
         from agentcli.providers.connect import embed, warm
 

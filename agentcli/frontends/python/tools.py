@@ -127,7 +127,7 @@ def _check(made: FunctionTool) -> None:
     if made.name in traits_of(FEATURES):
         raise UsageError(f"The agent has a tool named {made.name} already. Give yours another name: tool(name=…).")
     if not made.description:
-        raise UsageError(f"The tool {made.name} has no docstring, which tells the model what it is for.")
+        raise UsageError(f"The tool {made.name} has no docstring. Write one: it tells the model what the tool is for.")
 
 
 def _guarded(function: Callable[..., Any], values: dict[str, Any]) -> Any:

@@ -39,7 +39,9 @@ class Starter:
     async def new(self, folder: str, model: str, mode: str) -> str:
         """Start a session in a folder and return its id. Raises AgentError."""
         if folder not in self.folders(self._machine.store.list()):
-            raise InputError("A session starts only in a folder that has sessions already, or the server's own.")
+            raise InputError(
+                "A session can start only in the server's folder, or in a folder that already has sessions."
+            )
         if mode not in MODES:
             raise InputError(f"Use one of the modes {', '.join(MODES[1:])}.")
         session = new_id()
@@ -63,10 +65,10 @@ class Starter:
                 if process.poll() is not None:
                     said.seek(0)
                     text = said.read(2_000).decode(errors="replace").strip()
-                    raise AgentError(self._machine.clean(text) or "The session has ended at once.")
+                    raise AgentError(self._machine.clean(text) or "The session ended at once.")
                 if asyncio.get_running_loop().time() > until:
                     process.kill()
-                    raise AgentError("The session does not open.")
+                    raise AgentError("The session did not open.")
                 await asyncio.sleep(0.05)
         Thread(target=process.wait, daemon=True).start()  # otherwise it would remain as a zombie after its end
 

@@ -75,7 +75,7 @@ class StatusCommand:
     def _show(self, line: Line) -> None:
         if line.failure and line.failure not in self._told:
             self._told.add(line.failure)
-            self._console.screen.print(Note("warn", f"{line.failure} The status line does without it."))
+            self._console.screen.print(Note("warn", f"{line.failure} The status line omits it."))
         if self._console.status_line.extra != line.text:
             self._console.status_line.extra = line.text
             self._console.screen.refresh()

@@ -164,7 +164,9 @@ def test_a_second_driver_and_a_changed_task_are_refused(tmp_path: Path) -> None:
 
     asyncio.run(both())
     changed = [replace(tasks(1)[0], prompt="something else")]
-    with pytest.raises(InputError, match="t0, or an option that applies to it such as --check or -m, is not as it was"):
+    with pytest.raises(
+        InputError, match="t0, or an option that applies to it such as --check or -m, has changed since"
+    ):
         run(out, Played(ended("passed")), changed)
     played = Played(ended("passed"))
     assert run(out, played, changed, retry=("t0",)) == 0

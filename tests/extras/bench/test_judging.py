@@ -63,7 +63,7 @@ def checked(script: str, tree: Path) -> tuple[int, str]:
 @each_row("script", ["import sys; sys.exit(0)", "print('fine')", "print('solved'); print('or not')", ""])
 def test_a_check_that_ends_well_before_it_judged_broke(script: str, tmp_path: Path) -> None:
     code, said = checked(script, tmp_path / "tree")
-    assert (code, said.splitlines()[-1]) == (BROKE, "The check ended before it judged.")
+    assert (code, said.splitlines()[-1]) == (BROKE, "The check ended without a verdict.")
 
 
 def test_a_check_that_judged_keeps_its_end(tmp_path: Path) -> None:

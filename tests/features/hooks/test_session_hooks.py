@@ -191,7 +191,7 @@ def test_a_hook_may_have_the_turn_go_on_three_times_in_a_row(tmp_path: Path) -> 
     assert (ended(events).ending, ended(events).text) == ("done", "answer 3")
     assert [one["stop_hook_active"] for one in seen(tmp_path)] == [False, True, True, True]
     assert [event.message for event in events if isinstance(event, Warned)] == [
-        "The hook cat has kept the turn going 3 times in a row; it is ignored now."
+        "The hook cat has kept the turn going 3 times in a row; now it is ignored."
     ]
 
 

@@ -146,7 +146,7 @@ def test_other_contents_of_a_file_stay_and_a_broken_one_is_left_alone(project: P
     assert invoke(["mcp", "add", "--scope", "project", "x", "--", "y"]) == 0
     assert json.loads((project / ".mcp.json").read_text())["other"] == 1
     (project / ".mcp.json").write_text("{broken")
-    with pytest.raises(Exception, match="left as it was"):
+    with pytest.raises(Exception, match="was not changed"):
         invoke(["mcp", "add", "--scope", "project", "x", "--", "y"])
     assert (project / ".mcp.json").read_text() == "{broken"
 

@@ -149,7 +149,7 @@ def test_a_login_that_is_given_up_or_lacks_a_variable_says_so(project: Path) -> 
         )
         with program(options(project), **NO_BROWSER) as run:
             person = Person("gives up")
-            with pytest.raises(InputError, match="The login was given up"):
+            with pytest.raises(InputError, match="The login was cancelled"):
                 asyncio.run(log_in(run, servers_of(run).to_log_in("web"), person.say, person.pasted))
             assert not LoginStore(run, servers_of(run).to_log_in("web")).read().count("t0ken")
             with pytest.raises(InputError, match=r"Server other needs \$NOT_SET"):
@@ -167,7 +167,7 @@ def test_a_login_that_is_given_up_leaves_the_former_one(project: Path) -> None:
             person = Person("pastes")
             assert asyncio.run(log_in(run, servers_of(run).to_log_in("web"), person.say, person.pasted))
             person = Person("gives up")
-            with pytest.raises(InputError, match="The login was given up"):
+            with pytest.raises(InputError, match="The login was cancelled"):
                 asyncio.run(log_in(run, servers_of(run).to_log_in("web"), person.say, person.pasted))
             assert "t0ken" in LoginStore(run, servers_of(run).to_log_in("web")).read()
 

@@ -78,7 +78,7 @@ async def test_a_prompt_that_a_hook_keeps_back_is_refused_with_the_reason(tmp_pa
     async with editing(tmp_path, {"text": "Done."}) as editor:
         session = await editor.new()
         assert await editor.say(session, "my secret") == "refusal"
-        assert "kept the prompt from being sent: no secrets here" in editor.person.text
+        assert "blocked the prompt: no secrets here" in editor.person.text
         assert await editor.say(session, "hello") == "end_turn"
         assert editor.person.text.endswith("Done.")
 

@@ -79,7 +79,7 @@ def test_only_one_turn_runs_at_a_time_and_none_in_a_session_that_is_not_open(tmp
             assert (await result_of(session.say("3"))).status == "success"
         with pytest.raises(agentcli.AgentError, match="not open"):
             await anext(session.say("late"))
-        with pytest.raises(agentcli.AgentError, match="opened already"):
+        with pytest.raises(agentcli.AgentError, match="already opened"):
             await session.open()
 
     asyncio.run(main())

@@ -80,9 +80,9 @@ BLOCKS = "Try:\n\n```sh\nmake\n```\n\nor\n\n````\n```\n````\n"
         ("/copy 2 CODE 1", "make\n", "Copied 5 characters"),
         ("/copy 2 code 3", "", "The answer has only 2 code blocks."),
         ("/copy code", "", "The answer has no code block."),
-        ("/copy 0", "", "Say /copy, /copy 2"),
-        ("/copy codex", "", "Say /copy, /copy 2"),
-        ("/copy ²", "", "Say /copy, /copy 2"),
+        ("/copy 0", "", "Use /copy, /copy 2"),
+        ("/copy codex", "", "Use /copy, /copy 2"),
+        ("/copy ²", "", "Use /copy, /copy 2"),
     ],
 )
 def test_an_older_answer_or_a_code_block_is_copied(tmp_path: Path, line: str, copied: str, said: str) -> None:

@@ -223,7 +223,7 @@ def _parsed(text: str, path: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid JSON: {error}. Fix it first.") from error
     if not isinstance(value, dict) or not all(isinstance(value.get(key, {}), dict) for key in ("mcpServers", "hooks")):
-        raise ConfigError(f"{path} is not as it must be. Fix it first.")
+        raise ConfigError(f"{path} has an unexpected form. Fix it first.")
     return value
 
 
