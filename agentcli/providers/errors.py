@@ -156,8 +156,7 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
 
 
 def bad_request_cause(text: str) -> Cause:
-    """Return the cause of a 400 by its wording, because vendors have no codes for these; unknown texts are plain 400s.
-    """
+    """Return the cause of a 400 by its wording, because vendors have no codes for these; unknown texts are plain 400s."""
     lowered = text.lower()
     for cause, wording in _WORDINGS:
         if re.search(wording, lowered, re.DOTALL):

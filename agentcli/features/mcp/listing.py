@@ -93,8 +93,7 @@ def _prompt(server: ServerDefinition, prompt: types.Prompt) -> ServerPrompt:
 
 
 async def _perhaps(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[Any]:
-    """Return all pages of an optional list; empty if the server declares but refuses it, because its tools work anyway.
-    """
+    """Return all pages of an optional list; empty if the server declares but refuses it, because its tools work anyway."""
     try:
         return await _all(list_page, kind)
     except MCPError as error:

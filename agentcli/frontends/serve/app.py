@@ -129,8 +129,7 @@ class Server:
         )
 
     async def _stored(self) -> tuple[list[Mapping[str, Any]], list[str]]:
-        """Return the stored sessions, and the folders for new ones; cached for a while, because there may be thousands.
-        """
+        """Return the stored sessions, and the folders for new ones; cached for a while, because there may be thousands."""
         if self._listed is None or time.monotonic() - self._listed_at > LISTED_FOR:
             self._listed = await asyncio.to_thread(self._list_stored)
             self._listed_at = time.monotonic()
