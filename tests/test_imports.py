@@ -163,7 +163,7 @@ LATER = (
     "agentcli.tools.lib",
 )
 """Modules that a session needs once a tool is called, a text is searched, or something is taken back."""
-MOST = 243
+MOST = 241
 """Number of our own modules that a one-shot may load."""
 
 
