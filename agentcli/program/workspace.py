@@ -250,47 +250,56 @@ class WorkspacePolicy:
         if not self.sandbox.working:
             return Sandboxes()
         space = self._space() if mode == "auto" else None
-        workspace, after = self.workspace(), self._aftermath
-        wraps = _Wraps(self.sandbox, workspace, hidden, space, self._opens_network, self._let_out, self._port_for)
+        workspace, network, left = self.workspace(), self._opens_network, self._let_out
+        wraps = _Wraps(self.sandbox, workspace, hidden, space, network, left, self._port_for)
+        reader, required = self._reader(wraps), self._context.config[General].sandbox == "require"
+        if mode != "auto" and not required and not contained:
+            return Sandboxes(self._outside(wraps.outside, wraps), reader, own=wraps.own)
+        inside = self._inside(wraps)
+        allowed = inside if required else self._outside(wraps.leaving, wraps)
+        return Sandboxes(inside, reader, self._recording(wraps), allowed, wraps.own)
+
+    def _reader(self, wraps: _Wraps) -> Wrap:
+        """Return the sandbox of commands that only read."""
 
         def reader(argv: Sequence[str]) -> Boxed:
             path = trusted_path(self._context.search_path, self._context.roots)
-            return self.sandbox.wrap_reader(argv, wraps.workspace, path, hidden)
+            return self.sandbox.wrap_reader(argv, wraps.workspace, path, wraps.hidden)
 
-        required = self._context.config[General].sandbox == "require"
-        if mode != "auto" and not required and not contained:
-            outside = CommandSandbox(wraps.outside, watch=lambda _: after.outside(workspace), outside=wraps.outside)
-            return Sandboxes(outside, reader, own=wraps.own)
+        return reader
+
+    def _outside(self, wrap: Wrap | None, wraps: _Wraps) -> CommandSandbox:
+        """Return what runs commands outside: what they change in the workspace is looked at afterwards."""
+        return CommandSandbox(wrap, watch=lambda _: self._aftermath.outside(wraps.workspace), outside=wrap)
+
+    def _inside(self, wraps: _Wraps) -> CommandSandbox:
+        """Return the sandbox of commands that may write into the workspace. One that fails there may leave it if the person agrees."""
+        workspace, after = wraps.workspace, self._aftermath
 
         def watch(background: bool) -> Callable[[], Sequence[str]]:
             left = wraps.last[-1:] and wraps.last[-1] in self._let_out
             return after.outside(workspace) if left else after.inside(workspace, aside=not background)
 
-        leaving = wraps.leaving
-        inside = CommandSandbox(
+        return CommandSandbox(
             wraps.inside,
             self._escalate,
             watch,
             if_failed=limits_told(workspace),
-            outside=leaving,
+            outside=wraps.leaving,
             unseen=partial(unseen, workspace),
             same_port=self._same_port,
             fetches=lambda line: self._gate.now is not None and self._gate.now.is_for(line),
             refused_hosts=lambda: gate.refusals() if (gate := self._gate.now) is not None else (),
         )
-        return Sandboxes(
-            inside,
-            reader,
-            # What git writes into the work tree comes from the repository.
-            CommandSandbox(
-                wraps.recording,
-                self._escalate,
-                lambda _: after.inside(workspace, aside=False),
-                hardened=True,
-                outside=leaving,
-            ),
-            inside if required else CommandSandbox(leaving, watch=lambda _: after.outside(workspace), outside=leaving),
-            wraps.own,
+
+    def _recording(self, wraps: _Wraps) -> CommandSandbox:
+        """Return the sandbox of commands with which git records. What git writes into the work tree comes from the repository."""
+        return CommandSandbox(
+            wraps.recording,
+            self._escalate,
+            lambda _: self._aftermath.inside(wraps.workspace, aside=False),
+            hardened=True,
+            outside=wraps.leaving,
         )
 
     def _port_for(self, line: str) -> int:
