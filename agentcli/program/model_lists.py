@@ -12,6 +12,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.text.words import plural
 from agentcli.program.models import Models
 from agentcli.providers import catalog
+from agentcli.providers.endpoint_asking import ask_all
 from agentcli.providers.endpoint_lists import FRESH, EndpointList
 
 if TYPE_CHECKING:
@@ -53,8 +54,6 @@ def refresh(models: Models, seconds: float | None = None) -> Refreshed:
 
     With `seconds`, query no vendor, and return after that time: later answers are stored as well.
     """
-    from agentcli.providers.endpoint_asking import ask_all
-
     vendors = models.vendors
     endpoints = [*models.with_lists, *(vendors if seconds is None else ())]
     models.lists.keep_only(settings.name for settings in (*models.with_lists, *vendors))

@@ -9,6 +9,7 @@ from threading import Timer
 
 from agentcli.core.errors import AgentError
 from agentcli.program.program import Program
+from agentcli.sessions.retention import sweep
 from agentcli.sessions.settings import Retention
 from agentcli.system.paths import folder
 
@@ -31,8 +32,6 @@ def sweep_later(program: Program, after: float = SWEEP_AFTER) -> None:
 
 def sweep_now(program: Program) -> None:
     """Sweep, and record the time. Nothing waits for it, so failures go to the log."""
-    from agentcli.sessions.retention import sweep
-
     stamp = program.dirs.state / SWEPT
     try:
         folder(stamp.parent)

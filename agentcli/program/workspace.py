@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
@@ -415,8 +416,6 @@ def _denied(tool: str) -> Rules:
 def _check_networks(given: Sequence[str]) -> None:
     """Raise ConfigError for text that is neither an address nor a network."""
     if given:
-        import ipaddress
-
         for network in given:
             try:
                 ipaddress.ip_network(network, strict=False)

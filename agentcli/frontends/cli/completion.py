@@ -14,12 +14,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from glob import glob
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from agentcli import __version__
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import harmful
 from agentcli.core.text.encodings import readable
+from agentcli.program.options import flags
 from agentcli.system import probe
 from agentcli.system.paths import app_dirs, replace_file
 
@@ -202,8 +204,6 @@ def _sessions(env: Mapping[str, str]) -> Iterator[str]:
 
 
 def _here() -> Any:
-    from pathlib import Path
-
     return Path.cwd()
 
 
@@ -241,7 +241,6 @@ def _built() -> dict[str, Any]:
     from agentcli.frontends.sections import SCHEMA
     from agentcli.program.command_line.flags import Format, parameter_name
     from agentcli.program.extras import extra
-    from agentcli.program.options import flags
     from agentcli.providers import catalog
     from agentcli.providers.registry import SERVERS
     from agentcli.sessions.exporting import FORMATS

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentcli.core.errors import InputError
 from agentcli.core.text.words import plural
 from agentcli.frontends.cli.arguments import ENDPOINTS
 from agentcli.program.command_line.flags import Json
@@ -170,8 +172,6 @@ def _ask_endpoints(program: Program) -> None:
 
 def _forget(program: Program, name: str) -> None:
     """Forget the findings about a model, or about all. Raises InputError if there are none."""
-    from agentcli.core.errors import InputError
-
     memory = program.models.memory
     known = sorted(memory.all())
     found = known if name == ALL else [each for each in known if each in (name, _full_name(program, name))]
@@ -189,8 +189,6 @@ def _full_name(program: Program, name: str) -> str:
 
 
 def _refresh(program: Program, source: str) -> None:
-    from datetime import date
-
     from agentcli.providers import model_figures
     from agentcli.providers.settings import BUILT_IN
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agentcli.core.sanitise import safe
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, on_terminal, print_table
 from agentcli.program.command_line.progress import Progress
@@ -109,7 +110,6 @@ def print_found(
     hits: int = HITS,
 ) -> None:
     """Print the sessions that contain all the words, with the places."""
-    from agentcli.core.sanitise import safe
     from agentcli.frontends.opening import project_of
     from agentcli.sessions.search import search
 

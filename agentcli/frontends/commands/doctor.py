@@ -37,6 +37,7 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
+from agentcli.sessions.integrity import check
 from agentcli.system import probe
 from agentcli.system.installing import install, install_extra
 
@@ -271,8 +272,6 @@ def _own_program() -> str:
 
 
 def _sessions(program: Program, reading: Reading) -> Iterator[Finding]:
-    from agentcli.sessions.integrity import check
-
     infos = program.store.list(program.project)
     newest = infos[:NEWEST_SESSIONS]
     through = reading(sum(info.records for info in newest))

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from agentcli.agent.delegation.kinds import unknown_tools
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.frontends.commands.extensions import shadowed
+from agentcli.frontends.commands.registry import slash_commands
 from agentcli.program.feature import Row, tools_of
 from agentcli.program.program import Program
 
@@ -25,9 +27,6 @@ def extension_rows(program: Program) -> Iterator[Row]:
         yield (f"agent {kind.name}", not wrong, f"{display_path(kind.file) if kind.file else ''}{wrong}")
     for hidden in found.shadowed:
         yield (f"shadowed {hidden.name}", True, f"{display_path(hidden.file)} has no effect" if hidden.file else "")
-    from agentcli.frontends.commands.extensions import shadowed
-    from agentcli.frontends.commands.registry import slash_commands
-
     known = slash_commands(program.features).all
     for line in (*shadowed(found.skills.values(), known), *shadowed(found.commands.values(), known)):
         yield ("extensions", False, line)

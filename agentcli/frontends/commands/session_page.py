@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agentcli.core.errors import InputError
 from agentcli.core.journal import Journal
+from agentcli.sessions.exporting import collect, export
 from agentcli.system.browser import open_page
 
 FOLDER = "pages"
@@ -18,8 +19,6 @@ def view(journal: Journal, cache: Path, env: Mapping[str, str]) -> str:
 
     Raises InputError if it is not writable.
     """
-    from agentcli.sessions.exporting import collect, export
-
     text = export(collect(journal, whole=False), "html")
     folder = cache / FOLDER
     page = folder / f"{journal.id}.html"

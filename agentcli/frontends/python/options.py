@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.frontends.python.tools import as_tools
 from agentcli.program.config.toml_text import toml_value
 from agentcli.program.options import LAST, Flag, FlagOptions, Options, Texts, flags
 
@@ -107,8 +108,6 @@ def _value(flag: Flag, value: Any) -> Any:
 def _tools(given: Mapping[str, Any]) -> tuple[Tool, ...]:
     if not given.get("tools"):
         return ()
-    from agentcli.frontends.python.tools import as_tools
-
     return as_tools(given["tools"])
 
 

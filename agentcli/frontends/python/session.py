@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.history import in_force
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.frontends.python.options import Given, RunOptions, checked
@@ -183,8 +184,6 @@ class Session:
     @property
     def history(self) -> tuple[AnyEvent, ...]:
         """Messages, calls and results of the whole session as events, without undone ones."""
-        from agentcli.core.history import in_force
-
         journal = self._open()[1].journal
         return tuple(
             event for record in in_force(list(journal.records())) for event in record_events(record, record.time)

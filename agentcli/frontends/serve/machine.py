@@ -22,7 +22,7 @@ from agentcli.sessions.exporting.transcript import cleaned
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.storage.writer import holder
 from agentcli.sessions.store import Store
-from agentcli.sessions.summaries import is_subagent
+from agentcli.sessions.summaries import glance, is_subagent
 
 State = Literal["works", "waits", "idle", "ended"]
 WORDS = 200
@@ -173,8 +173,6 @@ class Machine:
 
 def newest_info(store: Store, info: SessionInfo) -> SessionInfo:
     """Return the summary of a session as it is now."""
-    from agentcli.sessions.summaries import glance
-
     return glance(store.folder(info)) or info
 
 

@@ -23,6 +23,7 @@ from agentcli.frontends.terminal.input.handler import KeyAction
 from agentcli.frontends.terminal.input.keyboard import ASK_BACKGROUND
 from agentcli.frontends.terminal.input.keys import bind, chosen
 from agentcli.frontends.terminal.render.banner import banner
+from agentcli.frontends.terminal.render.markdown import warm
 from agentcli.frontends.terminal.screen import Screen
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.frontends.terminal.start_questions import settle
@@ -265,6 +266,4 @@ class Terminal:
 
 
 def _warm(screen: Screen) -> None:
-    from agentcli.frontends.terminal.render.markdown import warm
-
     warm(screen.look)

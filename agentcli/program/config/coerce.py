@@ -12,6 +12,7 @@ from agentcli.core.annotation import Choice, Fields, Items, Kind, Maybe, Noted, 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.setting import NOT_NEGATIVE, Range
+from agentcli.core.text.words import did_you_mean, near_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,4 @@ def _describe(kind: Kind) -> str:
 
 def near(key: str, known: Iterable[str]) -> str:
     """Return a question with the nearest known keys; empty if none is near."""
-    from agentcli.core.text.words import did_you_mean, near_names
-
     return did_you_mean(near_names(key, known))

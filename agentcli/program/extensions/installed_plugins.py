@@ -17,6 +17,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.program.extensions import PLUGINS_FILE
 from agentcli.program.extensions.plugin_source import canonical, found_at
 from agentcli.program.extensions.plugins import DATA, Plugin, digest, read_plugin, remove_caches
+from agentcli.program.trust import read_own
 from agentcli.system import probe
 from agentcli.system.locked_file import update
 from agentcli.system.paths import AppDirs
@@ -170,8 +171,6 @@ class Plugins:
         return Installed(name, folder, str(entry.get("source")), entry.get("enabled") is True, link, plugin, trouble)
 
     def _entries(self) -> _Entries:
-        from agentcli.program.trust import read_own
-
         text = read_own(self._file, "No plugin is loaded")
         try:
             plugins = json.loads(text)["plugins"] if text is not None else {}

@@ -20,7 +20,7 @@ from agentcli.context.inject import wrap
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.journal import Journal
 from agentcli.core.message import TYPED, Part, Text, ToolCall, ToolResult, reminder
-from agentcli.core.text.words import name_and_argument
+from agentcli.core.text.words import did_you_mean, name_and_argument, near_names
 from agentcli.core.tool import UNKNOWN, ToolOutput
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.program.extensions.discover import changes_since, with_nested
@@ -231,7 +231,6 @@ class SessionExtensions:
     async def open_skill(self, call_id: str, name: str, given: str) -> ToolOutput:
         """Return the body of a skill that the model requests. Raises ToolError for a skill that it cannot have."""
         from agentcli.context.compaction.carryover import skill_body
-        from agentcli.core.text.words import did_you_mean, near_names
 
         known = {skill.name: skill for skill in self.found.skills.values() if skill.for_model}
         skill = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)

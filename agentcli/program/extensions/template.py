@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
@@ -68,8 +70,6 @@ class Arguments:
 
     def fill(self, part: str | Argument | Variable, quoted: bool = False) -> str:
         """Return the text of a part that is neither a command nor a file."""
-        from shlex import quote
-
         match part:
             case str():
                 return part
@@ -87,8 +87,6 @@ class Arguments:
 
 def arguments(text: str, variables: Mapping[str, str] | None = None) -> Arguments:
     """Split a text into arguments; quotes group words."""
-    import shlex
-
     text = text.strip()
     try:
         words = shlex.split(text)

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
+from agentcli.core.sanitise import replace_surrogates
 from agentcli.system import probe
 
 if TYPE_CHECKING:
@@ -157,7 +158,6 @@ def _text(path: Path, data: bytes, size: int) -> File:
     """Return the file as the `read` tool decodes it: an edit must quote that text."""
     from hashlib import sha256  # imported late: the editor loads this module before the agent
 
-    from agentcli.core.sanitise import replace_surrogates
     from agentcli.core.text.encodings import decode, decode_beginning
 
     decoded = decode(data) if len(data) <= FILE_BYTES else decode_beginning(data[:FILE_BYTES])

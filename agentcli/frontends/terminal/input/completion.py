@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -306,8 +307,6 @@ def _files(root: Path) -> Iterator[str]:
 
 def _git_files(root: Path) -> Iterator[str]:
     """Yield the files that git tracks or would add; none outside a repository."""
-    import subprocess
-
     program = find_program("git", [root])
     if not program:
         return

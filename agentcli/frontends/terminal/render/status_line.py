@@ -13,6 +13,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.frontends.terminal.render.facts import Status
 from agentcli.frontends.terminal.style import PLAIN, Role, Theme, count
+from agentcli.providers.catalog import short_name
 from agentcli.system.branch import branch
 from agentcli.system.cells import ESCAPE, clip, width
 
@@ -186,6 +187,4 @@ def _context(status: Status, columns: int) -> Fact:
 
 def short_model(name: str) -> str:
     """Return the model's name in the shortest form that `-m` and `/model` accept."""
-    from agentcli.providers.catalog import short_name
-
     return short_name(name)
