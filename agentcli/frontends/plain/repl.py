@@ -115,7 +115,7 @@ class PlainTerminal(LineTerminal):
         """Messages from elsewhere that begin a turn."""
         self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
         self.pick, self.choose, self.enter = self._asking.pick, self._asking.choose, self._asking.enter
-        self._idle = Idle(self, self)
+        self._idle = Idle(self)
 
     async def run(self, program: Program, sharing: Sharing, session: AgentSession, prompts: Sequence[str] = ()) -> int:
         """Run the REPL until the user leaves; return the exit code."""

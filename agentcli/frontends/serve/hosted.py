@@ -67,7 +67,7 @@ class HostedSession:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._end)
-        self.session.begin(lambda events: self._sharing.show(events))
+        self.session.begin(self.show_events)
         await self._sharing.begin()
         try:
             used = loop.time()
@@ -124,6 +124,10 @@ class HostedSession:
 
     def tell(self, text: str) -> None:
         """Do nothing: nobody is here, and followers get answers as events."""
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Pass events on to the followers."""
+        self._sharing.show(events)
 
     def _end(self) -> None:
         self._ended.set()

@@ -15,7 +15,7 @@ from agentcli.frontends.terminal.console import Console
 from agentcli.frontends.terminal.device import Device
 from agentcli.frontends.terminal.dialogs.approving import Approving
 from agentcli.frontends.terminal.dialogs.asking import Asking
-from agentcli.frontends.terminal.dispatch import RemoteFront, Repl
+from agentcli.frontends.terminal.dispatch import Repl
 from agentcli.frontends.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
 from agentcli.frontends.terminal.input.actions import DraftActions, KeyActions
 from agentcli.frontends.terminal.input.completion import Menu
@@ -90,7 +90,7 @@ class Terminal:
         self.console.show_session(session, settings.replay, settings.status)
         self.editor.handler = self
         self._draft_actions.restore()
-        sharing.front = RemoteFront(self.console, self.repl)
+        sharing.front = self.repl.front
         self._start_tasks()
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from agentcli.agent.ports import AGAIN, Prompt
 from agentcli.core.errors import AgentError, InputError
-from agentcli.core.event import Noticed, ToolProgress, ToolStarted
+from agentcli.core.event import Event, Noticed, ToolProgress, ToolStarted
 from agentcli.core.message import ToolCall
 from agentcli.core.sanitise import safe
 from agentcli.core.tasks import run_beside, start_task, watch_task
@@ -39,7 +39,8 @@ class Repl:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
         self._asides: WeakSet[asyncio.Task[None]] = WeakSet()
-        self.idle = Idle(self, console, failed=failed)
+        self.front = ReplFront(console, self)
+        self.idle = Idle(self.front, failed=failed)
 
     @property
     def working(self) -> bool:
@@ -207,8 +208,8 @@ class Repl:
             console.before_prompt.append(user_shell.as_text(ran))
 
 
-class RemoteFront:
-    """The REPL as it is driven from elsewhere; see `agentcli.frontends.terminal.sharing.Front`."""
+class ReplFront:
+    """The REPL as others drive it; see `agentcli.frontends.terminal.sharing.Front`."""
 
     def __init__(self, console: Console, repl: Repl) -> None:
         self._console, self._repl = console, repl
@@ -238,3 +239,7 @@ class RemoteFront:
     def tell(self, text: str) -> None:
         """Show a notice."""
         self._console.screen.apply(Noticed(text))
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Show events."""
+        self._console.show_events(events)

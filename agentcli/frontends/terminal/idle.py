@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from agentcli.core.event import Event
 from agentcli.core.tasks import log_failure, run_beside
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
+    from agentcli.frontends.terminal.sharing import Front
 
 QUIET = 30.0
 """Seconds of inactivity before it starts: a user who reads an answer is not idle yet."""
@@ -20,40 +20,17 @@ PATIENCE = 1.0
 """Seconds for a cancelled task to end at exit."""
 
 
-class Working(Protocol):
-    """The part of a REPL that runs turns."""
-
-    @property
-    def working(self) -> bool:
-        """True during a turn."""
-        ...
-
-
-class Showing(Protocol):
-    """The part of a REPL that shows the open session."""
-
-    @property
-    def session(self) -> AgentSession:
-        """The open session."""
-        ...
-
-    def show_events(self, events: Sequence[Event]) -> None:
-        """Show events."""
-        ...
-
-
 class Idle:
     """Timer for idle work. `quiet`: seconds of inactivity before it starts; `failed` gets an exception that ends it."""
 
     def __init__(
         self,
-        repl: Working,
-        front: Showing,
+        front: Front,
         quiet: float = QUIET,
         failed: Callable[[BaseException], object] = log_failure,
     ) -> None:
         self.quiet = quiet
-        self._repl, self._front, self._failed = repl, front, failed
+        self._front, self._failed = front, failed
         self._timers: list[asyncio.TimerHandle] = []
         self._work: asyncio.Task[None] | None = None
 
@@ -75,12 +52,12 @@ class Idle:
             timer.cancel()
 
     def _notify(self) -> None:
-        if not self._repl.working:
+        if not self._front.working:
             self._front.session.core.hooks.notify("agentcli is waiting for your input", "idle_prompt")
 
     def _start(self) -> None:
         busy = self._work is not None and not self._work.done()
-        if not busy and not self._repl.working:
+        if not busy and not self._front.working:
             self._work = run_beside(self._improve_title(self._front.session), self._failed)
 
     async def _improve_title(self, session: AgentSession) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Front(Protocol):
-    """A front end as it is driven from elsewhere."""
+    """A front end as others drive it: programs that share its session, and work while it is idle."""
 
     @property
     def session(self) -> AgentSession:
@@ -37,6 +37,10 @@ class Front(Protocol):
 
     def tell(self, text: str) -> None:
         """Tell the person here something, in one line."""
+        ...
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Show events."""
         ...
 
 

@@ -13,7 +13,6 @@ from tests.clock import seconds_of
 def test_hooks_are_notified_once_the_user_has_been_waited_for_and_not_while_work_runs() -> None:
     told: list[tuple[str, str]] = []
     titles: list[str] = []
-    repl = SimpleNamespace(working=False)
 
     async def improve_title() -> list[Any]:
         titles.append("better")
@@ -21,17 +20,17 @@ def test_hooks_are_notified_once_the_user_has_been_waited_for_and_not_while_work
 
     hooks = SimpleNamespace(notify=lambda message, kind: told.append((message, kind)))
     session: Any = SimpleNamespace(core=SimpleNamespace(hooks=hooks), improve_title=improve_title)
-    front: Any = SimpleNamespace(session=session, show_events=lambda _: None)
+    front: Any = SimpleNamespace(working=False, session=session, show_events=lambda _: None)
 
     async def wait() -> None:
-        idle = Idle(repl, front)
+        idle = Idle(front)
         idle.begin()
         await asyncio.sleep(QUIET + 1)
         assert (titles, told) == (["better"], [])
         await asyncio.sleep(WAITED_FOR)
         assert told == [("agentcli is waiting for your input", "idle_prompt")]
         idle.begin()
-        repl.working = True
+        front.working = True
         await asyncio.sleep(2 * WAITED_FOR)
         await idle.stop()
 
