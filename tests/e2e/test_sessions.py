@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.frontends.commands.doctor import NEWEST_SESSIONS
+from agentcli.program.doctor import NEWEST_SESSIONS
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.store import Store
 from tests.e2e.program import Program

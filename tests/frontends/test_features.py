@@ -18,7 +18,6 @@ from agentcli.core.event import Event, Noticed
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
-from agentcli.frontends.commands.doctor import examine
 from agentcli.frontends.commands.registry import slash_commands
 from agentcli.frontends.features import FEATURES
 from agentcli.frontends.headless.print_mode import print_mode
@@ -27,6 +26,7 @@ from agentcli.permissions.started import Started
 from agentcli.program.commands import Command, Context, Output, Said, command
 from agentcli.program.config.general import General
 from agentcli.program.definition import Definition
+from agentcli.program.doctor import examine
 from agentcli.program.feature import Feature, Row, tools_of, traits_of
 from agentcli.program.options import Options
 from agentcli.program.program import Program

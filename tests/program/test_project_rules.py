@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from agentcli.core.message import ToolCall
-from agentcli.frontends.commands.doctor import examine
 from agentcli.frontends.opening import program_of
 from agentcli.permissions.decide import decide
+from agentcli.program.doctor import examine
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 from agentcli.program.project_rules import offered_rules, restrictions

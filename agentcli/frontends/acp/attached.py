@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from acp.interfaces import Client
 from acp.schema import (
@@ -19,6 +19,7 @@ from acp.schema import (
     ToolCallUpdate,
 )
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.history import History
@@ -50,13 +51,18 @@ _log = logging.getLogger(__name__)
 Json = Mapping[str, Any]
 
 
-class _State(NamedTuple):
-    """The session as it was when it was reached."""
+@dataclass(slots=True)
+class _State:
+    """The session as it is known here: its history grows."""
 
     history: History
     folder: Path
     window: int
     traits: Mapping[str, Traits]
+
+    def shown(self) -> Shown:
+        """Return what updates show of it."""
+        return Shown(lambda: self.history, lambda: self.window, self.folder, self.traits, {})
 
 
 class AttachedSession:
@@ -65,10 +71,9 @@ class AttachedSession:
     def __init__(self, client: Client, offers: Offers, elsewhere: SharedElsewhere, state: _State) -> None:
         self.id = elsewhere.id
         self._client, self._form, self._elsewhere = client, offers.form, elsewhere
-        self._history = state.history
+        self._state = state
         self._after = state.history.last_seq
-        shown = Shown(lambda: self._history, lambda: state.window, state.folder, state.traits, {})
-        self._updates = Updates(shown)
+        self._updates = Updates(state.shown())
         self._heard = Heard()
         self._following: asyncio.Task[None] | None = None
         self._asked: dict[str, Json] = {}
@@ -106,7 +111,7 @@ class AttachedSession:
 
     async def replay(self) -> None:
         """Send the contents of the session."""
-        for update in replay(self._history, self._updates):
+        for update in replay(self._state.history, self._updates):
             kept = update.model_dump(mode="json", by_alias=True, exclude_none=True)
             await self._send(type(update).model_validate(cleaned(kept, self._elsewhere.clean)))
         await self._flush()
@@ -123,7 +128,7 @@ class AttachedSession:
                 ended = await end
             await self._catch_up()
         await self._flush()
-        return PromptResponse(stop_reason=stop_reason(ended, self._history))
+        return PromptResponse(stop_reason=stop_reason(ended, self._state.history))
 
     async def _say(self, text: str) -> int:
         """Send a message; return the number of its turn. Raise AgentError if it is refused."""
@@ -298,7 +303,7 @@ class AttachedSession:
             self.cancel()
 
     async def _catch_up(self) -> None:
-        self._history = self._elsewhere.history(self._history)
+        self._state.history = self._elsewhere.history(self._state.history)
 
     async def _tell(self, text: str) -> None:
         await self._send(thought_chunk(text))

@@ -18,7 +18,7 @@ from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.frontends.commands.doctor import Finding
+    from agentcli.program.doctor import Finding
     from agentcli.program.live_check import Answer
     from agentcli.program.program import Program
 
@@ -175,11 +175,11 @@ def doctor(
     if coming_from:
         _say_differences(coming_from, cwd, json)
         return
-    from agentcli.frontends.commands.doctor import diagnose
     from agentcli.frontends.opening import program_of
+    from agentcli.program.doctor import diagnose
 
     with Progress("Checking records") as progress:
-        findings = diagnose(Options(cwd=cwd), live, progress.of)
+        findings = diagnose(program_of, Options(cwd=cwd), live, progress.of)
     readable = all(finding.ok for finding in findings if finding.what == "configuration" and finding.needed)
     answers = _asked_live(program_of(Options(cwd=cwd)), yes) if live and readable else []
     if json:

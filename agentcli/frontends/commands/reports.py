@@ -87,7 +87,7 @@ def _rules(context: Context) -> Sequence[str]:
 
 
 def _findings(context: Context) -> Sequence[str]:
-    from agentcli.frontends.commands.doctor import examine
+    from agentcli.program.doctor import examine
 
     return [finding.line for finding in examine(context.program)]
 

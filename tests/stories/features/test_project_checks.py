@@ -10,9 +10,9 @@ import pytest
 
 from agentcli.features.checks.configured import in_force
 from agentcli.features.checks.suggestions import suggestions
-from agentcli.frontends.commands.doctor import examine
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
+from agentcli.program.doctor import examine
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 from agentcli.program.project import TRUSTED

@@ -10,9 +10,9 @@ import pytest
 
 from agentcli.core.errors import InputError, UsageError
 from agentcli.frontends.cli import run
-from agentcli.frontends.commands.doctor import diagnose
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
+from agentcli.program.doctor import diagnose
 from agentcli.program.options import Options
 from tests.agent.open_session import say_to
 
@@ -106,7 +106,7 @@ def test_without_skills_there_is_no_block_and_no_tool(work: Path) -> None:
 
 
 def test_doctor_and_the_lists_name_everything_with_its_source(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [finding.line for finding in diagnose(Options(cwd=str(work), trust=True))]
+    lines = [finding.line for finding in diagnose(program_of, Options(cwd=str(work), trust=True))]
     assert f"ok    skill pdf: {work}/.claude/skills/pdf" in lines
     assert f"ok    command /git:x: {work}/.claude/commands/git/x.md" in lines
     assert any(line.startswith("warn  extensions: SKILL.md in ") for line in lines)
@@ -157,7 +157,7 @@ def test_doctor_names_programs_of_hooks_that_are_missing_and_tools_of_agents_tha
     }
     groups = [{"hooks": [{"type": "command", "command": line}]} for line in commands]
     (work / ".claude/settings.json").write_text(json.dumps({"hooks": {"Stop": groups}}))
-    lines = [finding.line for finding in diagnose(Options(cwd=str(work), trust=True))]
+    lines = [finding.line for finding in diagnose(program_of, Options(cwd=str(work), trust=True))]
     assert f"warn  agent rev: {agents}/rev.md, lists tools that do not exist here: LSP" in lines
     assert f"ok    agent fine: {agents}/fine.md" in lines
     states = [line.rpartition(" (")[2].rstrip(")") for line in lines if " hook " in line]

@@ -12,8 +12,8 @@ import pytest
 from agentcli.core.errors import InputError
 from agentcli.extras.importers.config.import_run import import_plan, lines
 from agentcli.frontends.cli.plugin_contents import contents
-from agentcli.frontends.commands.doctor import examine
 from agentcli.frontends.opening import program_of
+from agentcli.program.doctor import examine
 from agentcli.program.extensions.installed_plugins import Plugins
 from agentcli.program.options import Options
 from agentcli.system.paths import app_dirs

@@ -9,7 +9,8 @@ import pytest
 
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Record
-from agentcli.frontends.commands.doctor import diagnose
+from agentcli.frontends.opening import program_of
+from agentcli.program.doctor import diagnose
 from agentcli.program.options import Options
 from agentcli.sessions.storage.records import Through
 from agentcli.sessions.store import Store
@@ -24,7 +25,7 @@ def test_a_configuration_that_cannot_be_read_fails_and_the_rest_is_looked_at(
     file = tmp_path / "CONFIG" / "agentcli" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text("ui = 3\n")
-    first, *others = [finding.line for finding in diagnose(Options(cwd=str(tmp_path)))]
+    first, *others = [finding.line for finding in diagnose(program_of, Options(cwd=str(tmp_path)))]
     assert first.startswith("FAIL  configuration: ")
     assert str(file) in first
     assert any(line.startswith("ok    version: ") for line in others)
@@ -67,12 +68,12 @@ def test_the_records_of_the_sessions_that_are_checked_can_be_counted(
 
         return through
 
-    assert "2 in this project, 0 damaged" in diagnose(Options(cwd=str(tmp_path)), False, reading)[-1].detail
+    assert "2 in this project, 0 damaged" in diagnose(program_of, Options(cwd=str(tmp_path)), False, reading)[-1].detail
     assert (asked, sorted(passed)) == ([5], [1, 1, 2, 2, 3])
 
 
 def lines(folder: Path) -> list[str]:
-    return [finding.line for finding in diagnose(Options(cwd=str(folder)))]
+    return [finding.line for finding in diagnose(program_of, Options(cwd=str(folder)))]
 
 
 def test_the_row_of_the_model_is_a_whole_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +92,7 @@ def test_a_policy_that_the_model_does_not_allow_is_named(tmp_path: Path, monkeyp
 
     def row(model: str, policy: str = "native") -> str:
         options = Options(cwd=str(tmp_path), model=model, settings=(f"context.policy={policy}",))
-        [found] = [each.line for each in diagnose(options) if each.what == "context policy"]
+        [found] = [each.line for each in diagnose(program_of, options) if each.what == "context policy"]
         return found
 
     assert row("opus").startswith("ok    context policy: native: anthropic/claude-opus-5-5 clears old outputs itself")
@@ -102,7 +103,7 @@ def test_a_policy_that_the_model_does_not_allow_is_named(tmp_path: Path, monkeyp
         "ok    context policy: provider: anthropic/claude-opus-5-5 has its provider"
     )
     assert row("haiku", "provider").startswith("warn  context policy: The policy provider works only with models of")
-    assert not [each for each in diagnose(Options(cwd=str(tmp_path))) if each.what == "context policy"]
+    assert not [each for each in diagnose(program_of, Options(cwd=str(tmp_path))) if each.what == "context policy"]
 
 
 def test_configuration_of_other_programs_that_can_be_taken_over_is_named(

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from importlib.metadata import version as package_version
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,6 @@ from agentcli.context.settings import NATIVE, PROVIDER, ContextSettings
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
-from agentcli.frontends.opening import program_of
 from agentcli.program.config import PREFIX
 from agentcli.program.options import Options
 from agentcli.program.program import Program
@@ -69,17 +68,23 @@ CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
 """Seconds for a connection, and for the answer to a request."""
 
 
-def diagnose(options: Options, live: bool = False, reading: Reading = unseen) -> list[Finding]:
+OpenProgram = Callable[[Options, Mapping[str, str] | None], Program]
+"""Opens the program of a run in an environment, None for that of the process."""
+
+
+def diagnose(
+    open_program: OpenProgram, options: Options, live: bool = False, reading: Reading = unseen
+) -> list[Finding]:
     """Return all findings for a run with these options; if the configuration is unreadable, those of the built-in one."""
     try:
-        return examine(program_of(options), live, reading)
+        return examine(open_program(options, None), live, reading)
     except ConfigError as error:
         broken = Finding("configuration", False, str(error), needed=True)
     plain = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     with tempfile.TemporaryDirectory() as nowhere:
         # Without these two neither the user's configuration nor any trusted folder's is read.
         rest = examine(
-            program_of(options, {**plain, "XDG_CONFIG_HOME": nowhere, "XDG_STATE_HOME": nowhere}), live, reading
+            open_program(options, {**plain, "XDG_CONFIG_HOME": nowhere, "XDG_STATE_HOME": nowhere}), live, reading
         )
     return [broken, *(found for found in rest if found.what not in ("configuration", "config folder", "state folder"))]
 
