@@ -282,7 +282,7 @@ def test_the_help_of_any_command_and_a_usage_error_load_only_the_parser_and_tabl
     assert not modules & {"agentcli.core.record", "agentcli.core.message", "agentcli.core.model"}
 
 
-_IMPORT = re.compile(r"^\s*(?:from (agentcli[\w.]*) import ([^#\n]+|\([^)]*\))|import (agentcli[\w.]*))", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*(?:from (agentcli[\w.]*) import (\([^)]*\)|[^#\n]+)|import (agentcli[\w.]*))", re.MULTILINE)
 
 
 def test_no_modules_import_one_another_not_even_for_types_or_inside_functions() -> None:
