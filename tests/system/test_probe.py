@@ -14,7 +14,7 @@ OWN = {
     "sessions": "the store's own folders: one that cannot be read must not count as missing",
     "resources.py": "the package's own files",
     "permissions/git_config.py": "an error counts as a danger",
-    "program/notes.py": "a file that cannot be read must not be replaced",
+    "frontends/commands/notes.py": "a file that cannot be read must not be replaced",
     "system/locked_file.py": "a file that cannot be read must not be replaced",
 }
 """Modules that ask `Path` itself, and why its errors matter there."""
