@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agentcli.agent.check_commands import kinds_of
 from agentcli.agent.claims import claims
-from agentcli.agent.proof import Step, kinds_of
+from agentcli.agent.proof import Step
 from agentcli.agent.receipts import receipt
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.message import Text

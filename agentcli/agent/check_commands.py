@@ -1,0 +1,238 @@
+"""Kinds of checks that commands run, by their programs and scripts: tests, builds, linters, or all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import PurePath
+
+from agentcli.agent.claims import Kind
+
+_SHOWS = frozenset(
+    [
+        "cat",
+        "less",
+        "more",
+        "head",
+        "tail",
+        "grep",
+        "egrep",
+        "rg",
+        "ag",
+        "ls",
+        "find",
+        "fd",
+        "echo",
+        "printf",
+        "sed",
+        "awk",
+        "cut",
+        "sort",
+        "uniq",
+        "wc",
+        "cd",
+        "pwd",
+        "which",
+        "type",
+        "[",
+        "export",
+        "source",
+        ".",
+        "sleep",
+        "jq",
+        "diff",
+        "rm",
+        "cp",
+        "mv",
+        "mkdir",
+        "touch",
+        "chmod",
+        "kill",
+        "pkill",
+        "ps",
+        "curl",
+        "wget",
+        "open",
+        "gh",
+        "tee",
+        "tr",
+        "true",
+        "false",
+        ":",
+        "set",
+        "unset",
+        "xargs",
+        "stat",
+        "du",
+        "df",
+        "file",
+        "tree",
+        "date",
+        "read",
+        "git",
+        "kubectl",
+        "popd",
+        "pushd",
+        "test",
+        "return",
+        "exit",
+        "wait",
+        "lsof",
+        "ssh-add",
+        "az",
+        "aws",
+        "gcloud",
+        "heroku",
+        "vercel",
+        "brew",
+        "apt",
+        "apt-get",
+        "pip",
+        "pip3",
+        "fi",
+        "done",
+        "esac",
+        "for",
+        "case",
+    ]
+)
+_TEST = r"(?:unit-?)?tests?|specs?|pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|minitest|phpunit|pest|paratest|ctest|nextest|gotestsum|bats|behave|e2e|integration|junit|t"
+_BUILD = r"build(?:s|x)?|compile|bundle|dist|package|assemble|install(?:Debug|Dist)|webpack|vite|tsup|rollup|esbuild|archive|testCompile|compile\w+|assemble\w+"
+_LINT = r"lint(?:er|ing)?|fmt|format|types?-?check|types|tsc|vue-tsc|svelte-check|style|clippy|vet|eslint|prettier|biome|ruff|mypy|pyright|basedpyright|flake8|pylint|black|isort|stylelint|golangci-lint|staticcheck|shellcheck|ktlint\w*|detekt|swiftlint|rubocop|phpstan|psalm|checkstyle\w*|credo|dialyzer|analyze|gofmt|goimports|oxlint|hadolint|markdownlint\S*|actionlint|yamllint"
+_ALL = r"checks?|verify|ci|validate|pre-?commit|preflight|quality|qa|lefthook|turbo|nx"
+_KINDS: Sequence[tuple[Kind, str]] = (("tests", _TEST), ("build", _BUILD), ("lint", _LINT), ("checks", _ALL))
+EVERY: frozenset[Kind] = frozenset(("tests", "build", "lint", "checks"))
+"""All kinds."""
+_COMPILES = frozenset(
+    [
+        "cargo",
+        "go",
+        "mvn",
+        "mvnw",
+        "gradle",
+        "gradlew",
+        "dotnet",
+        "swift",
+        "xcodebuild",
+        "sbt",
+        "stack",
+        "cabal",
+        "mix",
+        "zig",
+        "make",
+        "cmake",
+        "ctest",
+        "bazel",
+        "flutter",
+    ]
+)
+"""Programs whose tests compile what they test."""
+_INSTALLS = frozenset(
+    [
+        "install",
+        "add",
+        "i",
+        "ci",
+        "remove",
+        "uninstall",
+        "get",
+        "init",
+        "create",
+        "clean",
+        "login",
+        "publish",
+        "info",
+        "view",
+        "list",
+        "ls",
+        "outdated",
+        "update",
+        "upgrade",
+        "why",
+        "sync",
+        "lock",
+    ]
+)
+_MANAGERS = frozenset(
+    [
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "pip",
+        "pip3",
+        "uv",
+        "poetry",
+        "cargo",
+        "go",
+        "gem",
+        "bundle",
+        "composer",
+        "brew",
+        "pdm",
+        "conda",
+        "mix",
+    ]
+)
+_NO_RUN = re.compile(r"^(?:--help|-h|--version|-V|--collect-only|--co|--list|--listTests|--list-tests|--dry-run|--showConfig)$")  # fmt: skip
+
+
+def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
+    """Return the kinds of checks that a command runs; empty for any other command."""
+    if not words or any(map(_NO_RUN.match, words)):
+        return frozenset()
+    program = PurePath(words[0]).name
+    if program in _SHOWS:
+        return frozenset()
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    if program in _MANAGERS and operands and operands[0] in _INSTALLS and not (program == "go" and "test" in operands):
+        return frozenset()
+    own = _named(PurePath(program).stem if program.endswith((".sh", ".py", ".js", ".ts", ".mjs", ".rb")) else program)
+    if own and own != {"checks"}:
+        return _widened(own, program, words)
+    inner = {kind for word in operands for kind in _named(_script(word))}
+    found = frozenset(inner | own)
+    if found & {"lint", "build"} and "tests" in found:
+        # eslint tests/ lints: the first word that is a check's name decides.
+        first = next((kinds for word in operands if (kinds := _named(_script(word)))), frozenset[Kind]())
+        separate = any(re.search(r"(?i)(?:^|[:_-])tests?(?:$|[:_-])", word) and "/" not in word for word in operands)
+        found = found if separate else first
+    return _widened(found, program, words)
+
+
+def _widened(kinds: frozenset[Kind], program: str, words: Sequence[str]) -> frozenset[Kind]:
+    if "checks" in kinds:
+        return EVERY
+    more: set[Kind] = set(kinds)
+    if kinds:
+        more.add("checks")
+    if "tests" in kinds and (program in _COMPILES or any(word in _COMPILES for word in words)):
+        more.add("build")
+    if "build" in kinds or any(re.fullmatch(r"(?:vue-)?tsc|typecheck|type-check|check-types", word) for word in words):
+        more |= {"lint", "build"}
+    if "lint" in kinds and any(word in ("clippy", "vet") for word in words):
+        more.add("build")
+    return frozenset(more)
+
+
+def _script(word: str) -> str:
+    """Return the name by which a word may refer to a check: a script without its folder and extension."""
+    path = PurePath(word)
+    return path.stem if path.suffix in (".sh", ".py", ".js", ".ts", ".mjs", ".rb", ".bat") else word
+
+
+@cache
+def _named(word: str) -> frozenset[Kind]:
+    found = set[Kind]()
+    for kind, names in _KINDS:
+        if re.search(rf"(?i)(?:^|[:/_.\-@])(?:{names})(?:$|[:/_.\-@\d])", word) and word != ".":
+            found.add(kind)
+    if re.search(r"[a-z]Tests?$|^test[A-Z]|^check[A-Z]|^test_", word):
+        found.add("tests")
+    return frozenset(found)
+
+
+def only_shows(words: Sequence[str]) -> bool:
+    """Return True for a command that only shows, copies or moves something."""
+    return not words or PurePath(words[0]).name in _SHOWS
