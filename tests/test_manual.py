@@ -161,7 +161,8 @@ HELP = {
     "compress": "Replace the older part",
     "sandbox": "- `sandbox` = ",
     "agent.effort": "- `agent.effort` = ",
-    "effort": "- `agent.effort` = ",
+    "effort": "Switch how hard the model thinks",
+    "titles": "- `agent.titles` = ",
     "stop asking": "permissions · ",
     "sessions export": "Usage: agentcli sessions export",
 }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS, SMALL_WINDOW
 from agentcli.core.setting import ADDED, LIMIT, LOWER, Bytes, Calls, Range, Requests, Tokens, setting, towards
 
 Effort = Literal["", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[str, ...] = get_args(Effort)[1:]
+"""Levels that people can choose, from little to much."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,9 @@ class Options:
             also=("acp",),
         ),
     ] = ""
+    effort: Annotated[
+        str, Flag("how hard the model thinks: minimal, low, medium, high, xhigh or max", "LEVEL", also=("acp",))
+    ] = ""
     mode: Annotated[str, Flag("ask, auto-edit, plan, auto or yolo", "MODE", also=("acp",))] = ""
     allow: Annotated[
         tuple[str, ...],
@@ -166,7 +169,7 @@ class Options:
     @property
     def overrides(self) -> Mapping[str, Any]:
         """Settings set by flags, by their key in the configuration."""
-        given = {"model": self.model, "mode": self.mode}
+        given = {"model": self.model, "mode": self.mode, "agent.effort": self.effort}
         return {key: value for key, value in given.items() if value}
 
 
@@ -181,6 +184,7 @@ class FlagOptions(TypedDict, total=False):
     cwd: "str | Path"
     model: str
     account: str
+    effort: str
     mode: "Mode"
     allow: Texts
     deny: Texts

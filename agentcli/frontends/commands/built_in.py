@@ -32,6 +32,7 @@ CONVERSATION = (
     sessions.fork,
     queue.queue,
     model.model,
+    model.effort,
     model.mode,
     status.status,
     settings.config,

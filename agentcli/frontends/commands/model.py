@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentcli.agent.settings import EFFORTS
 from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODE_SUMMARIES, MODES
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from agentcli.program.program import Program
 
 IN_USE, NO_KEY = " · in use", " · no key"
+OWN = "default"
+"""Word for the effort that the model chooses itself."""
 
 
 def models(context: Terminal) -> Sequence[Item]:
@@ -36,6 +39,11 @@ def models(context: Terminal) -> Sequence[Item]:
 def modes(context: Terminal) -> Sequence[Item]:
     """Return the modes as completions."""
     return [Item(one, MODE_SUMMARIES[one]) for one in MODES]
+
+
+def efforts(context: Terminal) -> Sequence[Item]:
+    """Return the levels of thinking as completions."""
+    return [Item(OWN, "the model's own"), *map(Item, EFFORTS)]
 
 
 def themes(context: Terminal) -> Sequence[Item]:
@@ -80,6 +88,30 @@ async def _refreshed(program: Program) -> Sequence[str]:
     if program.options.no_session or not stale(models):
         return ()
     return (await asyncio.to_thread(refresh, models, PATIENCE)).warnings
+
+
+@terminal_command("Model and permissions", arguments=efforts)
+async def effort(context: CommandContext, level: str) -> None:
+    """Switch how hard the model thinks: /effort [default|minimal|low|medium|high|xhigh|max]
+
+    It applies to this session; set agent.effort to make it permanent. `default` is the model's own.
+    """
+    builder = context.session.core.builder
+    levels = (OWN, *EFFORTS)
+    if not level:
+        now = builder.effort or OWN
+        chosen = await context.pick(
+            f"Effort: {now}", [Choice(one, IN_USE if one == now else "") for one in levels], start_of(levels, now)
+        )
+        if chosen is None:
+            return
+        level = levels[chosen]
+    if level not in levels:
+        raise UsageError(f"Unknown effort {level}. Use one of: {', '.join(levels)}.")
+    builder.effort = "" if level == OWN else level
+    name = context.session.core.model.name
+    unused = f" {name} does not think, so it has no effect." if context.session.core.model.thinking == "none" else ""
+    context.say(f"Effort: {level}.{unused}")
 
 
 @terminal_command("Model and permissions", at_once=True, arguments=modes)

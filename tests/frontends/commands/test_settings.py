@@ -122,3 +122,20 @@ def test_the_choice_of_a_model_starts_on_the_one_in_use(context: ScriptedContext
     assert context.started_on == "anthropic/claude-sonnet-5-5"
     detail = next(item.detail for item in models(context) if item.label == context.started_on)
     assert detail.startswith(f"{count(context.session.core.model.window)} window · $")
+
+
+def test_the_effort_is_completed_chosen_and_set_for_the_session(context: ScriptedContext) -> None:
+    builder = context.session.core.builder
+    assert completions("effort", context)[:3] == ["default", "minimal", "low"]
+    assert type_(context, "/effort high") == ["Effort: high."]
+    assert builder.effort == "high"
+    context.answers = [0]
+    assert type_(context, "/effort") == ["Effort: default."]
+    assert "Effort: high" in context.asked
+    assert context.started_on == "high"
+    assert builder.effort == ""
+    assert "Use one of: default, minimal" in type_(context, "/effort hihg")[0]
+
+
+def test_the_flag_sets_the_effort() -> None:
+    assert Options(effort="low").overrides == {"agent.effort": "low"}
