@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import NEAREST, did_you_mean, name_and_argument, near_names
-from agentcli.frontends.commands import extensions
+from agentcli.frontends.commands import extensions, peers
 from agentcli.frontends.commands.base import CommandContext
 from agentcli.frontends.commands.outputs import Drawn, perform
 from agentcli.frontends.terminal.input.completion import CommandCompletion
@@ -38,11 +38,20 @@ class SlashCommands:
         )
         """The commands that work in every front end."""
         self._aliases = {alias: one.name for one in commands for alias in one.aliases}
+        self._told: set[str] = set()
 
     async def run(self, ctx: CommandContext, line: str) -> None:
         """Run a command line `/name [argument]`. Raises UsageError for an unknown command or an unexpected argument."""
         name, rest = name_and_argument(line)
         found = self.find(name)
+        if found.name not in (name, self.known_as(name)):
+            if name not in self._told:
+                self._told.add(name)
+                ctx.say(f"/{name} is /{peers.SAME[name]} here.")
+            if preset := peers.SAME[name].partition(" ")[2]:
+                if rest:
+                    raise UsageError(f"/{peers.SAME[name]} takes no more arguments. Send the prompt after it.")
+                rest = preset
         found.check(rest, name)
         await perform(found, ctx, rest)
 
@@ -65,13 +74,17 @@ class SlashCommands:
         Unknown commands are reported at once, too.
         """
         name, argument = name_and_argument(text)
-        found = self.all.get(self.known_as(name))
+        found = self.all.get(self.known_as(name)) or self._of_peers(name)
         return found is None or found.acts_at_once(argument)
 
     def find(self, name: str) -> Command:
-        """Return the command of that name. Raises UsageError with similar names."""
+        """Return the command of that name, or of that name in another agent. Raises UsageError with similar names."""
         if self.known_as(name) in self.all:
             return self.all[self.known_as(name)]
+        if found := self._of_peers(name):
+            return found
+        if instead := peers.INSTEAD.get(name):
+            raise UsageError(f"/{name} is not a command of agentcli. {instead}")
         near = near_names(name.lower(), self.all) or [
             one for one in self.all if name and one.startswith(name[:2].lower())
         ]
@@ -81,6 +94,9 @@ class SlashCommands:
     def known_as(self, name: str) -> str:
         """Return the command's own name for an alias."""
         return self._aliases.get(name, name)
+
+    def _of_peers(self, name: str) -> Command | None:
+        return self.all.get(peers.SAME.get(name, "").partition(" ")[0])
 
 
 def slash_commands(features: Sequence[Feature[Program]]) -> SlashCommands:

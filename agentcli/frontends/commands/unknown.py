@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from agentcli.core.errors import InputError
+from agentcli.frontends.commands import peers
 
 _MEANT = re.compile(r"/(?:([a-z][a-z-]*)|([a-z][\w-]*(?::[a-z][\w-]*)+)(?:[ \t].*)?)")
 
@@ -34,4 +35,5 @@ def unknown_command(text: str, is_known: Callable[[str], bool], is_server: Calla
 def no_command(name: str, trusted: bool) -> InputError:
     """Return the refusal of an unknown command, for a prompt that may be meant as text."""
     unread = "" if trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
-    return InputError(f"Unknown command /{name}.{unread} Put a space before it to send it as text.")
+    known = f" {said}" if (said := peers.hint(name)) else ""
+    return InputError(f"Unknown command /{name}.{known}{unread} Put a space before it to send it as text.")

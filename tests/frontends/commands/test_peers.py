@@ -1,0 +1,47 @@
+"""Names of slash commands in other coding agents."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentcli.frontends.commands.peers import INSTEAD, SAME
+from agentcli.frontends.commands.registry import slash_commands
+from agentcli.frontends.commands.unknown import no_command
+from agentcli.frontends.features import FEATURES
+from tests.frontends.terminal.contexts import ScriptedContext
+from tests.frontends.terminal.slash import COMMANDS, type_
+
+
+def test_a_name_is_of_one_kind_and_leads_to_a_command_of_ours() -> None:
+    assert not SAME.keys() & INSTEAD.keys()
+    for name, own in SAME.items():
+        command, _, argument = own.partition(" ")
+        assert COMMANDS.find(name) is COMMANDS.all[command]
+        COMMANDS.all[command].check(argument, command)
+    for name in (*SAME, *INSTEAD):
+        assert COMMANDS.known_as(name) not in COMMANDS.all, f"/{name} is ours"
+
+
+def test_a_name_of_another_agent_does_the_thing_and_says_our_name_once() -> None:
+    context = ScriptedContext()
+    commands = slash_commands(FEATURES)
+    assert type_(context, "/hotkeys")[0] == "/hotkeys is /keys here."
+    assert type_(context, "/hotkeys") == type_(context, "/keys")
+    assert commands.acts_at_once("/hotkeys")
+    assert not commands.acts_at_once("/thinking high")
+
+
+def test_plan_switches_the_mode_and_takes_no_prompt() -> None:
+    context = ScriptedContext()
+    assert type_(context, "/plan")[0] == "/plan is /mode plan here."
+    assert context.session.core.approval.mode == "plan"
+    assert "Send the prompt after it" in type_(context, "/plan the release")[-1]
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_what_does_not_exist_names_what_there_is(name: str) -> None:
+    assert type_(ScriptedContext(), f"/{name}") == [f"/{name} is not a command of agentcli. {INSTEAD[name]}"]
+
+
+def test_a_run_without_a_terminal_names_our_command() -> None:
+    assert str(no_command("usage", trusted=True)).startswith("Unknown command /usage. It is /cost here. Put")
