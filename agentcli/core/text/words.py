@@ -22,6 +22,8 @@ def name_and_argument(line: str) -> tuple[str, str]:
 
 NEAREST = 3
 """Maximum number of names that a message offers."""
+ALIKE = 0.7
+"""Likeness of a name that a person probably meant."""
 
 
 def near_names(name: str, known: Iterable[str], likeness: float = 0.5) -> list[str]:

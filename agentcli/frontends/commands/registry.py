@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from agentcli import manual
 from agentcli.core.errors import UsageError
-from agentcli.core.text.words import NEAREST, did_you_mean, name_and_argument, near_names
+from agentcli.core.text.words import ALIKE, did_you_mean, name_and_argument, near_names
 from agentcli.frontends.commands import extensions, peers
 from agentcli.frontends.commands.base import CommandContext
 from agentcli.frontends.commands.outputs import Drawn, perform
@@ -85,10 +85,8 @@ class SlashCommands:
             return found
         if instead := peers.INSTEAD.get(name):
             raise UsageError(f"/{name} is not a command of agentcli. {instead}")
-        near = near_names(name.lower(), self.all) or [
-            one for one in self.all if name and one.startswith(name[:2].lower())
-        ]
-        hint = did_you_mean([f"/{one}" for one in near[:NEAREST]]) or " Type /help for the list."
+        near = near_names(name.lower(), self.all, ALIKE)
+        hint = did_you_mean([f"/{one}" for one in near]) or " Type /help for the list."
         raise UsageError(f"Unknown command /{name}.{hint}")
 
     def known_as(self, name: str) -> str:

@@ -45,3 +45,17 @@ def test_what_does_not_exist_names_what_there_is(name: str) -> None:
 
 def test_a_run_without_a_terminal_names_our_command() -> None:
     assert str(no_command("usage", trusted=True)).startswith("Unknown command /usage. It is /cost here. Put")
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("exprot", "Did you mean /export?"),
+        ("plugns", "Did you mean /plugins?"),
+        ("modle", "Did you mean /mode or /model?"),
+        ("foo", "Type /help for the list."),
+        ("security", "Type /help for the list."),
+    ],
+)
+def test_an_unknown_command_offers_names_that_are_near_or_none(typed: str, told: str) -> None:
+    assert type_(ScriptedContext(), f"/{typed}") == [f"Unknown command /{typed}. {told}"]
