@@ -84,8 +84,8 @@ OF_THE_SHELL = BUILTINS - WRAPPERS - word_set("bg disown enable fg kill suspend 
 INTERPRETERS = word_set("""
 python node nodejs deno bun ruby irb perl php lua luajit tclsh wish Rscript R julia java jshell groovy scala kotlin
 elixir iex erl ghci runghc ocaml pwsh powershell osascript ipython ts-node tsx bash sh zsh dash ksh fish csh tcsh
-awk gawk mawk sed ed ex vi vim nvim emacs nano less more man busybox toybox sqlite sqlite3 psql mysql mongosh redis-
-cli gdb lldb uv poetry pipenv conda npx bunx uvx pipx pnpx eval source exec rlwrap expect m4 dc bc jq yq
+awk gawk mawk sed ed ex vi vim nvim emacs nano less more man busybox toybox sqlite sqlite3 psql mysql mongosh
+redis-cli gdb lldb uv poetry pipenv conda npx bunx uvx pipx pnpx eval source exec rlwrap expect m4 dc bc jq yq
 """)
 """Programs that run scripts or programs passed to them: no rule is ever saved for them."""
 
