@@ -20,7 +20,6 @@ from agentcli.context.cache_health import health_of
 from agentcli.context.context_editing import context_edits_of
 from agentcli.context.invariants import Passed, check, ensure, mended
 from agentcli.context.pruning.blocks import Supersession, ViewBlocks
-from agentcli.context.pruning.uses import Uses
 from agentcli.context.settings import NATIVE, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, grown, view
@@ -76,7 +75,6 @@ class RequestBuilder:
         """True once the provider refused to compact: then `auto` replaces `provider`."""
         self._assembler, self._passed = Assembler(), Passed()
         self._supersession, self._blocks = Supersession(), ViewBlocks()
-        self._uses = Uses()
         self._seen = journal.history, view(journal.history)
         self._window: tuple[View, tuple[object, ...], Window] | None = None
         self.recount()
@@ -95,7 +93,7 @@ class RequestBuilder:
         state = spec, self.settings, self.counter.calibration, self.counter.head
         if self._window is None or self._window[0] is not seen or self._window[1] != state:
             # Cached, because the provider's count is valid only for this exact view.
-            known = self._supersession, self._blocks, self._uses
+            known = self._supersession, self._blocks
             window = window_of(seen, spec, self.counter, self.settings, self.traits, *known)
             self._window = seen, state, window
         return self._window[2]

@@ -26,14 +26,9 @@ from agentcli.core.model import (
     RequestMessage,
     ToolSchema,
 )
-from agentcli.core.record import Prune
 
 MILESTONE = 2_000
 """Tokens of a tool result from which it may end a cached prefix."""
-
-
-_CERTAIN = 10.0
-"""Weight of a prefix that this request itself reads, not only the next one."""
 
 
 class Sizes(Protocol):
@@ -59,19 +54,17 @@ def breakpoints(
     model: ModelSpec,
     sizes: Sizes,
     milestone: int = MILESTONE,
-    settled: int = -1,
 ) -> tuple[Breakpoint, ...]:
     """Choose at most four places in the order of the request, by the tokens that the next request may expect to read
     for them.
 
     `head` are the tokens of system and tools, `milestone` the tokens from which a tool result is a milestone. No place
-    is used for a prefix shorter than the model caches, nor for a provider that caches automatically. `settled` is the last
-    message before the first one that was edited since the former request; -1 if none was.
+    is used for a prefix shorter than the model caches, nor for a provider that caches automatically.
     """
     if not model.cache_explicit:
         return ()
     worth: dict[Breakpoint, float] = {}
-    for place, tokens, chance in _candidates(messages, head, model, sizes, milestone, settled):
+    for place, tokens, chance in _candidates(messages, head, model, sizes, milestone):
         if tokens >= model.cache_minimum:
             worth[place] = max(worth.get(place, 0.0), tokens * chance)
     chosen = sorted(worth, key=lambda place: -worth[place])[:MOST_BREAKPOINTS]
@@ -79,19 +72,17 @@ def breakpoints(
 
 
 def _candidates(
-    messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: Sizes, milestone: int, settled: int
+    messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: Sizes, milestone: int
 ) -> Iterator[tuple[Breakpoint, int, float]]:
     """Yield possible breakpoints, each with the tokens before it and the chance that the next request has the same ones."""
     # The chances estimate how likely the next edit is to spare each prefix. Every edit spares the system. A prune
     # spares the part before the first cleared output. An interrupted or rewound prompt spares everything before itself.
-    yield Breakpoint(-1), head, 1.0 if settled < 0 else 10 * _CERTAIN
+    yield Breakpoint(-1), head, 1.0
     newest = len(messages) - 1
     places = [(newest, 0.95), (newest - 1, 0.96)]
     if _blocks(messages[newest - 1 :]) >= model.cache_lookback:
         # A lookup covers only `cache_lookback` blocks; an entry certainly exists at the end of the previous request.
         places.append((newest - 2, 0.97))
-    # What an edit has spared is read now, for certain, if a place near its end is looked up.
-    places.append((settled, _CERTAIN))
     places.append((sizes.snapshot, 0.99))
     places.append((sizes.newest_result(milestone, newest - 1), 0.9))
     for number, chance in places:
@@ -165,9 +156,7 @@ class Assembler:
     ) -> Request:
         """Return the next request: see `assemble`."""
         messages = self._repairer.repair(self._messages_of(view, model), model)
-        settled = _settled(view) if len(messages) == len(view.messages) else -1
-        head, sizes = counter.overhead(system, tools), counter.sizes(messages)
-        places = breakpoints(messages, head, model, sizes, milestone, settled)
+        places = breakpoints(messages, counter.overhead(system, tools), model, counter.sizes(messages), milestone)
         reply = min(max_output, model.max_output, reply_tokens(model.window))
         searches = model.deferred_tools and any(tool.name == SEARCH for tool in tools)
         results = (part for message in messages for part in message.parts if isinstance(part, ToolResult))
@@ -186,24 +175,6 @@ class Assembler:
         self._messages = (*self._messages[:same], *(_message(message, model) for message in shown[same:]))
         self._shown, self._model = shown, model
         return self._messages
-
-
-def _settled(view: View) -> int:
-    """Return the number of the last message before the first one that a prune has changed since the newest reply; -1 if none has."""
-    replied = next((message.seq for message in reversed(view.messages) if message.role == "assistant"), 0)
-    new = (record.body for record in view.prunes if record.seq > replied)
-    calls = {call for body in new if isinstance(body, Prune) and not body.by for call in body.cleared}
-    if not calls:
-        return -1
-    changed = (
-        number
-        for number, message in enumerate(view.messages)
-        if any(
-            (block.tool_use_id or getattr(block.part, "call_id", "")) in calls and block.original
-            for block in message.blocks
-        )
-    )
-    return next(changed, 0) - 1
 
 
 def _without_bound(message: ViewMessage, view: View) -> ViewMessage:

@@ -1,13 +1,11 @@
-"""Markers for cleared outputs, parts of outputs, and inputs, with the way to see the originals."""
+"""Markers for cleared outputs and inputs, with the way to see the originals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from agentcli.core.dataclass import replace
 from agentcli.core.message import Status, ToolCall, ToolResult
-from agentcli.core.record import Lines
 
 CLEARED = "[Old tool result content cleared]"
 """Marker for a pruned output; a line with the call follows."""
@@ -25,28 +23,6 @@ def cleared_result(call_id: str, name: str, status: Status, outcome: str = "") -
     """Return a pruned result as the model sees it: the marker, the outcome of a command, and the call that shows the output again."""
     ended = f"\n{outcome}" if outcome else ""
     return ToolResult(call_id, name, status, f'{CLEARED}{ended}\n[recall(id="{call_id}") shows it again]')
-
-
-@lru_cache(_REMEMBERED)
-def shrunk_text(output: str, call_id: str, pieces: Lines) -> str:
-    """Return an output of which only these lines stay, with a marker for each gap, and the call that shows all of it."""
-    lines, shown, after = output.split("\n"), list[str](), 1
-    for first, last in pieces:
-        shown += [*_gap(after, first - 1), *lines[first - 1 : last]]
-        after = last + 1
-    shown += _gap(after, len(lines))
-    return "\n".join([*shown, f'[recall(id="{call_id}") shows all of it]'])
-
-
-def shrunk_result(result: ToolResult, pieces: Lines) -> ToolResult:
-    """Return a result of which only these lines of the output stay."""
-    return replace(result, output=shrunk_text(result.output, result.call_id, pieces))
-
-
-def _gap(first: int, last: int) -> list[str]:
-    if first > last:
-        return []
-    return [f"[… lines {first} to {last} cleared …]" if first < last else f"[… line {first} cleared …]"]
 
 
 def cleared_input(call: ToolCall) -> ToolCall:
@@ -71,7 +47,6 @@ def _marked_call(call_id: str, name: str, path: str, lines: int) -> ToolCall:
 def forget_markers() -> None:
     """Forget all markers, most of whose calls have left the view; markers of calls still in a view are made again."""
     cleared_result.cache_clear()
-    shrunk_text.cache_clear()
     _marked_call.cache_clear()
 
 

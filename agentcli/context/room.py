@@ -46,7 +46,6 @@ def forecast(history: History, window: Window, now: datetime) -> Plan:
         trigger=planned.trigger or (None if whole.optional else whole.trigger),
         cleared=(*prune.call_ids, *planned.cleared),
         cleared_inputs=(*prune.inputs, *planned.cleared_inputs),
-        pieces={**prune.pieces, **planned.pieces},
         tokens_before=window.tokens,
         reasons=(_prune_reason(prune, why), *planned.reasons),
     )
@@ -58,13 +57,8 @@ def due_prune(window: Window, now: datetime, made: int = 0) -> tuple[Prune | Non
     `made` is the number of prunes made in this turn. Beyond the hard mark, a prune that frees little is not made. No
     turn has more than `MOST_PRUNES`: each rewrites the prefix, so a compaction replaces the next.
     """
-    need, life = max(0, window.tokens - window.limits.hard), window.settings.prune.free_life
-    pressure = Pressure(free=free_because(window, now), need=need, life=life)
-    if not need and window.tokens >= window.limits.soft and not pressure.free:
-        # A compaction that is due would rewrite the prefix anyway: a prune that spares it costs no more.
-        prune, why = plan_prune(window, Pressure(free="the soft mark has been passed", life=life))
-        if prune is not None and window.tokens - prune.tokens < window.settings.auto.air * window.limits.soft:
-            return prune, why
+    need = max(0, window.tokens - window.limits.hard)
+    pressure = Pressure(free=free_because(window, now), need=need)
     if not need or not window.settings.autocompact:
         return plan_prune(window, pressure)
     if made >= MOST_PRUNES:

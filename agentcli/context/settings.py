@@ -60,30 +60,16 @@ class PruneSettings:
     """`opencode`: newest turns whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
     """Token estimator of opencode's rule."""
-    auto_protect: Tokens = setting(2_000, project="free")
+    auto_protect: Tokens = setting(10_000, project="free")
     """`auto`: newest outputs that stay unless they are out of date."""
     memory_protect: Tokens = 40_000
     """`auto_protect` if `auto.lean` is `memory`."""
     auto_turns: int = 0
     """`auto`: newest user messages whose outputs stay unless they are out of date; 0: only `auto_protect` decides."""
-    horizon: Annotated[float, Range(unit="requests")] = setting(16.0, project="free")
+    horizon: Annotated[float, Range(unit="requests")] = setting(8.0, project="free")
     """`auto`: requests within which a prune on a warm cache must pay for itself."""
-    read_life: float = 8.0
-    """`auto`: requests after which a piece of a read that nothing has used since may go."""
-    output_life: float = 4.0
-    """The same for a piece of any other output."""
-    edit_life: float = 20.0
-    """The same for the input of an edit."""
-    write_life: float = 150.0
-    """The same for the input of a call that writes a whole file."""
-    kin: Share = 0.5
-    """Share of its life for which a piece stays after the newest use of another piece of the same output."""
-    free_life: Share = 0.25
-    """Share of these lives after which they go if that costs nothing: the cache is cold."""
-    warm_share: Share = 0.5
-    """Share of a prompt below `warm_size` that a prune on a warm cache must free."""
-    warm_size: int = 100_000
-    """Tokens of such a prompt."""
+    patience: float = 8.0
+    """Prune once carrying the tokens has cost this multiple of the cost of clearing them."""
     smallest: int = 100
     """Outputs of fewer tokens are never cleared."""
     inputs: bool = setting(True, project="free")
@@ -282,7 +268,7 @@ class ContextSettings:
     """Pins that hold more than this are reported."""
     max_summary_calls: int = 3
     """Maximum calls of the summariser for one compaction."""
-    compact_horizon: Annotated[float, Range(unit="requests")] = setting(2.0, project="free")
+    compact_horizon: Annotated[float, Range(unit="requests")] = setting(20.0, project="free")
     """Within how many requests a compaction below `soft` must pay for itself; 0: none there."""
     compact_floor: Share = 0.20
     """Size from which `auto` compacts between turns if that pays."""

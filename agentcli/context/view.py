@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 
-from agentcli.context.cleared import cleared_input, cleared_result, keeps_input, shrunk_result
+from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.inject import injections_first, wrap
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History, added, evolve
 from agentcli.core.message import File, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
-from agentcli.core.record import Compaction, Lines, Prune, Record
+from agentcli.core.record import Compaction, Prune, Record
 
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 GO_ON = (
@@ -46,8 +46,6 @@ class Block:
     """The result, call or thought itself if `part` replaces it."""
     held: bool = False
     """True if the provider, not agentcli, decides how the model sees `part`: the original is sent."""
-    pieces: Lines = ()
-    """The lines of the original that `part` still shows, if others were cleared; these may be cleared too."""
 
     @property
     def sent(self) -> Part | ToolResult:
@@ -263,14 +261,9 @@ class Lens:
         held = call in self.history.held
         cleared = held or (summary is None and call in self.history.cleared)
         original = None if part is result else result
-        pieces = self.history.pieces.get(call, ()) if cleared and not held else ()
         if cleared:
             original = part if held else result
-            cleared = not pieces
-            if pieces:
-                part = shrunk_result(result, pieces)
-            else:
-                part = cleared_result(call, name, status, "" if held else self.outcomes.get(call, ""))
+            part = cleared_result(call, name, status, "" if held else self.outcomes.get(call, ""))
         return Block(
             part,
             record.seq,
@@ -283,7 +276,6 @@ class Lens:
             cleared=cleared,
             original=original,
             held=held,
-            pieces=pieces,
         )
 
 

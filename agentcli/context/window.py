@@ -13,7 +13,6 @@ from pathlib import PurePath
 
 from agentcli.context.context_editing import foreseen
 from agentcli.context.pruning.blocks import Supersession, ViewBlocks
-from agentcli.context.pruning.uses import Uses
 from agentcli.context.settings import NATIVE, PROVIDER, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
@@ -70,8 +69,6 @@ class Window:
     supersession: Supersession = field(default_factory=Supersession)
     """Memory of the outputs and inputs that are out of date, from one window of a session to the next."""
     laid_out: ViewBlocks = field(default_factory=ViewBlocks)
-    usage: Uses = field(default_factory=Uses)
-    """Memory of what used the pieces of outputs, from one window of a session to the next."""
     """Memory of the blocks of the view, from one window of a session to the next."""
 
     @property
@@ -88,11 +85,6 @@ class Window:
     def superseded(self) -> Supersession:
         """Results and inputs in the view that are out of date."""
         return self.supersession.of(self.view, self.traits)
-
-    @property
-    def uses(self) -> Uses:
-        """Pieces of the outputs in the view with their newest uses."""
-        return self.usage.of(self.view, self.traits)
 
     @property
     def blocks(self) -> ViewBlocks:
@@ -116,7 +108,6 @@ def window_of(
     traits: Mapping[str, Traits],
     supersession: Supersession | None = None,
     laid_out: ViewBlocks | None = None,
-    uses: Uses | None = None,
 ) -> Window:
     """Return the window of this model with this view in it: under `native` as the provider will show it.
 
@@ -125,16 +116,7 @@ def window_of(
     settings, limits = in_force(settings, model), limits_of(model, settings)
     if settings.policy == NATIVE:
         view = foreseen(view, limits.usable, counter, settings, traits)
-    return Window(
-        view,
-        limits,
-        counter,
-        settings,
-        traits,
-        supersession or Supersession(),
-        laid_out or ViewBlocks(),
-        uses or Uses(),
-    )
+    return Window(view, limits, counter, settings, traits, supersession or Supersession(), laid_out or ViewBlocks())
 
 
 def in_force(settings: ContextSettings, model: ModelSpec) -> ContextSettings:

@@ -19,7 +19,6 @@ from agentcli.core.record import (
     Failure,
     FeatureState,
     Kept,
-    Lines,
     Pin,
     Prune,
     Record,
@@ -46,7 +45,7 @@ class History:
 
     `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on, plus what it
     kept from before. `cleared` and `cleared_inputs` map a call id to the seq of the prune that cleared its output and
-    its input, `pieces` to the lines of a cleared output that stay. `held` are calls whose output or input the provider drops itself, so that they are sent whole, like
+    its input. `held` are calls whose output or input the provider drops itself, so that they are sent whole, like
     thoughts before `held_thinking`. `turn` counts the user's prompts. `undone` are ranges from an edit to its undo, as
     the seqs of both, in which the model saw a different view. `usage` and `cost` (USD, None if no price is known)
     include records that were undone. Records up to number `foreign` came from an external file: their account, model,
@@ -58,7 +57,6 @@ class History:
     compaction: Record | None = None
     cleared: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
     cleared_inputs: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
-    pieces: Mapping[str, Lines] = field(default_factory=dict)
     held: frozenset[str] = frozenset()
     held_thinking: int = 0
     prunes: tuple[Record, ...] = ()
@@ -117,7 +115,6 @@ class History:
             pins=tuple(sorted(self.pins)),
             cleared=dict(self.cleared),
             cleared_inputs=dict(self.cleared_inputs),
-            pieces=self.pieces,
             folder=self.folder,
             account=self.account,
             features=self.features,
@@ -259,7 +256,6 @@ def _carried(history: History, seq: int, body: Compaction) -> History:
         pins=history.pins | {words.seq for words in body.pins} if carry.pins is None else frozenset(carry.pins),
         cleared=history.cleared if carry.cleared is None else carry.cleared,
         cleared_inputs=carry.cleared_inputs,
-        pieces=carry.pieces,
         usage=_no_less(carry.usage),
         cost=_add(None, carry.cost),
         turn=carry.turn,
@@ -280,7 +276,6 @@ def _pruned(history: History, record: Record, body: Prune) -> History:
         history,
         cleared=_with(_without(history.cleared, back), body.call_ids, record.seq),
         cleared_inputs=_with(_without(history.cleared_inputs, back), body.inputs, record.seq),
-        pieces=_staying(history.pieces, (*body.call_ids, *back), body.pieces),
         held=held,
         held_thinking=body.drop_thinking_before if theirs else history.held_thinking if held else 0,
         prunes=(*history.prunes, record),
@@ -289,14 +284,6 @@ def _pruned(history: History, record: Record, body: Prune) -> History:
 
 def _without(cleared: Mapping[str, int], calls: frozenset[str]) -> Mapping[str, int]:
     return {call: seq for call, seq in cleared.items() if call not in calls} if calls else cleared
-
-
-def _staying(pieces: Mapping[str, Lines], calls: Iterable[str], new: Mapping[str, Lines]) -> Mapping[str, Lines]:
-    """Return the lines that stay once these calls were cleared, or shown whole again."""
-    changed = frozenset(calls) if pieces else frozenset[str]()
-    return (
-        {**{call: lines for call, lines in pieces.items() if call not in changed}, **new} if pieces or new else pieces
-    )
 
 
 def _answered(entries: Iterable[Record]) -> frozenset[str]:
@@ -310,14 +297,12 @@ def _compacted(history: History, record: Record, body: Compaction) -> History:
     alive = _answered(entries)
     cleared = _with(history.cleared, body.cleared, record.seq)
     inputs = _with(history.cleared_inputs, body.cleared_inputs, record.seq)
-    pieces = _staying(history.pieces, body.cleared, body.pieces)
     compacted = replace(
         history,
         entries=entries,
         compaction=record,
         cleared=MappingProxyType({call: seq for call, seq in cleared.items() if call in alive}),
         cleared_inputs=MappingProxyType({call: seq for call, seq in inputs.items() if call in alive}),
-        pieces={call: lines for call, lines in pieces.items() if call in alive},
         held=frozenset(),
         held_thinking=0,
         prunes=(),

@@ -65,10 +65,6 @@ class Kept:
     data: Mapping[str, Any]
 
 
-Lines = tuple[tuple[int, int], ...]
-"""First and last lines of the pieces of an output, counted from 1, in order."""
-
-
 @dataclass(frozen=True, slots=True)
 class Carry:
     """State of a fold before a compaction, so that a resume reads only the records of the view."""
@@ -93,8 +89,6 @@ class Carry:
     folder: str = ""
     features: Mapping[str, Kept] = field(default_factory=dict)
     account: str = ""
-    pieces: Mapping[str, Lines] = field(default_factory=dict)
-    """The lines that stay of calls in `cleared`; none of the others stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +143,6 @@ class Compaction:
     cleared_inputs: tuple[str, ...] = ()
     skills: tuple[VerbatimText, ...] = ()
     """Bodies of skills in use, in their tags."""
-    pieces: Mapping[str, Lines] = field(default_factory=dict)
-    """The lines that stay of calls in `cleared`."""
     by_provider: ProviderSummary | None = None
     """The provider's own summary; the snapshot adds rules, prompts and facts."""
 
@@ -174,8 +166,6 @@ class Prune:
     """By call id, the line in the marker about how a command ended."""
     by: Editor = ""
     restored: tuple[str, ...] = ()
-    pieces: Mapping[str, Lines] = field(default_factory=dict)
-    """By call id, the lines of a cleared output that stay."""
 
     @property
     def cleared(self) -> tuple[str, ...]:

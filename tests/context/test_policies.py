@@ -39,7 +39,7 @@ from tests.counted import counted
 from tests.tables import each_row
 
 MODEL = ModelSpec("demo", "main", window=20_000, max_output=4_000)
-SETTINGS = ContextSettings(compact_horizon=20.0)
+SETTINGS = ContextSettings()
 
 
 def seen(story: Story) -> View:

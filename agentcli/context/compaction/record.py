@@ -253,7 +253,6 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         replaced=replaced | dict(summary.replaced),
         cleared=tuple(call for call in plan.cleared if call not in plan.clipped),
         cleared_inputs=plan.cleared_inputs,
-        pieces={call: lines for call, lines in plan.pieces.items() if call not in plan.clipped},
         drop_thinking_before=history.last_seq + 1
         if prepare.window.limits.preserved_thinking
         else _thinking_gone(prepare),

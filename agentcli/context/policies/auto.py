@@ -195,7 +195,6 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
         proposed,
         cleared=(*queued.call_ids, *clipped),
         cleared_inputs=queued.inputs,
-        pieces=queued.pieces,
         clipped=tuple(clipped),
         tokens_after_estimate=max(0, proposed.tokens_after_estimate - sum(clipped.values()) - queued.tokens),
     )

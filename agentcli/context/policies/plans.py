@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from typing import Literal
 
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
-from agentcli.core.record import Lines
 
 PlanTrigger = Literal["soft", "hard", "overflow", "manual"]
 
@@ -41,8 +40,6 @@ class Plan:
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
     cleared_inputs: tuple[str, ...] = ()
     """Call ids whose inputs are cleared."""
-    pieces: Mapping[str, Lines] = field(default_factory=dict)
-    """The lines that stay of entries in `cleared`."""
     optional: bool = False
     """True if its price is the only reason: no mark has been passed."""
     phase: str = ""

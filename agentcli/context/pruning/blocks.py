@@ -78,10 +78,19 @@ class ViewBlocks:
         """Return the number of the user's messages after a block of the model or of a tool."""
         return len(self._opening) - bisect_left(self._opening, number)
 
-    def first_after(self, seq: int) -> int:
-        """Return the number of the first block of the model's first reply after a record; the number of all blocks without one."""
-        reply = bisect_right(self.replies, seq)
-        return self._reply_blocks[reply] if reply < len(self.replies) else len(self.blocks)
+    def requests_since(self, seq: int) -> int:
+        """Return the number of requests made since a record."""
+        return len(self.replies) - bisect_right(self.replies, seq)
+
+    def requests_beyond(self, number: int, tokens: int, turns: int) -> int:
+        """Return the number of requests made since a block was beyond the newest `tokens` of outputs and beyond `turns` turns."""
+        before = bisect_left(self.outputs, number)
+        places, beyond = range(len(self.outputs) + 1), self._before(before) + tokens
+        crossed = bisect_right(places, beyond, lo=before, key=self._before)
+        last = self.blocks[self.outputs[crossed - 1] if crossed <= len(self.outputs) else -1].seq
+        passed = bisect_right(self.prompts, self.blocks[number].seq) + turns - 1
+        turned = self.prompts[passed] if turns and passed < len(self.prompts) else last
+        return self.requests_since(max(last, turned))
 
     def _begin(self, kind: tuple[object, ...]) -> None:
         self.blocks, self.outputs, self.standing, self.inputs, self.thoughts = [], [], [], [], []
@@ -91,7 +100,6 @@ class ViewBlocks:
         self._sizes: list[float] = []
         self._units, self._output_units, self._thought_units, self._clearable_units = [0.0], [0.0], 0.0, 0.0
         self._opening: list[int] = []
-        self._reply_blocks: list[int] = []
 
     def _add(self, block: Block, rules: PruneSettings, traits: Mapping[str, Traits]) -> None:
         number, part, units = len(self.blocks), block.part, self._counter.units(block.part)
@@ -112,8 +120,7 @@ class ViewBlocks:
             self._thought_units += units
         if block.source == "assistant":
             self.answered = number
-            if _insert(self.replies, block.seq):
-                self._reply_blocks.append(number)
+            _insert(self.replies, block.seq)
         elif block.source == "user" and _insert(self.prompts, block.seq):
             self._opening.append(number)
         _insert(self.seqs, block.seq)
@@ -215,7 +222,7 @@ class Supersession:
         self._messages, self._tools = (), tools
         self._calls: dict[str, ToolCall] = {}
         self._reads: dict[str, list[tuple[float, float, str]]] = {}
-        self._edited: dict[str, list[tuple[str, bool]]] = {}
+        self._edited: dict[str, str] = {}
         self._repeatable: dict[tuple[str, ...], list[str]] = {}
 
     def _add(self, call: ToolCall, result: ToolResult, seq: int) -> None:
@@ -232,43 +239,23 @@ class Supersession:
             self._repeatable.setdefault(key, []).append(call.call_id)
 
     def _touched(self, path: str, call: ToolCall, traits: Traits, seq: int) -> None:
-        """Mark earlier edits and reads of a file as out of date after a call that read or changed it, and remember this call.
-
-        The input of a call that writes a file is its text, and so is the output of a read: the edit of a part stands for neither.
-        """
-        start, end = _lines(call.input)
-        whole = writes_whole(call) if traits.edits_files else start <= 1 and end == float("inf")
-        edits, waiting = self._edited.pop(path, []), self._reads.pop(path, [])
-        why = f"{path} was {'changed' if traits.edits_files else 'read'} again later"
-        self.edits |= {edit: Outdated(why, seq) for edit, wrote in edits if whole or not wrote}
-        self._edited[path] = [edit for edit in edits if edit[1] and not whole]
-        if not traits.edits_files:
-            self._overtaken(
-                [each[2] for each in waiting if _covers(start, end, each)], f"{path} was read again later", seq
-            )
-            self._reads[path] = [
-                *(each for each in waiting if not _covers(start, end, each)),
-                (start, end, call.call_id),
-            ]
-            return
-        self._edited[path].append((call.call_id, whole))
-        if whole:
+        """Mark earlier edits and reads of a file as out of date after a call that read or changed it, and remember this call in their place."""
+        edit, waiting = self._edited.pop(path, ""), self._reads.pop(path, ())
+        if edit:
+            self.edits[edit] = Outdated(f"{path} was {'changed' if traits.edits_files else 'read'} again later", seq)
+        if traits.edits_files:
+            self._edited[path] = call.call_id
             self._overtaken([read for _, _, read in waiting], f"{path} was changed later", seq)
-        else:
-            self._reads[path] = waiting
+            return
+        start, end = _lines(call.input)
+        covered = [read for first, last, read in waiting if start <= first and last <= end]
+        self._overtaken(covered, f"{path} was read again later", seq)
+        still = [read for read in waiting if not (start <= read[0] and read[1] <= end)]
+        self._reads[path] = [*still, (start, end, call.call_id)]
 
     def _overtaken(self, calls: Iterable[str], why: str, seq: int) -> None:
         for call in calls:
             self.outputs.setdefault(call, Outdated(why, seq))
-
-
-def writes_whole(call: ToolCall) -> bool:
-    """Return True if an edit gives the whole text of its file."""
-    return isinstance(call.input.get("content"), str)
-
-
-def _covers(start: float, end: float, read: tuple[float, float, str]) -> bool:
-    return start <= read[0] and read[1] <= end
 
 
 def _path(given: Mapping[str, Any]) -> str:

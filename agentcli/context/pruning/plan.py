@@ -7,26 +7,24 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from agentcli.context.cleared import cleared_input, cleared_result, shrunk_result
+from agentcli.context.cleared import cleared_input, cleared_result
 from agentcli.context.ledger.command_results import summary_of
 from agentcli.context.loss.price import is_worth, priced
-from agentcli.context.pruning.blocks import completed, writes_whole
-from agentcli.context.pruning.uses import Piece, Uses, staying
+from agentcli.context.pruning.blocks import Outdated, completed
 from agentcli.context.settings import PruneSettings
-from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window, output_ratio
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.core.record import Lines, Prune
+from agentcli.core.record import Prune
 from agentcli.core.tool import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An output, pieces of one, or the `input` of an edit, that may be cleared; `tokens` is the size that this frees.
+    """An output, or the `input` of an edit, that may be cleared; `tokens` is the size that this frees.
 
-    `rank` 0 is out of date, 1 unused for longer than its life, 2 live content, 3 the text of an error. `number` counts the blocks before
-    it, `position` their tokens. `lines` stay if only pieces of an output go.
+    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `since` is the seq from which
+    it is out of date. `number` counts the blocks before it, `position` their tokens.
     """
 
     call_id: str
@@ -34,8 +32,8 @@ class Candidate:
     position: int
     tokens: int
     rank: int
+    since: int | None = None
     input: bool = False
-    lines: Lines = ()
 
 
 class TokenLayout:
@@ -51,33 +49,32 @@ class TokenLayout:
         bound = self.index.thoughts if window.limits.preserved_thinking else []
         self.thoughts = self.index.thought_tokens if bound else 0
         self.first_thought = self.index.start(bound[0]) if bound else self.total
-        self.cached_from = self._cached_from()
-        """Tokens before what has come since the last edit. Only behind it has each request left an entry in the cache: an edit before it
-        rewrites all."""
 
-    def victim(self, number: int, rank: int, lines: Lines = ()) -> Candidate:
-        """Return the candidate at this position, of which `lines` stay."""
-        part, original = self.blocks[number].part, self.blocks[number].original
+    def victim(self, number: int, rank: int, outdated: Outdated | None = None) -> Candidate:
+        """Return the candidate at this position."""
+        part = self.blocks[number].part
         given = isinstance(part, ToolCall)
         if isinstance(part, ToolCall):
             marker: ToolCall | ToolResult = cleared_input(part)
         else:
             assert isinstance(part, ToolResult)
-            whole = original if isinstance(original, ToolResult) else part
-            marker = shrunk_result(whole, lines) if lines else cleared_result(part.call_id, part.name, part.status)
+            marker = cleared_result(part.call_id, part.name, part.status)
         freed = self.index.size(number) - self.counter.part(marker)
-        return Candidate(part.call_id, number, self.index.start(number), freed, rank, given, lines)
+        since = outdated.since if outdated else None
+        return Candidate(part.call_id, number, self.index.start(number), freed, rank, since, given)
+
+    def carried(self, victim: Candidate) -> int:
+        """Return the number of requests that have carried a candidate since it became one."""
+        rules = self.window.settings.prune
+        if victim.since is not None:
+            return self.index.requests_since(victim.since)
+        turns = _protected_turns(rules) if victim.input else rules.auto_turns
+        return self.index.requests_beyond(victim.number, self.window.settings.protected(self.window.usable), turns)
 
     def edit(self, removed: int, first: int) -> EditCost:
         """Return the cost for the cache of removing `removed` tokens from position `first` on."""
         first = min(first, self.first_thought)
-        first = first if first >= self.cached_from else 0
         return EditCost(removed, max(0, self.total - first - removed - self.thoughts), self.thoughts)
-
-    def _cached_from(self) -> int:
-        view = self.window.view
-        last = max((record.seq for record in (view.compaction, *view.prunes) if record is not None), default=0)
-        return self.index.start(self.index.first_after(last)) if last else 0
 
     def prune(self, chosen: Sequence[Candidate], why: str) -> Prune:
         """Return the record that clears these candidates."""
@@ -87,71 +84,48 @@ class TokenLayout:
         outputs, inputs = ([victim.call_id for victim in ordered if victim.input is given] for given in (False, True))
         outcomes = self._outcomes(ordered)
         freed -= sum(map(self.counter.text, outcomes.values()))
-        pieces = {victim.call_id: victim.lines for victim in ordered if victim.lines}
-        return Prune(tuple(outputs), max(0, freed), why, drop, tuple(inputs), outcomes, pieces=pieces)
+        return Prune(tuple(outputs), max(0, freed), why, drop, tuple(inputs), outcomes)
 
     def _outcomes(self, chosen: Iterable[Candidate]) -> dict[str, str]:
         """Return the outcome of each of these commands, if it is worth its tokens."""
         loss, traits = priced(self.window), self.window.traits
-        whole = (victim for victim in chosen if not victim.lines)
-        outputs = (part for victim in whole if isinstance(part := self.blocks[victim.number].part, ToolResult))
+        outputs = (part for victim in chosen if isinstance(part := self.blocks[victim.number].part, ToolResult))
         runs = [output for output in outputs if traits.get(output.name, UNKNOWN).runs_commands]
         found = {result.call_id: summary_of(result.output, _failed(result)) for result in runs if loss.enabled}
         return {call: text for call, text in found.items() if text and is_worth(len(text), loss.command_chance, loss)}
 
 
-def candidates(layout: TokenLayout, life: float = 1.0) -> tuple[Candidate, ...]:
-    """Return all clearable outputs, pieces and inputs of edits, best first: out of date, then unused, then live content, then errors.
+def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
+    """Return all clearable outputs and inputs of edits, best first: out of date, then old, then live content, then errors.
 
-    A piece is unused if no request of its life, times `life`, has used it, and none of the newest ones another piece of its output.
     Outputs that the model has not answered yet are never candidates, nor are the newest `auto_protect` tokens of outputs (on a
-    small window a quarter of it) unless they are out of date. A run of tests that failed stays until the next one, and what an open
-    item of the todo list names stays, too.
+    small window a quarter of it) unless they are out of date. After a successful edit the file itself has the content: its input
+    is a candidate beyond the newest `auto_protect` tokens of outputs and inputs, once its file was touched again or, if it is
+    large, once its turn has passed.
     """
-    rules, index, uses = layout.window.settings.prune, layout.index, layout.window.uses
+    rules, index = layout.window.settings.prune, layout.index
     outdated, protect = layout.window.superseded.outputs, layout.window.settings.protected(layout.window.usable)
-    held, found, total = uses.pointed_at(), list[Candidate](), 0
+    found, total = [], 0
     for number in reversed(index.standing[: bisect_left(index.standing, index.answered)]):
         block = layout.blocks[number]
         size = index.size(number)
         total += size
-        dead = block.tool_use_id in outdated
-        if (total <= protect and not dead) or size < rules.smallest or block.tool_use_id == uses.failing:
+        dead = outdated.get(block.tool_use_id)
+        if (total <= protect and dead is None) or size < rules.smallest:
             continue
-        pieces = uses.outputs.get(block.tool_use_id, [])
-        stay = () if dead else _used(pieces, uses, held, _life(block, layout.window) * life, rules.kin)
-        old = completed(block) and index.turns_behind(number) >= rules.auto_turns
-        partly = stay and len(stay) < len(pieces)
-        rank = 0 if dead else 3 if not completed(block) else 1 if old and (partly or not stay) else 2
-        victim = layout.victim(number, rank, staying(stay) if partly and rank == 1 else ())
+        old = index.turns_behind(number) >= rules.auto_turns
+        rank = 0 if dead else 3 if not completed(block) else 1 if old else 2
+        victim = layout.victim(number, rank, dead)
         if victim.tokens >= rules.smallest:
             found.append(victim)
-    found += _inputs(layout, protect, life) if rules.inputs and index.inputs else ()
+    found += _inputs(layout, protect) if rules.inputs and index.inputs else ()
     return tuple(sorted(found, key=lambda victim: (victim.rank, victim.position)))
 
 
-def _used(pieces: Sequence[Piece], uses: Uses, held: frozenset[int], life: float, kin: float) -> Sequence[Piece]:
-    """Return the pieces that stay."""
-    newest = min(map(uses.age, pieces), default=0)
-    return [piece for piece in pieces if uses.age(piece) <= life or newest <= life * kin or id(piece) in held]
-
-
-def _life(block: Block, window: Window) -> float:
-    """Return the requests for which a piece of an output stays unused."""
-    rules, part = window.settings.prune, block.part
-    assert isinstance(part, ToolResult)
-    return rules.read_life if window.traits.get(part.name, UNKNOWN).reads_files else rules.output_life
-
-
-def _inputs(layout: TokenLayout, protect: int, life: float) -> Iterator[Candidate]:
-    """Yield the inputs of successful edits: after one the file itself has the content.
-
-    One is a candidate beyond the newest tokens of outputs and inputs, once its file was touched again or, if it is large, once it is
-    unused for its life.
-    """
-    rules, index, window = layout.window.settings.prune, layout.index, layout.window
-    uses, outdated = window.uses, window.superseded.edits
-    newest, total = index.replies[-1], 0
+def _inputs(layout: TokenLayout, protect: int) -> Iterator[Candidate]:
+    rules, index, outdated = layout.window.settings.prune, layout.index, layout.window.superseded.edits
+    newest = index.replies[-1]
+    protected_turns, total = _protected_turns(rules), 0
     for number in sorted((*index.standing, *index.inputs), reverse=True):
         block, call = layout.blocks[number], layout.blocks[number].part
         if isinstance(call, ToolCall) and (block.seq == newest or call.call_id not in index.succeeded):
@@ -160,15 +134,18 @@ def _inputs(layout: TokenLayout, protect: int, life: float) -> Iterator[Candidat
         total += size
         if not isinstance(call, ToolCall):
             continue
-        touched = call.call_id in outdated
-        if total <= protect or size < (rules.smallest if touched else rules.input_least):
+        touched = outdated.get(call.call_id)
+        if total <= protect or size < (rules.input_least if touched is None else rules.smallest):
             continue
-        unused = (piece := uses.inputs.get(call.call_id)) is None or uses.age(piece) > life * (
-            rules.write_life if writes_whole(call) else rules.edit_life
-        )
-        victim = layout.victim(number, 0 if touched else 1 if unused else 2)
+        rank = 0 if touched else 1 if index.turns_behind(number) >= protected_turns else 2
+        victim = layout.victim(number, rank, touched)
         if victim.tokens >= rules.smallest:
             yield victim
+
+
+def _protected_turns(rules: PruneSettings) -> int:
+    """Return the number of turns after which the input of an edit is old."""
+    return max(1, rules.auto_turns)
 
 
 def _failed(result: ToolResult) -> bool:
@@ -211,19 +188,15 @@ class Pressure:
     """Reasons to prune now although the cache is warm.
 
     `free` says why the prune costs nothing (a cold cache, a switched model, a compaction), empty if it has a cost. `need` are
-    the tokens to remove for the next request to fit. `forced`: the user asks for it. `life`: the share of their lives for which
-    unused pieces stay if it is free.
+    the tokens to remove for the next request to fit. `forced`: the user asks for it.
     """
 
     free: str = ""
     need: int = 0
     forced: bool = False
-    life: float = 1.0
 
 
 NONE = Pressure()
-SHORTER = (1.0, 0.5, 0.25, 0.0)
-"""Shares of their lives for which unused pieces stay, one after the other, until what goes is enough for the window."""
 FADES = 0.2
 """Share of its lifetime by which a cache entry may be gone earlier than at its end, or last longer."""
 
@@ -249,35 +222,28 @@ def pays_from(window: Window) -> int:
 
 def free_because(window: Window, now: datetime) -> str:
     """Return the reason why an edit costs nothing now, or an empty text: the provider's cache has expired, or is another model's."""
-    reply, asked = _newest_request(window.view)
-    if reply is None:
-        return ""
-    if reply.model != window.limits.model:
-        return f"the model was switched from {reply.model}, so its cache is of no use"
-    idle = (now - asked).total_seconds() if asked else 0.0
-    return f"the cache is cold after {idle / 60:.0f} minutes" if idle > window.limits.cache_lifetime else ""
+    model, lifetime = window.limits.model, window.limits.cache_lifetime
+    for message in reversed(window.view.messages):
+        if message.role != "assistant" or not message.model:
+            continue
+        if message.model != model:
+            return f"the model was switched from {message.model}, so its cache is of no use"
+        last = moment(message.blocks[-1].created_at)
+        idle = (now - last).total_seconds() if last else 0.0
+        return f"the cache is cold after {idle / 60:.0f} minutes" if idle > lifetime else ""
+    return ""
 
 
 def warm_chance(window: Window, now: datetime) -> float:
     """Return the chance that the provider's cache still has the prompt: it falls from 1 to 0 around the end of the cache's lifetime."""
-    reply, asked = _newest_request(window.view)
-    if reply is None:
+    last = next((each for each in reversed(window.view.messages) if each.role == "assistant" and each.model), None)
+    if last is None:
         return 1.0
-    if reply.model != window.limits.model:
+    if last.model != window.limits.model:
         return 0.0
-    lifetime = window.limits.cache_lifetime
-    idle = (now - asked).total_seconds() if asked else 0.0
+    replied, lifetime = moment(last.blocks[-1].created_at), window.limits.cache_lifetime
+    idle = (now - replied).total_seconds() if replied else 0.0
     return min(1.0, max(0.0, (lifetime * (1 + FADES) - idle) / (2 * FADES * lifetime))) if lifetime else 0.0
-
-
-def _newest_request(view: View) -> tuple[ViewMessage | None, datetime | None]:
-    """Return the newest reply of a model, and the time when it was asked for: then the cache was used last."""
-    for number in range(len(view.messages) - 1, -1, -1):
-        reply = view.messages[number]
-        if reply.role == "assistant" and reply.model:
-            before = view.messages[number - 1] if number else reply
-            return reply, moment(before.blocks[-1].created_at) or moment(reply.blocks[-1].created_at)
-    return None, None
 
 
 def cleared_in_words(prune: Prune) -> str:
@@ -298,16 +264,16 @@ def moment(stamp: str) -> datetime | None:
 
 def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate], str]:
     """Return the part of the queue to clear now, with the reason."""
-    most, least = layout.index.clearable_tokens, _least(layout)
-    if not (pressure.free or pressure.need or pressure.forced) and most <= least:
+    most, least = layout.index.clearable_tokens, worthwhile(layout.window.settings.prune, layout.window.usable)
+    if pressure == NONE and most <= least:
         return (), f"Waiting: at most {most:,} tokens could go, on a warm cache at least {least:,} should."
+    queue = candidates(layout)
+    ready = [victim for victim in queue if victim.rank <= 1]
     if pressure.need > 0:
         # Removing a little at each request would defeat the provider's cache, so the plan frees much at once.
         stride = layout.window.limits.hard - layout.window.limits.soft
-        chosen = _demanded(layout, pressure.need, stride)
+        chosen = _first_images(layout, queue, ready, pressure.need, stride)
         return chosen, f"the window demands {pressure.need:,} tokens" if chosen else "There is no output left to clear."
-    queue = candidates(layout, pressure.life if pressure.free or pressure.forced else 1.0)
-    ready = [victim for victim in queue if victim.rank <= 1]
     if not ready:
         return (), "Nothing to prune: no output is out of date or old enough."
     if pressure.forced:
@@ -317,19 +283,17 @@ def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate
     return _paying(layout, ready)
 
 
-def _demanded(layout: TokenLayout, need: int, stride: int) -> Sequence[Candidate]:
-    """Return what to clear for `need` tokens: the oldest images alone if they suffice, else what is unused for ever shorter lives."""
+def _first_images(
+    layout: TokenLayout, queue: Sequence[Candidate], ready: Sequence[Candidate], need: int, stride: int
+) -> Sequence[Candidate]:
+    """Return what to clear for `need` tokens: the oldest images alone if they suffice, else them and other outputs."""
     images = _images(layout)
     chosen = _enough(images, (), need + stride)
     if sum(victim.tokens for victim in chosen) >= need:
         return chosen
     taken = {victim.number for victim in images}
-    for life in SHORTER:
-        queue = [victim for victim in candidates(layout, life) if victim.number not in taken]
-        old = [*images, *(victim for victim in queue if victim.rank <= 1)]
-        if sum(victim.tokens for victim in old) >= need + stride:
-            break
-    return _enough([*images, *queue], old, need + stride)
+    rest, old = ([victim for victim in each if victim.number not in taken] for each in (queue, ready))
+    return _enough([*images, *rest], [*images, *old], need + stride)
 
 
 def _images(layout: TokenLayout) -> Sequence[Candidate]:
@@ -364,44 +328,45 @@ def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int) -
 
 
 def _free(layout: TokenLayout, ready: Sequence[Candidate], why: str) -> tuple[Sequence[Candidate], str]:
-    """Return everything that is ready, if it is worth an edit."""
+    """Return everything that is ready if it is worth an occasional recall, otherwise only the out-of-date candidates."""
     rules, limits = layout.window.settings.prune, layout.window.limits
-    freed = sum(victim.tokens for victim in ready)
-    if freed < rules.least:
+    enough = sum(victim.tokens for victim in ready) > worthwhile(rules, limits.usable)
+    chosen = ready if enough else [victim for victim in ready if victim.rank == 0]
+    if sum(victim.tokens for victim in chosen) < rules.least:
         return (), f"Not worth it: less than {rules.least:,} tokens."
     write, read = limits.price_ratios
-    if freed * (write + read * rules.horizon) <= layout.thoughts * output_ratio(limits.prices):
+    saved = sum(victim.tokens for victim in chosen) * (write + read * rules.horizon)
+    if saved <= layout.thoughts * output_ratio(limits.prices):
         return (), "Not worth it: more would be lost in thoughts than is saved."
-    return ready, why
+    return chosen, why
 
 
 def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[Candidate], str]:
-    """Return the part of the queue, from some place on, that saves most within the horizon; nothing while waiting is cheaper."""
+    """Return the part of the queue, from some place on, that is due; nothing while waiting is cheaper.
+
+    An edit must be worth it and pay within the horizon. It is made once carrying the candidates has cost as much as the edit
+    itself: dead tokens gather all the time, and each edit rewrites the same tail, so this spacing is the cheapest (as with
+    stock and orders).
+    """
     rules, limits = layout.window.settings.prune, layout.window.limits
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
-    best, best_gain, best_wait, soonest, removed = 0, 0.0, 0.0, math.inf, 0
-    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), _least(layout)
+    best, best_over, best_wait, soonest, removed, carried = 0, 0.0, 0.0, math.inf, 0, 0.0
+    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), worthwhile(rules, limits.usable)
     for count, victim in enumerate(ordered, 1):
         removed += victim.tokens
+        carried += victim.tokens * layout.carried(victim) * read
         edit = layout.edit(removed, victim.position)
         wait = requests_to_pay(edit, write, read, output)
-        gain = (removed + layout.thoughts) * read * rules.horizon - edit_cost(edit, write, read, output)
+        over = carried - rules.patience * edit_cost(edit, write, read, output)
         soonest = min(soonest, wait)
-        if removed > minimum and gain >= best_gain:
-            best, best_gain, best_wait = count, gain, wait
+        if removed > minimum and wait <= rules.horizon and over >= best_over:
+            best, best_over, best_wait = count, over, wait
     if best:
         return ordered[:best], f"it pays off after {math.ceil(best_wait)} requests"
     if removed <= minimum:
         return (), f"Waiting: {removed:,} tokens could go, on a warm cache at least {minimum:,} should."
     when = f"after {math.ceil(soonest)} requests" if soonest < math.inf else "never"
     return (), f"Waiting: on a warm cache it would pay {when}."
-
-
-def _least(layout: TokenLayout) -> int:
-    """Return the tokens that an edit on a warm cache must free: below a large prompt a share of it."""
-    rules, prompt = layout.window.settings.prune, layout.total + layout.counter.head
-    least = worthwhile(rules, layout.window.usable)
-    return max(least, int(prompt * rules.warm_share)) if prompt < rules.warm_size else least
 
 
 def worthwhile(rules: PruneSettings, usable: int) -> int:

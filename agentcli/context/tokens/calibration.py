@@ -197,7 +197,7 @@ def _report(view: View, message: ViewMessage) -> Usage | None:
 
 
 def _is_edited(message: ViewMessage) -> bool:
-    return any(block.cleared or block.pieces or block.source == "compactor" for block in message.blocks)
+    return any(block.cleared or block.source == "compactor" for block in message.blocks)
 
 
 def _thinking_dropped_before(view: View) -> int:

@@ -40,7 +40,6 @@ from agentcli.core.record import (
     Failure,
     FeatureState,
     Kept,
-    Lines,
     Pin,
     ProviderSummary,
     Prune,
@@ -224,7 +223,6 @@ def _compaction(raw: Mapping[str, Any]) -> Compaction:
         stands_for=_pair(items(raw, "stands_for", int)),
         skills=tuple(map(_verbatim_text, items(raw, "skills", dict))),
         answer=_verbatim_text(answer) if (answer := table(raw, "answer")) else None,
-        pieces=_pieces(raw),
         by_provider=_by_provider(table(raw, "by_provider")),
     )
 
@@ -240,16 +238,6 @@ def _pair(seqs: tuple[int, ...]) -> tuple[int, int]:
     return first, last
 
 
-def _pieces(raw: Mapping[str, Any]) -> dict[str, Lines]:
-    return {call: tuple(map(_range, lines)) for call, lines in _all(list, table(raw, "pieces")).items()}
-
-
-def _range(raw: Any) -> tuple[int, int]:
-    if not (isinstance(raw, list) and len(raw) == 2 and all(type(each) is int for each in raw)):
-        raise ValueError(f"{raw!r} is not a range of lines")
-    return raw[0], raw[1]
-
-
 def _carry(raw: Mapping[str, Any]) -> Carry:
     return replace(
         Carry(),
@@ -263,7 +251,6 @@ def _carry(raw: Mapping[str, Any]) -> Carry:
         pins=None if raw.get("pins") is None else items(raw, "pins", int),
         cleared=None if raw.get("cleared") is None else _all(int, table(raw, "cleared")),
         cleared_inputs=_all(int, table(raw, "cleared_inputs")),
-        pieces=_pieces(raw),
         features={name: _kept(kept) for name, kept in _all(dict, table(raw, "features")).items()},
         **{name: text(raw, name) for name in ("model", "mode", "policy", "title", "name", "folder", "account")},
     )
@@ -313,7 +300,7 @@ def _prune(raw: Mapping[str, Any]) -> Prune:
     drop, inputs = whole(raw, "drop_thinking_before"), items(raw, "inputs", str)
     outcomes, restored = _all(str, table(raw, "outcomes")), items(raw, "restored", str)
     by: Editor = "provider" if text(raw, "by") == "provider" else ""
-    return Prune(calls, whole(raw, "tokens"), text(raw, "reason"), drop, inputs, outcomes, by, restored, _pieces(raw))
+    return Prune(calls, whole(raw, "tokens"), text(raw, "reason"), drop, inputs, outcomes, by, restored)
 
 
 def _all(kind: type, table: dict[str, Any]) -> dict[str, Any]:

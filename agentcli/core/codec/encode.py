@@ -27,7 +27,6 @@ from agentcli.core.record import (
     Compaction,
     Failure,
     FeatureState,
-    Lines,
     Pin,
     ProviderSummary,
     Prune,
@@ -127,12 +126,11 @@ def body_to_json(body: Body) -> Json:
             return _result_to_json(body)
         case Compaction():
             return _compaction_to_json(body)
-        case Prune(call_ids, tokens, reason, drop, inputs, outcomes, by, restored, pieces):
+        case Prune(call_ids, tokens, reason, drop, inputs, outcomes, by, restored):
             also: dict[str, Any] = {"inputs": list(inputs)} if inputs else {}
             also |= {"outcomes": dict(outcomes)} if outcomes else {}
             also |= {"by": by} if by else {}
             also |= {"restored": list(restored)} if restored else {}
-            also |= _pieces_to_json(pieces)
             return {
                 "call_ids": list(call_ids),
                 "tokens": tokens,
@@ -297,7 +295,6 @@ def _compaction_to_json(body: Compaction) -> Json:
         **({"stands_for": list(body.stands_for)} if any(body.stands_for) else {}),
         **({"cleared_inputs": list(body.cleared_inputs)} if body.cleared_inputs else {}),
         **({"skills": [_verbatim_to_json(piece) for piece in body.skills]} if body.skills else {}),
-        **_pieces_to_json(body.pieces),
         **({"by_provider": _by_provider_to_json(body.by_provider)} if body.by_provider else {}),
     }
 
@@ -328,15 +325,10 @@ def _carry_to_json(carry: Carry) -> Json:
         "pins": None if carry.pins is None else list(carry.pins),
         "cleared": None if carry.cleared is None else dict(carry.cleared),
         **({"cleared_inputs": dict(carry.cleared_inputs)} if carry.cleared_inputs else {}),
-        **_pieces_to_json(carry.pieces),
         **({"folder": carry.folder} if carry.folder else {}),
         **({"account": carry.account} if carry.account else {}),
         **({"features": _features_to_json(carry)} if carry.features else {}),
     }
-
-
-def _pieces_to_json(pieces: Mapping[str, Lines]) -> Json:
-    return {"pieces": {call: list(map(list, lines)) for call, lines in pieces.items()}} if pieces else {}
 
 
 def _features_to_json(carry: Carry) -> Json:

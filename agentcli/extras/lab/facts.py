@@ -76,7 +76,7 @@ def count_retained(wanted: Iterable[Fact], view: View, records: Iterable[Record]
 
 def gone_from(view: View, records: Iterable[Record]) -> list[Record]:
     """Return the messages and results that are no longer unchanged in the view."""
-    whole = {block.seq for block in view.blocks if block.source != "compactor" and not (block.cleared or block.pieces)}
+    whole = {block.seq for block in view.blocks if block.source != "compactor" and not block.cleared}
     return [record for record in records if isinstance(record.body, Message | ToolResult) and record.seq not in whole]
 
 

@@ -15,8 +15,6 @@ from agentcli.context.ledger.command_results import outcome
 from agentcli.context.policies import policy_named
 from agentcli.context.policies.plans import Plan
 from agentcli.context.policies.regions import heading, text_of
-from agentcli.context.pruning.blocks import Supersession, ViewBlocks
-from agentcli.context.pruning.uses import Uses
 from agentcli.context.room import compactions, due_prune, last_prune, prunes_of_turn
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.snapshot.form import render, trimmed
@@ -181,7 +179,6 @@ class _Player:
         self.now = 0.0
         self.futile = 0
         self._seen: tuple[History, Window] | None = None
-        self.known = Supersession(), ViewBlocks(), Uses()
         self.edited = True
 
     @property
@@ -190,7 +187,7 @@ class _Player:
         if self._seen is None or self._seen[0] is not self.history:
             self._seen = (
                 self.history,
-                window_of(view(self.history), self.model, self.counter, self.settings, self.setup.traits, *self.known),
+                window_of(view(self.history), self.model, self.counter, self.settings, self.setup.traits),
             )
         return self._seen[1]
 

@@ -30,7 +30,7 @@ LOSS = LossSettings(half_life=100, output_chance=0.01)
 
 
 def window(story: Story, loss: LossSettings = LOSS, **settings: float) -> Window:
-    rules = replace(ContextSettings(**{"compact_horizon": 20.0, **settings}), loss=loss)  # type: ignore[arg-type]
+    rules = replace(ContextSettings(**settings), loss=loss)  # type: ignore[arg-type]
     return window_of(view(fold(story.records)), MODEL, TokenCounter(), rules, TRAITS)
 
 
@@ -99,7 +99,7 @@ def test_what_is_out_of_date_is_never_wanted_again() -> None:
     every = [record.seq for record in story.records]
     before = expected_recalls(window(story), every)
     assert 0.019 < before <= 0.02
-    story.reads("a.py")
+    story.edits("a.py")
     assert expected_recalls(window(story), every) < 0.6 * before
 
 

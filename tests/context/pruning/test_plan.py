@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agentcli.context.cleared import CLEARED
 from agentcli.context.policies import plan_prune
 from agentcli.context.policies.opencode import prunable
-from agentcli.context.pruning.blocks import Outdated, Supersession
+from agentcli.context.pruning.blocks import Outdated, Supersession, ViewBlocks
 from agentcli.context.pruning.plan import (
     NONE,
     EditCost,
@@ -49,16 +49,7 @@ from tests.tables import each_row
 PRICES = Prices(5, 25, 0.5, 6.25)
 MODEL = ModelSpec("anthropic", "claude-test", prices=PRICES)
 LIMITS = limits_of(MODEL, ContextSettings())
-SHORT: dict[str, Any] = {
-    "read_life": 0,
-    "output_life": 0,
-    "edit_life": 0,
-    "write_life": 0,
-    "warm_share": 0.0,
-    "horizon": 8,
-}
-"""Rules under which everything is unused once it has been answered, and a warm prompt may lose little."""
-RULE = PruneSettings(auto_protect=10_000, **SHORT)
+RULE = PruneSettings()
 CAREFUL = replace(RULE, auto_protect=RULE.protect, auto_turns=RULE.turns)
 """`auto` with opencode's protection, under which a few round sizes show the queue at work."""
 
@@ -164,10 +155,24 @@ def test_on_a_warm_cache_a_prune_waits_until_it_pays() -> None:
     assert body is None
     assert "warm" in why
     assert f"{math.ceil(60_000 * 11.5 / 25_000)} requests" in why
-    eager = replace(CAREFUL, horizon=40)
+    eager = replace(CAREFUL, horizon=40, patience=0)
     body, why = plan(*WARM, rule=eager)
     assert body.call_ids == ("c0",)
     assert why.startswith("it pays off after")
+
+
+def test_an_edit_is_made_once_carrying_what_could_go_has_cost_as_much() -> None:
+    once = [prompt("p"), *step(0, 25_000, file_path="a"), reply("y" * 160_000), *step(1, 25_000, file_path="a")]
+    payback = math.ceil((40_000 + 25_000) * 11.5 / 25_000)
+    patient = replace(CAREFUL, horizon=1_000, patience=1)
+    waits = []
+    for more in range(payback - 3, payback + 12):
+        steps_since = [reply("ok") for _ in range(more)]
+        if plan(*once, *steps_since, rule=patient)[0] is None:
+            waits.append(more)
+    assert len(waits) in range(1, 12)
+    assert waits == list(range(payback - 3, payback - 3 + len(waits)))
+    assert plan(*once, *[reply("ok")] * (payback + 20), rule=replace(patient, horizon=20))[0] is None
 
 
 @pytest.mark.parametrize(
@@ -183,6 +188,17 @@ def test_what_waited_goes_at_once_when_that_is_free_or_forced(pressure: Pressure
     assert body.call_ids == ("c0",)
     assert said == body.reason == why
     assert 24_900 < body.tokens < 25_000
+
+
+def test_the_age_of_what_could_go_is_worked_out_only_where_it_decides() -> None:
+    beyond, since = ViewBlocks.requests_beyond, ViewBlocks.requests_since
+    for pressure in (Pressure(free="cold"), Pressure(forced=True), Pressure(need=5_000)):
+        with counted(beyond, since) as calls:
+            assert plan(*WARM, pressure=pressure)[0]
+        assert not calls
+    with counted(beyond, since) as calls:
+        plan(*WARM)
+    assert calls[beyond]
 
 
 def test_when_the_window_demands_more_live_content_goes_too_in_long_strides_and_errors_last() -> None:
@@ -221,7 +237,7 @@ def test_what_the_model_has_not_seen_yet_is_never_cleared() -> None:
 
 def test_an_outdated_output_goes_even_where_it_is_new() -> None:
     again = (prompt("p"), *step(0, 25_000, file_path="a"), *step(1, 2_500, file_path="a"), reply("ok"), reply("ok"))
-    body, why = plan(*again, rule=RULE)
+    body, why = plan(*again, rule=replace(RULE, patience=1))
     assert body.call_ids == ("c0",)
     assert why == "it pays off after 2 requests"
 
@@ -301,14 +317,13 @@ def test_a_read_is_out_of_date_once_the_file_was_changed_or_read_again() -> None
     assert outdated(*first) == {}
     assert outdated(*first, *step(1, 9, file_path="b")) == {}
     assert outdated(*first, *step(1, 9, file_path="a")) == {"c0": "a was read again later"}
-    assert outdated(*first, *step(1, 9, "write", file_path="a", content="x")) == {"c0": "a was changed later"}
-    assert outdated(*first, *step(1, 9, "edit", file_path="a", old_string="x")) == {}
+    assert outdated(*first, *step(1, 9, "edit", file_path="a", old_string="x")) == {"c0": "a was changed later"}
     failed = (reply(call("e", "edit", file_path="a")), result("e", "no", "edit", "error"))
     assert outdated(*first, *failed) == {}
 
 
 def test_what_is_out_of_date_is_so_since_the_first_thing_that_overtook_it() -> None:
-    reads = [*step(0, 9, file_path="a"), *step(1, 9, file_path="a"), *step(2, 9, "write", file_path="a", content="x")]
+    reads = [*step(0, 9, file_path="a"), *step(1, 9, file_path="a"), *step(2, 9, "edit", file_path="a")]
     found = superseded(*reads)
     assert {call_id: each.since for call_id, each in found.items()} == {"c0": 5, "c1": 7}
     again = superseded(*reads[:4], *step(3, 9, file_path="a"))
@@ -345,14 +360,23 @@ def test_a_repeated_listing_and_an_older_test_run_are_out_of_date() -> None:
     assert outdated(*failed, *step(1, 9, "list", path=".")) == {}
 
 
+def test_an_input_is_carried_from_the_next_prompt_on_though_outputs_are_without_a_protected_turn() -> None:
+    edit = step(0, 500, "edit", file_path="a.py", old_string="a" * 4_000, new_string="b" * 4_000)
+    story = history(prompt("p1"), *edit, *steps(500, 500, start=1), prompt("p2", 2), *steps(500, start=3), reply("ok"))
+    rules = PruneSettings(auto_protect=1, auto_turns=0, smallest=1, input_least=1)
+    layout = TokenLayout(Window(view(story), LIMITS, TokenCounter(), ContextSettings(prune=rules), TRAITS))
+    carried = {(each.call_id, each.input): layout.carried(each) for each in candidates(layout)}
+    assert (carried["c0", False], carried["c0", True]) == (4, 2)
+
+
 def test_the_cache_is_cold_after_its_lifetime_and_for_another_model() -> None:
     seen = window(view(history(prompt("p"), reply("ok"))))
     warm, cold = datetime(2026, 1, 1, 0, 4, tzinfo=UTC), datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
     assert free_because(seen, warm) == ""
     assert free_because(seen, cold) == "the cache is cold after 10 minutes"
-    asked = datetime(2026, 1, 1, 0, 0, 1, tzinfo=UTC)
-    assert free_because(seen, asked + timedelta(seconds=LIMITS.cache_lifetime)) == ""
-    assert free_because(seen, asked + timedelta(seconds=LIMITS.cache_lifetime + 1)) != ""
+    replied = datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC)
+    assert free_because(seen, replied + timedelta(seconds=LIMITS.cache_lifetime)) == ""
+    assert free_because(seen, replied + timedelta(seconds=LIMITS.cache_lifetime + 1)) != ""
     assert "switched" in free_because(replace(seen, limits=replace(LIMITS, model="another")), warm)
     assert free_because(window(View(())), cold) == ""
 
@@ -404,7 +428,7 @@ def test_victims_are_ranked_from_out_of_date_to_errors() -> None:
 def test_what_a_small_window_protects_is_a_share_that_is_set() -> None:
     small = replace(LIMITS, usable=8_000)
     work = (prompt("p1"), *steps(1_000, 1_000, 1_000, 1_000), *AFTER)
-    rule = PruneSettings(auto_protect=100_000, minimum=100_000, least=100, **SHORT)
+    rule = PruneSettings(auto_protect=100_000, minimum=100_000, least=100)
     seen = view(history(*work))
     sizes = [
         len(candidates(TokenLayout(window(seen, replace(rule, protect_share=share), small))))
@@ -412,7 +436,8 @@ def test_what_a_small_window_protects_is_a_share_that_is_set() -> None:
     ]
     assert sizes == [2, 3, 0]
     few, many = (
-        plan_prune(window(seen, replace(rule, minimum_share=share, horizon=1_000), small)) for share in (0.2, 0.3)
+        plan_prune(window(seen, replace(rule, minimum_share=share), small), Pressure(free="cold"))
+        for share in (0.2, 0.3)
     )
     assert few[0] is not None
     assert many[0] is None
@@ -511,7 +536,7 @@ def test_an_edit_must_free_a_share_of_the_window_between_its_limits(usable: int,
 
 
 def test_the_size_from_which_a_prune_pays_has_the_protected_tokens_in_it() -> None:
-    assert pays_from(window_of(Story())) == 2_000 + 10_500
+    assert pays_from(window_of(Story())) == 10_000 + 10_500
 
 
 @each_row(
@@ -558,7 +583,7 @@ def outputs(*tokens: int, turns: int = 1) -> Story:
     return story
 
 
-RULES = {"auto_protect": 1_000, "minimum": 5_000, "least": 500, "minimum_share": 1.0, **SHORT}
+RULES = {"auto_protect": 1_000, "minimum": 5_000, "least": 500, "minimum_share": 1.0}
 
 
 def told(story: Story, pressure: Pressure, **prune: Any) -> tuple[tuple[str, ...], str]:
@@ -657,11 +682,7 @@ def test_a_read_that_is_not_covered_waits_for_one_that_covers_it() -> None:
     parts = read(offset=1, limit=5), read(offset=9, limit=5), read()
     assert outdated_reads(*parts) == dict.fromkeys(("call_1", "call_2"), "a.py was read again later @7")
     edit = ("edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"})
-    write = ("write", {"file_path": "a.py", "content": "b"})
-    assert outdated_reads(parts[0], parts[1], write) == dict.fromkeys(("call_1", "call_2"), "a.py was changed later @7")
-    assert outdated_reads(parts[0], parts[1], edit) == {}, "an edit of a part does not stand for the rest"
-    assert outdated_reads(write, edit) == {}
-    assert outdated_reads(write, write) == {"call_1": "a.py was changed again later @5"}
+    assert outdated_reads(parts[0], parts[1], edit) == dict.fromkeys(("call_1", "call_2"), "a.py was changed later @7")
     assert outdated_reads(edit, parts[0]) == {"call_1": "a.py was read again later @5"}
     assert outdated_reads(edit, edit) == {"call_1": "a.py was changed again later @5"}
     other = ("read", {"file_path": "b.py"})

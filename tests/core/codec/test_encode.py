@@ -34,7 +34,6 @@ from agentcli.core.record import (
     Failure,
     FeatureState,
     Kept,
-    Lines,
     Pin,
     ProviderSummary,
     Prune,
@@ -132,7 +131,6 @@ def test_a_record_has_its_fields_and_comes_back(body: Body, raw: dict[str, Any])
 
 
 SAMPLES: Mapping[Any, Any] = {
-    Mapping[str, Lines]: {"a": ((1, 4), (9, 9))},
     int: 7, float: 0.5, float | None: 0.5, str: "x", Usage: SPENT, tuple[str, ...]: ("x",), Mapping[str, str]: {"a": "b"},
     Mapping[str, Any]: {"a": 1}, tuple[Mapping[str, Any], ...]: ({"a": 1},),
 }  # fmt: skip
@@ -209,7 +207,7 @@ def test_text_that_is_no_unicode_is_written_in_ascii() -> None:
 def test_a_compaction_carries_the_whole_state_and_the_summary_of_a_provider() -> None:
     carry = Carry(
         SPENT, 0.5, 3, "m", "plan", "auto", "title", "name", (TodoItem("a", "completed", "doing a"),), ("s",), ({"name": "x"},),
-        {"c": 1}, (4, 5), {"d": 6}, {"e": 7}, "/f", {"goal": Kept(8, {"g": 1})}, "work", {"d": ((1, 4),)},
+        {"c": 1}, (4, 5), {"d": 6}, {"e": 7}, "/f", {"goal": Kept(8, {"g": 1})}, "work",
     )  # fmt: skip
     summary = ProviderSummary("anthropic", "m", "so far", {"anthropic": {"x": 1}})
     body = Compaction("auto", "compressed", "auto", carry=carry, by_provider=summary)
@@ -226,7 +224,7 @@ def test_a_compaction_carries_the_whole_state_and_the_summary_of_a_provider() ->
         "usage": TOKENS, "cost": 0.5, "turn": 3, "model": "m", "mode": "plan", "policy": "auto", "title": "title", "name": "name",
         "todo": [{"content": "a", "status": "completed", "active_form": "doing a"}], "system": ["s"], "tools": [{"name": "x"}],
         "calibration": {"c": 1}, "pins": [4, 5], "cleared": {"d": 6}, "cleared_inputs": {"e": 7}, "folder": "/f",
-        "features": {"goal": {"seq": 8, "data": {"g": 1}}}, "account": "work", "pieces": {"d": [[1, 4]]},
+        "features": {"goal": {"seq": 8, "data": {"g": 1}}}, "account": "work",
     }  # fmt: skip
     bare = fields(Compaction("auto", "noop", "auto"))["carry"]
     assert (bare["pins"], bare["cleared"]) == (None, None)

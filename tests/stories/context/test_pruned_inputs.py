@@ -25,9 +25,7 @@ from agentcli.tools.registry import TRAITS
 from tests.context.made import history, prompt, records, reply, result, thought
 
 MODEL = ModelSpec("anthropic", "claude-test")
-RULES = PruneSettings(
-    auto_protect=1_000, minimum=1_000, least=200, read_life=0, output_life=0, edit_life=1, write_life=1, warm_share=0.0
-)
+RULES = PruneSettings(auto_protect=1_000, minimum=1_000, least=200)
 ASKED = Pressure(forced=True)
 LARGE = "".join(f"value_{n} = {n}\n" for n in range(400))
 
@@ -77,7 +75,7 @@ def test_a_small_input_goes_only_once_its_file_was_touched_again() -> None:
     assert cleared(prompt("go"), *edit(1, small), *AFTER) == ()
     assert cleared(prompt("go"), *edit(1, small), *read(1, of=1), *AFTER) == ("w1",)
     call = ToolCall("e1", "edit", {"file_path": "src/f1.py", "old_string": "a", "new_string": "b"})
-    assert cleared(prompt("go"), *edit(1, small), reply(call), result("e1", "Done.", "edit"), *AFTER) == ()
+    assert cleared(prompt("go"), *edit(1, small), reply(call), result("e1", "Done.", "edit"), *AFTER) == ("w1",)
     assert cleared(prompt("go"), *edit(1, "tiny"), *read(1, of=1), *AFTER) == ()
 
 
@@ -100,10 +98,10 @@ def test_the_input_of_a_call_that_only_says_who_made_it_is_cleared() -> None:
     assert cleared(prompt("go"), *edit(1, meta={"anthropic": {"toolset_name": "x"}}), *AFTER) == ()
 
 
-def test_the_newest_inputs_and_those_in_use_stay() -> None:
+def test_the_newest_inputs_and_those_of_the_newest_turn_stay() -> None:
     bodies = [prompt("go"), *edit(1), *edit(2), reply("done"), prompt("more", 2)]
     assert cleared(*bodies, rules=replace(RULES, auto_protect=10_000)) == ()
-    assert cleared(prompt("go"), *edit(1), *edit(2), *edit(3), reply("done"), rules=replace(RULES, write_life=9)) == ()
+    assert cleared(prompt("go"), *edit(1), *edit(2), *edit(3), reply("done")) == ()
 
 
 def test_large_inputs_are_priced_like_outputs_on_a_warm_cache() -> None:

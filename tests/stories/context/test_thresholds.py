@@ -52,7 +52,7 @@ def test_every_other_policy_has_its_own_mark_and_none_before_it() -> None:
 
 
 def test_the_policies_that_prune_say_from_where() -> None:
-    assert prunes_from(window(ContextSettings())) == 2_000 + int(LIMITS.usable * 0.0625)
+    assert prunes_from(window(ContextSettings())) == 10_000 + int(LIMITS.usable * 0.0625)
     assert prunes_from(window(ContextSettings(policy="opencode"))) == 60_000
     assert [name for name, policy in POLICIES.items() if policy.prune] == ["auto", "opencode", "native", "provider"]
     assert prunes_from(window(ContextSettings(policy="sliding"))) == 0
@@ -110,5 +110,5 @@ def test_a_prompt_is_left_uncounted_only_where_it_is_too_large_in_any_script(tex
 
 def test_the_leaning_to_memory_protects_more_outputs() -> None:
     memory = ContextSettings(auto=AutoSettings(lean="memory"))
-    assert prunes_from(window(memory)) - prunes_from(window(ContextSettings())) == 38_000
-    assert (memory.protected(40_000), ContextSettings().protected(40_000)) == (10_000, 2_000)
+    assert prunes_from(window(memory)) - prunes_from(window(ContextSettings())) == 30_000
+    assert memory.protected(40_000) == ContextSettings().protected(40_000) == 10_000
