@@ -45,7 +45,7 @@ def test_a_wrong_answer_is_corrected_once_with_its_faults_named(program: Program
     assert (ran.code, ran.result["text"], ran.result["subtype"]) == (0, '{"n": 3}', "done")
     asked = [record for record in program.records() if record.get("role") == "user"]
     assert "$.n: '3' is not of type 'integer'" in asked[1]["parts"][0]["text"]
-    assert any("asked for once more" in line["message"] for line in ran.of("warning"))
+    assert any("asked once more" in line["message"] for line in ran.of("warning"))
 
 
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
