@@ -65,7 +65,7 @@ def test_a_compiled_file_that_a_full_disk_cut_off_is_named_with_its_cure(program
     compiled = program.base / "compiled"
     program.more = {"PYTHONPYCACHEPREFIX": str(compiled)}
     assert program.run("help").code == 0
-    [cut] = compiled.glob("**/agentcli/cli/__init__.*.pyc")
+    [cut] = compiled.glob("**/agentcli/frontends/cli/__init__.*.pyc")
     cut.write_bytes(cut.read_bytes()[:1_024])
     ran = program.run("help")
     assert (ran.code, ran.out) == (1, "")

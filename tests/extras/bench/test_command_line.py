@@ -184,7 +184,9 @@ def test_without_docker_or_uv_harbor_is_not_called(program: Program) -> None:
     empty = program.base / "bin"
     empty.mkdir()
     program.more = {**program.more, "PATH": str(empty)}
-    assert "uvx is missing" in program.run("bench", "terminal-bench", "-m", "sonnet").err
+    assert (
+        "uvx, which fetches and runs Harbor, is missing" in program.run("bench", "terminal-bench", "-m", "sonnet").err
+    )
     (empty / "uvx").write_text("#!/bin/sh\nexit 1\n")
     (empty / "uvx").chmod(0o755)
     assert "docker is missing" in program.run("bench", "swebench", "-m", "sonnet").err
@@ -200,7 +202,9 @@ def test_without_docker_or_uv_harbor_is_not_called(program: Program) -> None:
     assert (lacking.code, lacking.out, "none.whl is not a file" in lacking.err) == (42, "", True)
     (empty / "uvx").unlink()
     ran = program.run("bench", "terminal-bench", "-m", "anthropic/x", "--dry-run")
-    assert (ran.code, ran.out[:4], "uvx is missing" in ran.err) == (0, "uvx ", True), "what is missing is said first"
+    assert (ran.code, ran.out[:4], "is missing. Install uv" in ran.err) == (0, "uvx ", True), (
+        "what is missing is reported first"
+    )
 
 
 def test_harbors_rewards_give_the_rate(program: Program) -> None:
