@@ -93,11 +93,12 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True) -> Iterator
 
 def receipt_in(core: SessionCore, text: str) -> Receipt:
     """Return the receipt of a message with which a turn of this session ends."""
-    if not core.setup.settings.agent.receipts or not claims(text):
+    claimed = claims(text) if core.setup.settings.agent.receipts else None
+    if not claimed:
         return NO_RECEIPT
     from agentcli.agent.receipts import receipt_of  # it compiles patterns, and few messages claim something
 
-    return receipt_of(text, core)
+    return receipt_of(claimed, core)
 
 
 def _writes_call(text: str, task: str) -> bool:

@@ -98,7 +98,6 @@ class _Part:
 
 
 _HERE = re.compile(r"(?s)<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)")
-_SUBSTITUTED = re.compile(r"(?s)\$\((cat)? *(?:<<)")
 
 
 def _parts(step: Step) -> Iterator[_Part]:

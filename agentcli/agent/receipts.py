@@ -21,12 +21,10 @@ _NAMES = {"tests": "tests pass", "build": "it builds", "lint": "lint is clean", 
 _PATCHED = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$")
 
 
-def receipt_of(text: str, core: SessionCore) -> Receipt:
-    """Return the receipt of a message with which a turn of this session ends."""
-    if not claims(text):
-        return NO_RECEIPT
+def receipt_of(claimed: frozenset[Kind], core: SessionCore) -> Receipt:
+    """Return the receipt of a message that claims this at the end of a turn of this session."""
     history = core.journal.history
-    found = receipt(text, list(steps(history.entries, core.traits, core.ctx.cwd)))
+    found = judged(claimed, list(steps(history.entries, core.traits, core.ctx.cwd)))
     whole = bool(history.entries) and history.entries[0].seq <= _FIRST
     # After a compaction the session's first runs are unknown: only a known edit proves that none followed it.
     return found if found.verified is not False or whole or found.edited else NO_RECEIPT
@@ -85,8 +83,11 @@ def _shown_path(path: str, cwd: Path) -> str:
 def receipt(text: str, steps: Sequence[Step]) -> Receipt:
     """Return the receipt of a final message after these steps of its session."""
     claimed = claims(text)
-    if not claimed:
-        return NO_RECEIPT
+    return judged(claimed, steps) if claimed else NO_RECEIPT
+
+
+def judged(claimed: frozenset[Kind], steps: Sequence[Step]) -> Receipt:
+    """Return the receipt of claims after these steps."""
     found = ledger(steps)
     if claimed <= {"verified", "fixed"}:
         return _of_word(claimed, found)

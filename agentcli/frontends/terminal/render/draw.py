@@ -145,7 +145,7 @@ def _activity(state: State, work: Work) -> str:
 
 
 _PREPARED = {
-    "bash": "a command", "edit": "an edit", "multi_edit": "edits", "apply_patch": "edits", "write": "a file", "ask_user": "a question",
+    "bash": "a command", "edit": "an edit", "write": "a file", "ask_user": "a question",
     "todo": "the todo list", "task": "a task", "exit_plan": "the plan",
 }  # fmt: skip
 """Nouns for a call that is being written, by the tool's name."""
