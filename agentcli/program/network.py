@@ -1,4 +1,4 @@
-"""Network of the sandbox by host: the proxy of a session, what it lets through, and the one question about each other host."""
+"""Network of the sandbox by host: a session's proxy, the hosts that it allows, and one question about each other host."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _ASKED: Mapping[str, Sequence[str]] = {
     "go": ("go", "env", "GOPROXY", "GOSUMDB"),
     **dict.fromkeys(("gem", "bundle"), ("gem", "sources")),
 }
-"""The command by which a package manager says which registry it is set to."""
+"""The command that prints the registry of a package manager."""
 _SECONDS = 10.0
 DECLINED = "the user does not allow"
 NOBODY = "nobody can allow it; a run is given --allow 'network({host})'"
 
 
 class NetworkGate:
-    """The proxy of one session; it begins with the first command that needs it."""
+    """Proxy of one session, started by the first command that needs it."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class NetworkGate:
         approve: Approve,
         save: Callable[[Sequence[Rule], bool], None],
     ) -> None:
-        """`save` keeps the rules of an "always", with true for every project; `rules` are those in force."""
+        """`rules` returns the rules in force. `save` keeps the rules of an "always"; true means for every project."""
         self._space, self._rules, self._roots, self._env = space, rules, roots, env
         self._approve, self._save = approve, save
         self._port = 0
@@ -71,7 +71,7 @@ class NetworkGate:
         return line == self._line
 
     def port_for(self, line: str) -> int:
-        """Return the port at which a command finds the proxy; 0 if it needs none and none runs, or if there can be none."""
+        """Return the port of the proxy for a command; 0 if the command needs none and none runs, or if none can run."""
         programs = tuple(
             dict.fromkeys(
                 each[0] for part in contents(line)[0] for each in runs(part) if uses_network(each, self._roots)
@@ -89,7 +89,7 @@ class NetworkGate:
         return self._port
 
     def refusals(self) -> Sequence[str]:
-        """Return why requests were refused since the last call, but for hosts that the person does not allow."""
+        """Return why requests were refused since the last call. Leave out hosts that the person refused."""
         found, self._refusals[:] = tuple(dict.fromkeys(self._refusals)), ()
         return [why for why in found if not why.startswith(DECLINED)]
 
@@ -109,7 +109,7 @@ class NetworkGate:
         run_beside(self._proxy.serve(listening))
 
     async def _allowed(self, host: str) -> str:
-        """Return the reason why a host is refused; a person is asked once about each that no rule knows."""
+        """Return why a host is refused, or an empty text. Ask the person once about a host without a rule."""
         verdict, why = Hosts(self._rules(), self._remotes()).verdict(host)
         if verdict == "ask" and not why:
             verdict, why = Hosts(registries=await asyncio.to_thread(self._set_to, self._programs)).verdict(host)
@@ -136,7 +136,7 @@ class NetworkGate:
         return ""
 
     def _remotes(self) -> frozenset[str]:
-        """Return the hosts of the remotes of the repositories in the workspace; their settings are no part of what is cloned."""
+        """Return the hosts of the git remotes in the workspace. A clone does not bring these settings along."""
         texts = []
         for root in self._roots:
             with suppress(OSError, UnicodeDecodeError):
@@ -144,7 +144,7 @@ class NetworkGate:
         return hosts_in(text for each in texts for text in re.findall(r"(?m)^\s*url\s*=.*$", each))
 
     def _set_to(self, programs: Sequence[str]) -> frozenset[str]:
-        """Return the hosts that package managers are set to, by the person: they are asked outside the project."""
+        """Return the registries of package managers. They are asked outside the project, so only the person can have set them."""
         found: frozenset[str] = frozenset()
         for command in dict.fromkeys(_ASKED[name] for name in programs if name in _ASKED):
             key = tuple(command)
@@ -163,6 +163,6 @@ class NetworkGate:
             ).stdout  # fmt: skip
         except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
             return frozenset()
-        # Of a page of help only the address that is said to be the default one.
+        # A page of help names many addresses; only its default counts.
         default = re.findall(r"\(default:?\s+(https?://[^\s)]+)|\[default:\s+(https?://[^\s\]]+)", said)
         return hosts_in([one or two for one, two in default] if default else [said] if len(said) < 2_000 else [])

@@ -1,4 +1,4 @@
-"""Traits of a tool on the wire between two programs: one flat object, without the values of an unknown tool."""
+"""Traits of a tool on the wire between two programs: one flat object, without the default values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentcli.core.tool import UNKNOWN, Behaviour, Subject, SubjectKind, ToolSer
 
 
 def told(traits: Traits) -> dict[str, Any]:
-    """Return the traits as the other program reads them."""
+    """Return the traits in the form that the other program reads."""
     subject, behaviour, server = traits.subject, traits.behaviour, traits.server or ToolServer("")
     values = {
         "effect": traits.effect if traits.effect != UNKNOWN.effect else "",

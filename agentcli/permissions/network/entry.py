@@ -1,4 +1,4 @@
-"""Listening socket inside the network of the sandbox: a helper makes it there, and hands it to this process, which serves it."""
+"""Listening socket inside the sandbox's network. A helper process creates it there and passes it to this process."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MAKE = (
     "import socket, sys; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(64); "
     "socket.send_fds(socket.socket(fileno=0), [b'.'], [s.fileno()])"
 )
-"""The whole helper: a socket belongs to the network in which it was made, whoever accepts its connections."""
+"""The whole helper. A socket stays in the network in which it was created, whichever process accepts its connections."""
 
 
 def listening_in(entering: Sequence[str]) -> socket.socket | None:
-    """Return a socket that listens on the loopback of the network that `entering` leads into; None if there can be none."""
+    """Return a socket that listens on the loopback of the network that `entering` enters; None if that fails."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.settimeout(_SECONDS)

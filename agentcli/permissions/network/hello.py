@@ -1,4 +1,4 @@
-"""Server name of a TLS connection, from its first message, which is not encrypted."""
+"""Server name of a TLS connection, read from its first, unencrypted message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ _HANDSHAKE, _HELLO, _NAMES = 22, 1, 0
 
 
 def server_name(data: bytes) -> str | None:
-    """Return the host that a first message names, empty if it names none or is no such message; None while it is incomplete."""
+    """Return the host in a first message, or None while the message is incomplete.
+
+    The result is empty if the message has no host or is not a first message of TLS.
+    """
     message = b""
     at = 0
     while at < len(data):

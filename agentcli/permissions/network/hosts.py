@@ -14,14 +14,14 @@ _VERDICTS: dict[str, Verdict] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
 _INWARD = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa", "onion", "test", "invalid")  # fmt: skip
-"""Last labels of names that mean this machine or a network around it."""
+"""Last labels of names for this machine and private networks."""
 PORTS = (443, 80)
 _URL = re.compile(r"(?:https?://|ssh://|git://)(?:[^\s/@\"']*@)?([A-Za-z0-9.-]+)")
 _SCP = re.compile(r"(?m)^\s*url\s*=\s*(?:[\w.-]+@)?([\w.-]+\.[\w-]+):(?!//)")
 
 
 def host_name(text: str) -> str:
-    """Return a host in the one form that rules and checks know; empty for what is no public name: addresses in any notation, inward names."""
+    """Return a host in the form that rules and checks use; empty for an address in any notation and for a private name."""
     host = text.strip().lower().removesuffix(".")
     last = host.rpartition(".")[2]
     if not _NAME.fullmatch(host) or len(host) > 253 or last in _INWARD or not any(letter.isalpha() for letter in last):
@@ -32,7 +32,7 @@ def host_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """What is known of hosts: rules, the remotes of the repository, and the registries that package managers are set to."""
+    """Known hosts: in rules, in the remotes of the repository, and as registries of package managers."""
 
     rules: Rules = Rules()
     remotes: frozenset[str] = frozenset()
@@ -51,11 +51,11 @@ class Hosts:
 
 
 def _covers(pattern: str, host: str) -> bool:
-    """Return True if a rule's pattern covers a host; `*.example.org` covers names below it, `example.org` that name alone."""
+    """Return True if a rule's pattern covers a host. `*.example.org` covers names below it, `example.org` only itself."""
     return not pattern or bool(wildcard(pattern.lower().removesuffix(".")).fullmatch(host))
 
 
 def hosts_in(texts: Iterable[str]) -> frozenset[str]:
-    """Return the public hosts of the addresses in texts such as a git configuration or the answer of a package manager."""
+    """Return the public hosts of all addresses in these texts, such as git settings or output of package managers."""
     found = (host for text in texts for host in (*_URL.findall(text), *_SCP.findall(text)))
     return frozenset(filter(None, map(host_name, found)))

@@ -1,6 +1,6 @@
-"""Proxy of sandboxed commands: lets CONNECT and plain HTTP through to hosts that are allowed, without looking into what is encrypted.
+"""Proxy of sandboxed commands: forwards CONNECT and plain HTTP to allowed hosts, without decrypting anything.
 
-The command's side has no network but this proxy, and no DNS. A host is resolved once, here, and only that address is connected to.
+Commands have no other network, and no DNS. The proxy resolves a host once, and connects to exactly that address.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IDLE_SECONDS = 300.0
 CONNECTIONS = 128
 """Maximum connections at once."""
 MOST_SENT = 8_000_000
-"""Maximum bytes that commands of a session send to one host: enough for what package managers ask."""
+"""Maximum bytes that a session's commands send to one host: enough for the requests of package managers."""
 _PIECE = 65_536
 _HOP = frozenset(
     [
@@ -46,7 +46,7 @@ _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 class Refused(Exception):
-    """A request that is not let through: a status, and the reason for the command."""
+    """A refused request: an HTTP status, and the reason for the command."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -54,10 +54,10 @@ class Refused(Exception):
 
 
 class Allowed(Protocol):
-    """Decides about a host, and asks a person if need be."""
+    """Decide about a host. Ask a person if necessary."""
 
     async def __call__(self, host: str) -> str:
-        """Return the reason why a host is refused; empty if it is allowed."""
+        """Return why a host is refused; empty if it is allowed."""
         ...
 
 
@@ -66,7 +66,7 @@ Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.Str
 
 
 async def resolved_here(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host, by the system."""
+    """Return the addresses of a host from the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 
@@ -83,7 +83,7 @@ class _Head:
     fields: tuple[tuple[str, str], ...]
 
     def one(self, name: str) -> str:
-        """Return the value of a field that may be there once."""
+        """Return the value of a field; empty if it is missing. Raises Refused if it is repeated."""
         found = [value for each, value in self.fields if each == name]
         if len(found) > 1:
             raise Refused(400, f"the field {name} is there twice")
@@ -91,7 +91,7 @@ class _Head:
 
 
 class Proxy:
-    """The proxy of one session, on a listening socket that commands in the sandbox reach."""
+    """Proxy of one session, on a listening socket that sandboxed commands can reach."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Proxy:
         connect: Connect = connected,
         refused: Callable[[str], object] = lambda _: None,
     ) -> None:
-        """`refused` hears the reason for each request that is not let through."""
+        """`refused` is called with the reason for each refused request."""
         self._allowed, self._resolve, self._connect, self._refused = allowed, resolve, connect, refused
         self._sent: Counter[str] = Counter()
         self._open: set[asyncio.Task[None]] = set()
@@ -154,7 +154,7 @@ class Proxy:
             await self._plain(head, reader, writer)
 
     async def _reach(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to a host that is allowed, at the address that was checked."""
+        """Connect to an allowed host, at the address that was checked."""
         if why := await self._allowed(host):
             raise Refused(403, why)
         try:
@@ -175,7 +175,7 @@ class Proxy:
         writer: asyncio.StreamWriter,
         upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     ) -> None:
-        """Copy both ways once the first message names the host: another name would reach another server behind the same address."""
+        """Copy both ways after the first message named the host. Another name could reach another server at that address."""
         first = b""
         try:
             while (name := server_name(first)) is None and len(first) < HEAD:
@@ -192,7 +192,7 @@ class Proxy:
             upstream[1].close()
 
     async def _plain(self, head: _Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Send one plain request on, with the host that its address names, and its answer back."""
+        """Forward one plain request to the host in its URL, and return the answer."""
         found = re.fullmatch(r"http://([^/?#\s]+)([/?][^#\s]*)?", head.target)
         if found is None:
             raise Refused(400, "only addresses with http:// and CONNECT are let through")
@@ -253,14 +253,14 @@ class Proxy:
             await asyncio.gather(*ways, return_exceptions=True)
 
     def _count(self, host: str, size: int) -> None:
-        """Count what is sent to a host. Raises Refused beyond the limit."""
+        """Count bytes sent to a host. Raises Refused beyond the limit."""
         self._sent[host] += size
         if self._sent[host] > MOST_SENT:
             raise Refused(413, f"more than {MOST_SENT:,} bytes would go to {host}")
 
 
 async def _head(reader: asyncio.StreamReader) -> _Head:
-    """Read the head of a request. Raises Refused if it is none."""
+    """Read the head of a request. Raises Refused if it is malformed."""
     try:
         text = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError as error:
