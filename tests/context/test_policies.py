@@ -852,3 +852,20 @@ def test_auto_says_what_it_summarises_and_up_to_where() -> None:
         "Will summarise the first 57 of 81 messages, up to a pause between two steps of one long turn, "
         "whose message stays word for word."
     )
+
+
+def test_the_differences_of_the_policies() -> None:
+    found = {
+        name: (policy.prompt, policy.form, policy.stricter, policy.prunes, policy.keeps_prompts, policy.by_provider)
+        for name, policy in POLICIES.items()
+    }
+    assert found == {
+        "auto": ("compact.md", "snapshot", True, "request", True, False),
+        "gemini": ("compact.md", "snapshot", False, "", False, False),
+        "opencode": ("compact-opencode.md", "prose", True, "prompt", False, False),
+        "regions": ("compact-regions.md", "regions", True, "", False, False),
+        "sliding": ("compact-sliding.md", "prose", True, "", False, False),
+        "native": ("compact.md", "snapshot", True, "request", True, False),
+        "provider": ("compact.md", "snapshot", True, "request", True, True),
+    }
+    assert all(policy.items == policy.priced == policy.keeps_prompts for policy in POLICIES.values())

@@ -70,8 +70,8 @@ class Compactor:
             return
         from agentcli.context.room import compactions, due_prune, last_prune, prunes_of_turn
 
-        pruner, usable = policy_of(window).prune, window.usable
-        if pruner and not pruner.once_a_prompt:
+        prunes, usable = policy_of(window).prunes == "request", window.usable
+        if prunes:
             made = prunes_of_turn(self._history, window)
             await emit_all(self._cleared(*due_prune(window, datetime.now(UTC), made)), emit)
         window = self._builder.window()
@@ -82,7 +82,7 @@ class Compactor:
             if interrupt.is_set():
                 break
         window = self._builder.window()
-        if window.tokens > usable and pruner and not pruner.once_a_prompt and not interrupt.is_set():
+        if window.tokens > usable and prunes and not interrupt.is_set():
             await emit_all(self._cleared(*last_prune(window)), emit)
             window = self._builder.window()
         if window.tokens <= usable or interrupt.is_set():
@@ -97,8 +97,7 @@ class Compactor:
     def after_turn(self) -> Sequence[Event]:
         """After an answered prompt: the prune of a policy that prunes only then."""
         window = self._builder.window()
-        pruner = policy_of(window).prune
-        return self._cleared(*plan_prune(window)) if pruner and pruner.once_a_prompt else []
+        return self._cleared(*plan_prune(window)) if policy_of(window).prunes == "prompt" else []
 
     async def compact(
         self, interrupt: asyncio.Event, emit: Emit, trigger: Trigger, *, focus: str = "", planned: Plan | None = None

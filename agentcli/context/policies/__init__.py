@@ -1,16 +1,14 @@
-"""Policies by name, each defined in one line by its differences."""
+"""Policies by name, each a class that says how it differs. The plans lie in one module each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.window import Window
-from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Compaction, Prune
 
@@ -20,149 +18,209 @@ if TYPE_CHECKING:
 
 Form = Literal["snapshot", "prose", "regions"]
 """The form of a summary: a state snapshot, free text, or one text for each region of outputs."""
-Threshold = Callable[[Window], int]
-"""A size of the prompt in tokens from which something happens automatically; 0 if it never does."""
 
 
-class Planner(Protocol):
-    """Plans a compaction now, without carrying it out. `forced`: the user requests it, or the window requires it."""
-
-    def __call__(self, window: Window, *, forced: bool = False) -> Plan: ...
+PruneMoment = Literal["", "prompt", "request"]
+"""When a policy clears old outputs: never, after an answered prompt, or before each request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pruner:
-    """A policy's rule for clearing old outputs.
-
-    `plan` returns the prune to make now, if any, and the reason for or against it. Below `threshold` nothing is cleared
-    while the cache is warm. With `once_a_prompt` it is called only after an answered prompt, otherwise before each
-    request.
-    """
-
-    plan: Callable[[Window, Pressure], tuple[Prune | None, str]]
-    threshold: Threshold
-    once_a_prompt: bool = False
-
-
-def _never(_: Window) -> int:
-    return 0
-
-
-def _soft_mark(window: Window) -> int:
-    return window.limits.soft
-
-
-def _hard_mark(window: Window) -> int:
-    return window.limits.hard
-
-
-@dataclass(frozen=True, slots=True)
 class Policy:
-    """A way to compact: when and what (`plan`), the prompt of the summariser (`prompt`, a file of prompts/), and the form of the summary.
+    """A way to compact: when and what, the summariser's prompt, and the form of the summary.
 
-    `threshold` is the size from which it compacts, `early` the size from which it does so if that pays, `hard` the size from
-    which it compacts a second time in a turn. `prune` is its rule for old outputs, if it clears any. `keeps_prompts`: the user's
-    prompts are carried verbatim; `items`: the summariser writes only new items and removes obsolete ones instead of writing the
-    whole snapshot; `priced`: a snapshot lists only items worth their tokens; `stricter`: a result must be smaller by `min_shrink`
-    (otherwise it must only not be larger); `by_provider`: the provider of the session's model summarises if it can.
+    A policy imports its module with its first plan, so that a run loads nothing of the others.
     """
 
-    plan: Planner
-    threshold: Threshold
-    prompt: str
-    form: Form
-    early: Threshold = _never
-    hard: Threshold = _hard_mark
-    prune: Pruner | None = None
+    prompt: str = "compact.md"
+    """The prompt of the summariser, a file of prompts/."""
+    form: Form = "snapshot"
     keeps_prompts: bool = False
+    """The user's prompts are carried verbatim."""
     items: bool = False
+    """The summariser writes only new items and removes obsolete ones instead of writing the whole snapshot."""
     priced: bool = False
+    """A snapshot lists only items worth their tokens."""
     stricter: bool = True
+    """A result must be smaller by `min_shrink`; otherwise it must only not be larger."""
     by_provider: bool = False
+    """The provider of the session's model summarises if it can."""
+    prunes: PruneMoment = ""
+    """When it clears old outputs by itself."""
+
+    def plan(self, window: Window, *, forced: bool = False) -> Plan:
+        """Plan a compaction now, without carrying it out. `forced`: the user requests it, or the window requires it."""
+        raise NotImplementedError
+
+    def threshold(self, window: Window) -> int:
+        """Return the size of the prompt, in tokens, from which it compacts."""
+        return window.limits.soft
+
+    def early(self, window: Window) -> int:
+        """Return the size from which it compacts if that pays; 0 if it never does."""
+        return 0
+
+    def hard(self, window: Window) -> int:
+        """Return the size from which it compacts a second time in a turn."""
+        return window.limits.hard
+
+    def prune(self, window: Window, pressure: Pressure) -> tuple[Prune | None, str]:
+        """Return the prune to make now, if any, and the reason for or against it: the one that pays."""
+        from agentcli.context.pruning.plan import by_price
+
+        return by_price(window, pressure)
+
+    def prunes_from(self, window: Window) -> int:
+        """Return the size below which nothing is cleared while the cache is warm."""
+        from agentcli.context.pruning.plan import pays_from
+
+        return pays_from(window)
 
 
-def _late(policy: str, name: str) -> Callable[..., Any]:
-    """Return a function of a policy's module, which is imported when the function is called."""
+class Auto(Policy):
+    """The default: weighs price against what the work needs in view."""
 
-    def run(*given: Any, **named: Any) -> Any:
-        return getattr(import_module(f"{__name__}.{policy}"), name)(*given, **named)
+    keeps_prompts = items = priced = True
+    prunes = "request"
 
-    return run
+    def plan(self, window: Window, *, forced: bool = False) -> Plan:
+        from agentcli.context.policies import auto
 
+        return auto.plan(window, forced=forced)
 
-def _by_price(window: Window, pressure: Pressure) -> tuple[Prune | None, str]:
-    from agentcli.context.pruning.plan import by_price
+    def early(self, window: Window) -> int:
+        from agentcli.context.policies import auto
 
-    return by_price(window, pressure)
-
-
-def _pays_from(window: Window) -> int:
-    from agentcli.context.pruning.plan import pays_from
-
-    return pays_from(window)
+        return auto.early(window)
 
 
-_PRICED = Pruner(_by_price, _pays_from)
-_TO_THE_LETTER = Pruner(_late("opencode", "prune"), _late("opencode", "prunes_from"), once_a_prompt=True)
+class Native(Auto):
+    """`auto` for what the provider's own clearing leaves."""
+
+    def plan(self, window: Window, *, forced: bool = False) -> Plan:
+        from agentcli.context.policies import native
+
+        return native.plan(window, forced=forced)
+
+    def early(self, window: Window) -> int:
+        return 0
+
+    def prune(self, window: Window, pressure: Pressure) -> tuple[Prune | None, str]:
+        from agentcli.context.policies import native
+
+        return native.prune(window, pressure)
+
+    def prunes_from(self, window: Window) -> int:
+        from agentcli.context.policies import native
+
+        return native.clears_from(window)
+
+
+class Provider(Auto):
+    """`auto` with the provider's own summaries."""
+
+    by_provider = True
+
+    def plan(self, window: Window, *, forced: bool = False) -> Plan:
+        from agentcli.context.policies import provider
+
+        return provider.plan(window, forced=forced)
+
+    def early(self, window: Window) -> int:
+        return 0
+
+
+class Gemini(Policy):
+    """The rule of Gemini CLI."""
+
+    stricter = False
+
+    def plan(self, window: Window, *, forced: bool = False) -> Plan:
+        from agentcli.context.policies import gemini
+
+        return gemini.plan(window, forced=forced)
+
+    def threshold(self, window: Window) -> int:
+        from agentcli.context.policies import gemini
+
+        return gemini.threshold(window)
+
+
+class Opencode(Policy):
+    """The rule of opencode."""
+
+    prompt, form, prunes = "compact-opencode.md", "prose", "prompt"
+
+    def plan(self, window: Window, *, forced: bool = False) -> Plan:
+        from agentcli.context.policies import opencode
+
+        return opencode.plan(window, forced=forced)
+
+    def threshold(self, window: Window) -> int:
+        from agentcli.context.policies import opencode
+
+        return opencode.threshold(window)
+
+    def prune(self, window: Window, pressure: Pressure) -> tuple[Prune | None, str]:
+        from agentcli.context.policies import opencode
+
+        return opencode.prune(window, pressure)
+
+    def prunes_from(self, window: Window) -> int:
+        from agentcli.context.policies import opencode
+
+        return opencode.prunes_from(window)
+
+
+class Regions(Policy):
+    """Summaries of regions of outputs, in their place."""
+
+    prompt, form = "compact-regions.md", "regions"
+
+    def plan(self, window: Window, *, forced: bool = False) -> Plan:
+        from agentcli.context.policies import regions
+
+        return regions.plan(window, forced=forced)
+
+    def threshold(self, window: Window) -> int:
+        from agentcli.context.policies import regions
+
+        return regions.threshold(window)
+
+    def hard(self, window: Window) -> int:
+        from agentcli.context.policies import regions
+
+        return regions.hard(window)
+
+
+class Sliding(Policy):
+    """A window of messages that slides: first ones, a summary, recent ones."""
+
+    prompt, form = "compact-sliding.md", "prose"
+
+    def plan(self, window: Window, *, forced: bool = False) -> Plan:
+        from agentcli.context.policies import sliding
+
+        return sliding.plan(window, forced=forced)
+
+    def threshold(self, window: Window) -> int:
+        from agentcli.context.policies import sliding
+
+        return sliding.threshold(window)
+
+    def hard(self, window: Window) -> int:
+        from agentcli.context.policies import sliding
+
+        return sliding.hard(window)
+
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
-        "auto": Policy(
-            _late("auto", "plan"),
-            _soft_mark,
-            "compact.md",
-            "snapshot",
-            _late("auto", "early"),
-            prune=_PRICED,
-            keeps_prompts=True,
-            items=True,
-            priced=True,
-        ),
-        "gemini": Policy(
-            _late("gemini", "plan"), _late("gemini", "threshold"), "compact.md", "snapshot", stricter=False
-        ),
-        "opencode": Policy(
-            _late("opencode", "plan"),
-            _late("opencode", "threshold"),
-            "compact-opencode.md",
-            "prose",
-            prune=_TO_THE_LETTER,
-        ),
-        "regions": Policy(
-            _late("regions", "plan"),
-            _late("regions", "threshold"),
-            "compact-regions.md",
-            "regions",
-            hard=_late("regions", "hard"),
-        ),
-        "sliding": Policy(
-            _late("sliding", "plan"),
-            _late("sliding", "threshold"),
-            "compact-sliding.md",
-            "prose",
-            hard=_late("sliding", "hard"),
-        ),
-        "native": Policy(
-            _late("native", "plan"),
-            _soft_mark,
-            "compact.md",
-            "snapshot",
-            prune=Pruner(_late("native", "prune"), _late("native", "clears_from")),
-            keeps_prompts=True,
-            items=True,
-            priced=True,
-        ),
-        "provider": Policy(
-            _late("provider", "plan"),
-            _soft_mark,
-            "compact.md",
-            "snapshot",
-            prune=_PRICED,
-            keeps_prompts=True,
-            items=True,
-            priced=True,
-            by_provider=True,
-        ),
+        "auto": Auto(),
+        "gemini": Gemini(),
+        "opencode": Opencode(),
+        "regions": Regions(),
+        "sliding": Sliding(),
+        "native": Native(),
+        "provider": Provider(),
     }
 )
 
@@ -218,18 +276,18 @@ def plan_prune(window: Window, pressure: Pressure | None = None) -> tuple[Prune 
     """
     from agentcli.context.pruning.plan import NONE
 
-    pruner, forced = policy_of(window).prune, pressure is not None and pressure.forced
+    policy, forced = policy_of(window), pressure is not None and pressure.forced
     if not window.settings.prune.enabled and not forced:
         return None, "Pruning is switched off."
-    if pruner is None and not forced:
+    if not policy.prunes and not forced:
         return None, f"The policy {window.settings.policy} does not prune."
-    return (pruner or _PRICED).plan(window, pressure or NONE)
+    return policy.prune(window, pressure or NONE)
 
 
 def prunes_from(window: Window) -> int:
     """Return the size of the prompt, in tokens, below which no output is cleared while the cache is warm; 0 if none ever is."""
-    pruner = policy_of(window).prune
-    return pruner.threshold(window) if pruner and window.settings.prune.enabled else 0
+    policy = policy_of(window)
+    return policy.prunes_from(window) if policy.prunes and window.settings.prune.enabled else 0
 
 
 def compacts_from(window: Window) -> int:

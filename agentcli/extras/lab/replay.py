@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from agentcli.context.assemble import assemble
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
@@ -191,18 +191,12 @@ class _Player:
             )
         return self._seen[1]
 
-    @property
-    def prunes_each(self) -> Literal["", "prompt", "request"]:
-        """Kind of event before which the policy decides on a prune."""
-        pruner = self.rules.prune
-        return "" if pruner is None else "prompt" if pruner.once_a_prompt else "request"
-
     def add(self, record: Record) -> None:
         """Apply the next event; before a reply, make its request."""
         match record.body:
             case Message("assistant") as message:
                 self.ask(record, message)
-            case Message("user") if self.prunes_each == "prompt":
+            case Message("user") if self.rules.prunes == "prompt":
                 self.prune(self.due_prune())
                 self.keep(record.body, record.time)
             case Settings(system=system, tools=tools):
@@ -242,14 +236,14 @@ class _Player:
     def make_room(self) -> None:
         """Make room as the agent does before each request: prune if that pays, compact at the policy's marks."""
         self.prune(self.window.view.foreseen)
-        if self.prunes_each == "request":
+        if self.rules.prunes == "request":
             self.prune(self.due_prune())
         over = self.window.tokens > self.limits.usable
         self.played = replace(self.played, overflows=self.played.overflows + over)
         boundary = bool(self.records) and isinstance(self.records[-1].body, Message)
         for planned in compactions(lambda: self.window, boundary=boundary, futile=lambda: self.futile):
             self.compact(planned)
-        if self.prunes_each == "request" and self.window.tokens > self.limits.usable:
+        if self.rules.prunes == "request" and self.window.tokens > self.limits.usable:
             self.prune(last_prune(self.window)[0])
 
     def due_prune(self) -> Prune | None:

@@ -54,7 +54,7 @@ def test_every_other_policy_has_its_own_mark_and_none_before_it() -> None:
 def test_the_policies_that_prune_say_from_where() -> None:
     assert prunes_from(window(ContextSettings())) == 10_000 + int(LIMITS.usable * 0.0625)
     assert prunes_from(window(ContextSettings(policy="opencode"))) == 60_000
-    assert [name for name, policy in POLICIES.items() if policy.prune] == ["auto", "opencode", "native", "provider"]
+    assert [name for name, policy in POLICIES.items() if policy.prunes] == ["auto", "opencode", "native", "provider"]
     assert prunes_from(window(ContextSettings(policy="sliding"))) == 0
 
 
