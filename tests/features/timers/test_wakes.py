@@ -94,20 +94,25 @@ def test_a_pattern_that_is_none_is_refused() -> None:
 
 def test_a_call_that_asks_for_it_is_told_of_lines_and_of_the_end(tmp_path: Path) -> None:
     ctx = Bench(tmp_path, None)
-    os.mkfifo(ctx.cwd / "go")
+    # Each read has a pipe of its own: the second would end at once if the first writer had not closed yet.
+    os.mkfifo(ctx.cwd / "line")
+    os.mkfifo(ctx.cwd / "end")
 
     async def story() -> list[str]:
         jobs = ctx.offer(Jobs, Jobs())
         ctx.offer(Wakes, watch)
         begun = await run(
-            TOOLS["bash"], ctx, "c1", {"command": "read x < go; echo ready 1; read x < go", "run_in_background": True}
+            TOOLS["bash"],
+            ctx,
+            "c1",
+            {"command": "read x < line; echo ready 1; read x < end", "run_in_background": True},
         )
         asked = await run(TOOLS["bash_output"], ctx, "c2", {"id": "job-1", "wake_on": "ready \\d"})
         assert not waking(jobs)
-        await run(TOOLS["bash"], ctx, "c3", {"command": "echo > go"})
+        await run(TOOLS["bash"], ctx, "c3", {"command": "echo > line"})
         assert await has_news(jobs)
         told = [begun.output, asked.output, *jobs.news()]
-        await run(TOOLS["bash"], ctx, "c4", {"command": "echo > go"})
+        await run(TOOLS["bash"], ctx, "c4", {"command": "echo > end"})
         assert await has_news(jobs)
         told += jobs.news()
         assert not await has_news(jobs)
