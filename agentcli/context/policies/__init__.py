@@ -252,8 +252,8 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 def _too_soon(window: Window, proposed: Plan) -> str:
     """Return why an automatic compaction would follow the last one too soon, or an empty text.
 
-    A second one in a turn waits for the hard mark; after a manual compaction, one made only for its price waits for new
-    content.
+    A second compaction in a turn waits for the hard mark. After a manual one, a compaction that only saves money waits
+    for new content.
     """
     last = window.view.compaction
     if last is None or not isinstance(last.body, Compaction):
@@ -269,10 +269,10 @@ def _too_soon(window: Window, proposed: Plan) -> str:
 
 
 def plan_prune(window: Window, pressure: Pressure | None = None) -> tuple[Prune | None, str]:
-    """Return the prune that the policy in force would make now, if any, and the reason for or against it, a line for
-    people.
+    """Return the prune that the current policy would make now, if any, and a line that explains the decision.
 
-    Call it only while no call is open. If the policy has no rule, a prune requested by the user goes by price.
+    Call it only while no call is open. If the policy has no rule of its own, a prune requested by the user goes by
+    price.
     """
     from agentcli.context.pruning.plan import NONE
 
@@ -285,7 +285,10 @@ def plan_prune(window: Window, pressure: Pressure | None = None) -> tuple[Prune 
 
 
 def prunes_from(window: Window) -> int:
-    """Return the size of the prompt, in tokens, below which no output is cleared while the cache is warm; 0 if none ever is."""
+    """Return the prompt size in tokens below which no output is cleared while the cache is warm.
+
+    Return 0 if the policy never clears outputs.
+    """
     policy = policy_of(window)
     return policy.prunes_from(window) if policy.prunes and window.settings.prune.enabled else 0
 
@@ -296,13 +299,14 @@ def compacts_from(window: Window) -> int:
 
 
 def compacts_early_from(window: Window) -> int:
-    """Return the size, in tokens, from which it also compacts if that pays; 0 if nothing is compacted before its mark."""
+    """Return the size in tokens from which the policy may compact to save money; 0 if it never does."""
     return policy_of(window).early(window) if window.settings.autocompact else 0
 
 
 def worth_counting(window: Window) -> bool:
-    """Return True if an exact count is worth a request: the estimate is close to a mark, or above the usable size but
-    possibly wrong.
+    """Return True if an exact count is worth a request.
+
+    It is if the estimate is close to a mark, or exceeds the usable size but may be wrong.
     """
     if window.tokens > window.usable:
         return TokenCounter(Chars4()).view(window.view) <= TOO_MUCH * window.usable

@@ -1,5 +1,6 @@
-"""The default: gemini's split, counted in tokens, which can also divide one long turn and never loses the user's words
-or pins.
+"""The default policy: gemini's split, counted in tokens.
+
+It can also divide one long turn, and never loses the user's words or pins.
 """
 
 from __future__ import annotations
@@ -42,12 +43,16 @@ OPEN_QUESTION = "A question of the model is open: nothing is summarised below th
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """Choose the part to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
+    """Choose the part to summarise now.
 
-    Below the soft mark a turn boundary, or the end of a phase of the work, is also used if that is cheaper than to continue
-    without, including recalls of lost parts (see `compact_horizon`). While a question of the model is open, only the hard mark counts.
-    Outputs queued for a prune in the part that stays are cleared along with it, because the cache is rewritten anyway. If the
-    steps that must stay are too large themselves, `clipped` names outputs among them to cut to their two ends.
+    `soft` splits at a turn boundary, `hard` also between two tool steps. A forced plan ignores the size. While a
+    question of the model is open, only the hard mark counts.
+
+    Below the soft mark, it also compacts if that is cheaper, at the end of a turn or phase. The price includes recalls
+    of lost parts; see `compact_horizon`.
+
+    Outputs in the kept part that wait for a prune are cleared too, because the cache is rewritten anyway. If the steps
+    that must stay are too large themselves, `clipped` names outputs to cut to their two ends.
     """
     trigger = _due(window, forced)
     if trigger == "soft" and _waits_for_an_answer(window):
@@ -71,7 +76,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 
 
 def early(window: Window) -> int:
-    """Return the size in tokens from which it also compacts if that pays; 0 if nothing is compacted before the soft mark."""
+    """Return the size in tokens from which `auto` may compact to save money; 0 if it never does."""
     size = _worth_a_price(window) if _is_priced(window) else 0
     return size if size < window.limits.soft else 0
 
@@ -105,11 +110,13 @@ def _waits_for_an_answer(window: Window) -> bool:
 
 
 def _requests_to_pay(proposed: Plan, window: Window) -> float:
-    """Return the requests after which a compaction is cheaper than none, or infinity if it removes too little.
+    """Return the number of requests after which a compaction is cheaper than none; infinity if it removes too little.
 
-    The cost is the summary and the writing of the smaller prompt; each later request saves the removed tokens, less its expected
-    recalls. On a cold cache the larger prompt would also have to be written again, which is saved at once; near the end of the
-    cache's lifetime both count by their chance.
+    The cost is the summary and the writing of the smaller prompt. Each later request saves the removed tokens, less its
+    expected recalls.
+
+    On a cold cache, the compaction also saves writing the larger prompt again. Near the end of the cache's lifetime,
+    both cases count by their probability.
     """
     view, limits, settings = window.view, window.limits, window.settings
     going, kept = set(proposed.summarised), set(proposed.kept)
@@ -145,8 +152,9 @@ def _call(read: int, written: int, window: Window) -> float:
 
 
 def _replies(view: View) -> int:
-    """Return the number of requests whose replies are still in view: no more are assumed to follow, because that number
-    is unknown.
+    """Return the number of requests whose replies are in view.
+
+    The number of later requests is unknown; a compaction must pay within this many.
     """
     return sum(message.role == "assistant" for message in compactable(view))
 
@@ -204,7 +212,7 @@ def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float, l
     """Return the number of messages to summarise, so that at least `share` of the tokens is before the split.
 
     No split is after `latest`. The result is the first such place before a message of the user. In a turn too long to
-    have one, it is the first place between two steps; otherwise, it is the last possible place. A prompt that waits for
+    have one, it is the first place between two steps. Otherwise, it is the last possible place. A prompt that waits for
     its answer does not count.
     """
     before = list(accumulate(sizes, initial=0))
@@ -249,7 +257,10 @@ def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
 
 
 def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared: Container[str]) -> dict[str, int]:
-    """Return the largest outputs, except `spared` ones, to cut so that `excess` tokens are freed, each with the tokens it frees."""
+    """Return the largest outputs to cut, except `spared` ones, with the tokens that each frees.
+
+    Together they free at least `excess` tokens, if enough outputs can be cut.
+    """
     settings = window.settings
     outputs = [
         (window.size(block) - settings.auto.clipped, block.tool_use_id)
@@ -271,7 +282,10 @@ def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared:
 
 
 def _carried(window: Window, summarised: Sequence[ViewMessage]) -> int:
-    """Return the tokens of the user's verbatim prompts, of the pins, and of the model's newest answer if it is summarised."""
+    """Return the tokens that a summary carries verbatim.
+
+    These are the user's prompts, the pins, and the model's newest answer if it is summarised.
+    """
     answer = verbatim_answer(summarised, window)
     carried = (*verbatim_prompts(summarised, window), *verbatim_pins(summarised, window.view))
     return carried_tokens((*carried, *([answer] if answer else ())), window.counter)

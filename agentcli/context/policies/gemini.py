@@ -72,15 +72,19 @@ def _pressed(new: int, last: int, limit: int, rules: GeminiSettings) -> str:
 
 
 def under_pressure(new: int, last: int, limit: int, rules: GeminiSettings) -> bool:
-    """Return True if a new message of `new` tokens takes more than `pressure` of the space that the last prompt left."""
+    """Return True if a new message of `new` tokens takes too much of the space that the last prompt left.
+
+    `pressure` is the share of that space.
+    """
     return new > rules.pressure * (limit - last)
 
 
 def split_point(messages: Sequence[ViewMessage], share: float) -> int:
     """Return the number of messages to compress.
 
-    The split is before the first message of the user without results of calls that has at least `share` of the characters before it.
-    Without such a message: everything, if the model spoke last and calls no tool; otherwise up to the last possible split.
+    The split is before the first message of the user that has at least `share` of the characters before it. A message
+    with results of calls does not count. Without such a message, everything is compressed if the model spoke last and
+    calls no tool. Otherwise, the split is the last possible one.
     """
     weights = [weight(message) for message in messages]
     target = sum(weights) * share

@@ -18,9 +18,10 @@ POLICY = NATIVE
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """Return the plan of `auto`, at its marks alone, for the window as the provider will show it; `cleared` names the parts it will clear.
+    """Return the plan of `auto`, at its marks alone, for the window as the provider will show it.
 
-    A compaction rewrites the cache anyway: outputs in the kept part that the provider has cleared are then cleared for good.
+    `cleared` names the parts that the provider will clear. A compaction rewrites the cache anyway. It therefore clears
+    for good all kept outputs that the provider has cleared.
     """
     settings = replace(window.settings, compact_horizon=0.0)
     planned = auto.plan(replace(window, settings=settings), forced=forced)

@@ -1,4 +1,7 @@
-"""opencode's rules: its prune, and its compaction of the whole conversation once the last reply overflowed the window less the reserve."""
+"""opencode's rules for pruning and compaction.
+
+It compacts the whole conversation once the last reply overflowed the window less the reserve.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def prune(window: Window, _: Pressure = NONE) -> tuple[Prune | None, str]:
 
 
 def prunes_from(window: Window) -> int:
-    """Return the size in tokens below which it clears nothing: the protected tokens plus the least that is worth a prune."""
+    """Return the size in tokens below which it clears nothing: the protected tokens plus the minimum of a prune."""
     return window.settings.prune.protect + window.settings.prune.minimum
 
 
@@ -71,7 +74,7 @@ def prunable(window: Window) -> tuple[str, ...]:
     """Return the call ids that opencode would clear now, newest first.
 
     The search goes back from the newest message. Each message of the user counts as a turn, also one written by a
-    program on the user's behalf; the newest `turns` are skipped. A summary or an already cleared output ends the
+    program on the user's behalf. The newest `turns` are skipped. A summary or an already cleared output ends the
     search. Outputs beyond the newest `protect` tokens are cleared if together they have more than `minimum`. Only the
     texts of completed outputs are counted, by `estimator`.
     """

@@ -15,25 +15,29 @@ PlanTrigger = Literal["soft", "hard", "overflow", "manual"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Effect of a policy on a view now, not carried out.
-
-    `trigger` is None if there is no reason to compact; `split` is the seq of the first record that stays unchanged, or
-    None if nothing is summarised. `summarised`, `kept` and `pinned` are seqs, `cleared` call ids. Tokens are estimates.
-    `reasons` are lines for people.
-    """
+    """The changes that a policy would make to a view."""
 
     policy: str
     trigger: PlanTrigger | None = None
+    """None if there is no reason to compact."""
     split: int | None = None
+    """Seq of the first record that stays unchanged; None if nothing is summarised."""
     summarised: tuple[int, ...] = ()
+    """Seqs, as in `kept` and `pinned`."""
     kept: tuple[int, ...] = ()
     cleared: tuple[str, ...] = ()
+    """Call ids whose outputs are cleared."""
     pinned: tuple[int, ...] = ()
     tokens_before: int = 0
     tokens_after_estimate: int = 0
+    """An estimate, like `tokens_before`."""
     reasons: tuple[str, ...] = ()
+    """Lines for people."""
     regions: tuple[tuple[str, ...], ...] = ()
-    """For `regions`: groups of call ids, and of `#seq` for the reminders of a record, each to be replaced by one summary."""
+    """For `regions`: groups that one summary each replaces.
+
+    A group contains call ids, and `#seq` for the reminders of a record.
+    """
     clipped: tuple[str, ...] = ()
     """Entries of `cleared` whose outputs keep their two ends, because they are new and merely too large."""
     primers: tuple[int, ...] = field(default=())
@@ -43,7 +47,7 @@ class Plan:
     optional: bool = False
     """True if its price is the only reason: no mark has been passed."""
     phase: str = ""
-    """Sign that a phase of the work has just ended, so that the compaction need not wait for the end of the turn."""
+    """Sign that a phase of the work has just ended: the compaction then does not wait for the turn's end."""
 
     def is_due(self, boundary: bool) -> bool:
         """Return True if it must be carried out now; `boundary`: a prompt waits for its answer."""
@@ -81,14 +85,18 @@ def opens_turn(message: ViewMessage) -> bool:
 
 
 def opens_step(message: ViewMessage) -> bool:
-    """Return True if a step of the model begins here, with all earlier calls answered: a long turn may be split before it."""
+    """Return True if a step of the model begins here; all earlier calls are then answered.
+
+    A long turn may be split before such a message.
+    """
     return message.role == "assistant"
 
 
 def recent_from(messages: Sequence[ViewMessage], sizes: Sequence[int], tokens: int, *, at_most: bool = False) -> int:
-    """Return the index of the first message that stays: the newest `tokens`, the model's newest answer, and a prompt that waits.
+    """Return the index of the first message that stays.
 
-    A message only partly among these tokens stays, unless `at_most` makes them a maximum.
+    The newest `tokens`, the model's newest answer and a prompt that waits always stay. A message only partly among
+    these tokens stays too, unless `at_most` makes them a maximum.
     """
     at, left = len(messages), tokens
     while at and left > 0 and not (at_most and sizes[at - 1] > left):

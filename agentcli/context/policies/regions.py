@@ -122,7 +122,10 @@ def _due(window: Window, forced: bool) -> PlanTrigger | None:
 
 
 def _recent(messages: Sequence[ViewMessage], window: Window) -> int:
-    """Return the index of the first message of the recent part, which is pinned: within the newest tokens and the newest turns."""
+    """Return the index of the first message of the recent part, which is pinned.
+
+    The recent part is within both the newest tokens and the newest turns.
+    """
     rules = window.settings.regions
     newest = messages[-1].turn if messages else 0
     left = rules.keep_recent_tokens

@@ -17,10 +17,11 @@ POLICY = "sliding"
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """Plan at `trigger` of the token budget, or with more messages than the window allows: primers, summary, recents.
+    """Plan at `trigger` of the token budget, or with more messages than the window allows.
 
-    There are fewer recents than configured only if they would not fit into the aim, and more if the newest tokens or the
-    model's newest answer begin further back; a limit on the number of messages takes precedence.
+    Primers, a summary and the recents remain. There are fewer recents than configured only if they would not fit into
+    the aim. There are more if the newest tokens or the model's newest answer begin further back. A limit on the number
+    of messages takes precedence.
     """
     rules, before, budget = window.settings.sliding, window.tokens, _budget(window)
     messages = compactable(window.view)
@@ -75,7 +76,7 @@ def primers(messages: Sequence[ViewMessage], wanted: int) -> int:
 
 
 def recents(messages: Sequence[ViewMessage], window: Window, room: int, latest: int) -> int:
-    """Return the index of the first of the newest messages: as many as wanted, fewer if they do not fit into `room` tokens.
+    """Return the index of the first recent message: as many as wanted, fewer if they exceed `room` tokens.
 
     Messages from `latest` on always stay, and a result never stays without its call.
     """
@@ -93,7 +94,10 @@ def recents(messages: Sequence[ViewMessage], window: Window, room: int, latest: 
 
 
 def _latest(messages: Sequence[ViewMessage], window: Window, full: bool, first: int) -> int:
-    """Return the index of the first message that stays whatever the aim; of the last one if the budget would remain full."""
+    """Return the index of the first message that stays even if the aim is missed.
+
+    It is the last message if the budget would remain full otherwise.
+    """
     last = max(0, len(messages) - 1)
     tokens = window.settings.recent(_budget(window)) if full else 0
     latest = min(last, recent_from(messages, [window.size(message) for message in messages], tokens))

@@ -1,4 +1,7 @@
-"""Hosts that sandboxed commands may reach: by rules, by the remotes of the repository, and by what package managers are set to."""
+"""Hosts that sandboxed commands may reach.
+
+They come from rules, the remotes of the repository, and the registries of package managers.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ _SCP = re.compile(r"(?m)^\s*url\s*=\s*(?:[\w.-]+@)?([\w.-]+\.[\w-]+):(?!//)")
 
 
 def host_name(text: str) -> str:
-    """Return a host in the form that rules and checks use; empty for an address in any notation and for a private name."""
+    """Return a host in the form that rules and checks use.
+
+    Return an empty text for an address in any notation and for a private name.
+    """
     host = text.strip().lower().removesuffix(".")
     last = host.rpartition(".")[2]
     if not _NAME.fullmatch(host) or len(host) > 253 or last in _INWARD or not any(letter.isalpha() for letter in last):
