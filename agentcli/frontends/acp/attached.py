@@ -324,8 +324,9 @@ class AttachedSession:
 
 
 def options_of(question: Json) -> list[PermissionOption]:
-    """Return the choices as in the session's own terminal, except the one about further calls, which the editor does
-    not show.
+    """Return the choices of the session's own terminal, without the choice about further calls.
+
+    The editor does not show further calls.
     """
     return [
         PermissionOption(option_id=each["choice"], name=each["label"], kind=_KINDS.get(each["choice"], "allow_always"))

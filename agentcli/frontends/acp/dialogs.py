@@ -49,8 +49,9 @@ class Dialogs:
         return None
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Ask the person the model's questions: in a form if the editor has forms, otherwise one by one, only questions
-        with choices.
+        """Ask the person the model's questions, in a form if the editor has forms.
+
+        Without forms, ask one by one, and only questions with choices.
         """
         if self._form:
             return await self._ask_form(questions)

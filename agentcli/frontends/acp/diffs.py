@@ -40,7 +40,10 @@ def usable(text: str) -> FileText:
 
 
 def patched(before: str, diff: str) -> str | None:
-    """Apply a unified diff to a text, with `\\n` as line end; return None if the diff does not fit."""
+    """Apply a unified diff to a text, and return it with `\\n` as line end.
+
+    Return None if the diff does not fit.
+    """
     old = before.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     new: list[str] = []
     place, open_end, sign = 0, False, ""

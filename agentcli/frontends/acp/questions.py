@@ -51,7 +51,10 @@ def answer_options(question: Question) -> list[PermissionOption]:
 
 
 def form_of(questions: Sequence[Question]) -> ElicitationSchema:
-    """Return a form with a field for each question, and a second field for a free answer if it has choices."""
+    """Return a form with a field for each question.
+
+    A question with choices gets a second field, for a free answer.
+    """
     fields: dict[str, Any] = {}
     for number, question in enumerate(questions):
         name = f"q{number + 1}"
@@ -62,8 +65,9 @@ def form_of(questions: Sequence[Question]) -> ElicitationSchema:
 
 
 def answers_in(content: Mapping[str, Any], questions: Sequence[Question]) -> list[str]:
-    """Return the answers of a completed form, in the order of the questions; a free answer takes precedence over a
-    choice.
+    """Return the answers of a completed form, in the order of the questions.
+
+    A free answer takes precedence over a choice.
     """
     answers = []
     for number in range(len(questions)):

@@ -15,7 +15,10 @@ from agentcli.frontends.terminal.input.attachments import mention
 
 
 def replay(history: History, updates: Updates) -> Iterator[Update]:
-    """Yield the messages of the view as whole chunks, and its calls as finished ones; a summary comes first, as a thought."""
+    """Yield the messages of the view as whole chunks, and its calls as finished ones.
+
+    A summary comes first, as a thought.
+    """
     if history.compaction is not None and isinstance(history.compaction.body, Compaction):
         yield thought_chunk(f"Summary of what came before:\n\n{history.compaction.body.snapshot}")
     for entry in history.entries:

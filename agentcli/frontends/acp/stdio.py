@@ -35,10 +35,10 @@ class Unreadable:
 class StdioTransport:
     """Messages of a client as they arrive, and messages to it in order. `ending` is why the client ended.
 
-    An invalid line gets an error. A connection that begins with invalid lines ends unless a message follows soon: its
-    other side does not speak the protocol. After the first message, invalid lines never end it.
+    An invalid line gets an error. If a connection begins with invalid lines, its other side does not speak the
+    protocol. Such a connection ends unless a message follows soon. After the first message, invalid lines never end it.
 
-    Two daemon threads read and write: pipes, terminals and regular files all work, and none of them can delay the loop
+    Two daemon threads read and write, so pipes, terminals and regular files all work. None of them can delay the loop
     or the program's end.
     """
 

@@ -139,9 +139,10 @@ class Updates:
                 return [thought_chunk(line)] if (line := notice_of(event)) else []
 
     def asking(self, request: ApprovalRequest) -> tuple[ToolCallStart | None, ToolCallUpdate]:
-        """Return the start of the call that waits for the person, unless the editor knows it, and the call as its question shows it.
+        """Return the start of the call that waits for the person, and the call as its question shows it.
 
-        A call of another session, such as a subagent's, gets its own id.
+        The start is None if the editor knows the call. A call of another session, such as a subagent's, gets its own
+        id.
         """
         call = request.call
         own = call.call_id in self._calls

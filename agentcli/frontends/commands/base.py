@@ -76,8 +76,10 @@ class CommandContext(Terminal, Protocol):
     async def choose(
         self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same, and return the index with the key used: empty for Enter, or one of `acts`, each with its
-        description. `by` also searches the contents of the choices.
+        """Let the person pick as with `pick`, and return the index and the key used.
+
+        The key is empty for Enter, otherwise one of `acts`, each with its description. `by` also searches the contents
+        of the choices.
         """
         ...
 

@@ -43,8 +43,9 @@ def revisions(context: Terminal) -> Sequence[Item]:
 async def diff_(context: Context, what: str) -> AsyncIterator[Output]:
     """Show changes: this session, git, a branch or a commit: /diff [git|BRANCH|COMMIT]
 
-    Without an argument, the edits of this session that are in force; with `git`, everything not committed, including new files; with a branch, what
-    changed since it was left; with a commit, or a range A..B, what that changed.
+    Without an argument, show the edits of this session that are in force. With `git`, show everything not committed,
+    including new files. With a branch, show what changed since it was left. With a commit, or a range A..B, show what
+    that changed.
     """
     if not what:
         text = context.session.report.diff()
@@ -130,8 +131,9 @@ def _asked(found: Changes, wishes: str) -> Sent:
 
 
 async def _named(folder: Path, what: str) -> tuple[Changes, str]:
-    """Return the changes that the first word specifies and the wishes after it; otherwise the working tree's changes
-    and all words as wishes.
+    """Return the changes that the first word specifies, and the wishes after it.
+
+    If the first word specifies none, return the working tree's changes, and all words as wishes.
     """
     first, _, rest = what.partition(" ")
     try:

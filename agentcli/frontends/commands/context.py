@@ -133,8 +133,8 @@ async def unpin(ctx: Context, number: str) -> AsyncIterator[Output]:
 async def rewind(ctx: CommandContext, number: str) -> None:
     """Go back to just before one of your prompts: /rewind [NUMBER or WORDS]
 
-    Without a number, choose from a list, which also finds a prompt by what came after it, then what to restore: the conversation, the files, or both. The prompt returns
-    to the input with the conversation.
+    Without a number, choose a prompt from a list, which you can also search for what came after it. Then choose what to
+    restore: the conversation, the files, or both. The prompt returns to the input with the conversation.
     """
     prompts = await asyncio.to_thread(past_messages.rewind_points, ctx.session.journal)
     if not prompts:

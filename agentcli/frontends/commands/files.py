@@ -28,9 +28,13 @@ INIT = "Write an AGENTS.md for this project, or mend the one that is there."
 async def undo(context: Context, _: str) -> AsyncIterator[Output]:
     """Undo the newest edits of one reply, or the newest command: /undo
 
-    Includes links, folders and small files that git ignores. Not restored, but reported: files over `checkpoints.file_bytes`
-    (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,
-    .venv), what a background command changes later. Never: caches, the repository's own .git, anything outside the workspace.
+    Includes links, folders and small files that git ignores.
+
+    Large content is reported instead of restored: files over `checkpoints.file_bytes` (ignored ones over
+    `ignored_bytes`), and ignored folders over `ignored_files` entries. Installed packages (node_modules, .venv) and
+    later changes by a background command are also only reported.
+
+    Caches, the repository's own .git and anything outside the workspace are never restored.
     """
     yield Acted(context.session.undo_stack.undo())
 
@@ -45,7 +49,8 @@ async def redo(context: Context, _: str) -> AsyncIterator[Output]:
 async def export(context: CommandContext, name: str) -> None:
     """Export this session to a file: /export [FILE]
 
-    A name that ends in .json gives JSON, one in .html a page, one in .md or without an ending Markdown; without a name it is named after the session.
+    A name that ends in .json gives JSON, and one in .html a page. A name that ends in .md, or has no ending, gives
+    Markdown. Without a name, the file is named after the session.
     """
     try:
         file = context.session.cwd / Path(name or ".").expanduser()

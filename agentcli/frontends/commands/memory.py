@@ -33,14 +33,15 @@ def _arguments(context: Terminal) -> Sequence[Item]:
 async def memory(context: Context, argument: str) -> AsyncIterator[Output]:
     """Show, reload or extend the instruction files: /memory [add TEXT, propose or reload]
 
-    Files count from your config folder, then from the repository's root down: in each folder the first of AGENTS.override.md,
-    AGENTS.md, CLAUDE.md, .claude/CLAUDE.md and GEMINI.md, then AGENTS.local.md and CLAUDE.local.md. `@path` in them imports another
-    file. Instruction files of deeper folders are read when a call touches the folder.
+    Files are read from your config folder first, then from the repository's root down. In each folder the first of
+    these is read: AGENTS.override.md, AGENTS.md, CLAUDE.md, .claude/CLAUDE.md, GEMINI.md. Then come AGENTS.local.md and
+    CLAUDE.local.md. `@path` in them imports another file. Instruction files of deeper folders are read when a call
+    touches the folder.
 
     `add` asks where TEXT goes: for this project, for you in this project alone, or for all your projects.
 
-    `propose` asks the model which lines of this conversation are worth keeping, shows them, and adds them to AGENTS.local.md if you
-    agree. The cost is counted; the question is not part of the session.
+    `propose` asks the model which lines of this conversation are worth keeping. It shows them, and adds them to
+    AGENTS.local.md if you agree. The question counts towards the cost, but is not part of the session.
     """
     word, _, text = argument.partition(" ")
     if word == "add" and text.strip():

@@ -85,7 +85,10 @@ def _compared(line: str) -> str:
 
 
 async def propose(context: Context) -> AsyncIterator[Output]:
-    """Ask the model for lines, show them, and add them if the person at the terminal agrees; elsewhere only show them."""
+    """Ask the model for lines, show them, and add them if the person at the terminal agrees.
+
+    Other front ends only show them.
+    """
     session = context.session
     if not session.history.turn:
         raise UsageError("There is no conversation yet to take lines from.")

@@ -32,15 +32,18 @@ class Drawn(Said):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Complete output of a command: its lines, messages of its actions, the resulting window, the reason for a failure;
-    and whether the lines are Markdown.
-    """
+    """Complete output of a command."""
 
     lines: tuple[str, ...] = ()
+    """Its lines."""
     notices: tuple[str, ...] = ()
+    """Messages of its actions."""
     window: str = ""
+    """The resulting window."""
     why: str = ""
+    """The reason for a failure."""
     markdown: bool = False
+    """Whether the lines are Markdown."""
 
 
 async def perform(command: Command, terminal: CommandContext, argument: str) -> None:
@@ -98,10 +101,9 @@ async def as_turn(
     *,
     notices: bool = True,
 ) -> TurnEnded:
-    """Turn a command's outputs into a turn: emit their events, last the end with the answer's text, and return that
-    end.
+    """Turn a command's outputs into a turn: emit their events, and end with the answer's text.
 
-    The answer includes the messages of actions; with `notices` they are events, too.
+    Return that end. The answer includes the messages of actions. With `notices`, these are events, too.
     """
     answer = Answer()
     why: list[str] = []

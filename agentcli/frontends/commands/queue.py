@@ -54,7 +54,10 @@ def _done(act: str, messages: list[Queued], at: int) -> int:
 
 
 def _swap(messages: list[Queued], at: int, other: int) -> int:
-    """Swap two messages that are sent at the same time, and return the new place of the first; do nothing with others."""
+    """Swap two messages that are sent at the same time, and return the new place of the first.
+
+    Messages that are sent at different times stay where they are.
+    """
     if not 0 <= other < len(messages) or messages[at].steers != messages[other].steers:
         return at
     messages[at], messages[other] = messages[other], messages[at]

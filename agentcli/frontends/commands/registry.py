@@ -1,4 +1,7 @@
-"""The registry of slash commands: those of a program's features by name, in the order of /help and of the menu, and /help itself."""
+"""Registry of slash commands, and /help itself.
+
+It has the commands of a program's features by name, in the order of /help and of the menu.
+"""
 
 from __future__ import annotations
 

@@ -15,8 +15,11 @@ from agentcli.program.commands import Choice, Context, Output, Said, command
 async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
     """Show the permission rules in force: /permissions [allow RULE for 30m]
 
-    `allow RULE for 30m`, or `for 10 calls`, allows calls in this session until then; deny rules still apply, and calls that always ask still ask. `remove RULE` ends it, or removes a rule saved for this
-    project by "always" in an approval; without RULE, choose from those.
+    `allow RULE for 30m`, or `for 10 calls`, allows calls in this session until then. Deny rules still apply, and calls
+    that always ask still ask.
+
+    `remove RULE` ends it, or removes a rule that "always" in an approval saved for this project. Without RULE, choose
+    from the saved rules.
     """
     word, _, rule = text.strip().partition(" ")
     if word == "allow":

@@ -58,8 +58,9 @@ def _matches(sessions: Sequence[Mapping[str, Any]], words: str) -> bool:
 
 
 async def _chosen(context: CommandContext, words: str) -> str:
-    """Ask for one of these sessions, at first only those with the words, and return its id; empty if the person chooses
-    none, which ends a program that began with the question.
+    """Ask for one of these sessions, at first only those that match the words, and return its id.
+
+    Return an empty id if the person chooses none. That ends a program that began with the question.
     """
     start, on = 0, ""
     while others := await asyncio.to_thread(_resumable, context):

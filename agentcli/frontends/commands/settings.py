@@ -30,13 +30,17 @@ _SWITCH = ("true", "false")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its value as text, the place that sets it, its possible values if they are few, and what it does."""
+    """One setting."""
 
     key: str
     value: str
+    """Its value as text."""
     origin: str
+    """The place that sets it."""
     choices: tuple[str, ...] = ()
+    """Its possible values, if they are few."""
     about: str = ""
+    """What it does."""
 
 
 def keys_of_settings(context: Terminal) -> Sequence[Item]:

@@ -13,7 +13,9 @@ _MEANT = re.compile(r"/(?:([a-z][a-z-]*)|([a-z][\w-]*(?::[a-z][\w-]*)+)(?:[ \t].
 
 
 def meant_as_command(text: str) -> str:
-    """Return the name of the command that a prompt can only mean: `/name` alone, or `/namespace:name` in a line; else empty.
+    """Return the name of a command if the prompt can mean nothing else, otherwise an empty name.
+
+    That is `/name` alone, or `/namespace:name` in a line.
 
     `/usr`, `/usr/bin`, `/etc is full` and `/login answers 500` are text.
     """

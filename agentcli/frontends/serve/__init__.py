@@ -1,1 +1,4 @@
-"""Sessions seen and answered from elsewhere on this machine: a control socket for each shared session, `ps`, `attach`, and a page."""
+"""Watch and answer sessions of this machine from elsewhere.
+
+Each shared session has a control socket. `ps` and `attach` use it, and a page shows it in a browser.
+"""

@@ -45,9 +45,10 @@ Refused = Literal["unknown", "limited"]
 class Access:
     """Tokens of one server. Only hashes of tokens are compared, in constant time.
 
-    A token is too long to guess, and any user of the machine can send wrong ones: they never hinder a right one.
-    `place` is the server's port: a page's token counts only there, because a page gives it to whoever listens on that
-    port.
+    Wrong tokens never lock anyone out: any user of the machine can send them. A token is too long to guess.
+
+    `place` is the server's port. A page's token is valid only for that port. The page gives the token to any program
+    that listens there.
     """
 
     def __init__(self, state: Path, place: int, clock: Callable[[], float] = time.time) -> None:

@@ -29,8 +29,8 @@ _COLUMNS = (
 def ps(json: Json = False) -> None:
     """List the sessions that run on this machine: state, folder, cost, last words.
 
-    A session that is shared (`/remote on`, or the setting `ui.remote`) says itself if it works, waits for an answer, or is idle; of
-    others the state is judged by their newest record.
+    A shared session (`/remote on`, or the setting `ui.remote`) reports whether it works, waits for an answer, or is
+    idle. The newest record shows the state of any other session.
     """
     import asyncio
 

@@ -1,4 +1,7 @@
-"""Control socket of a shared session: one JSON object a line, the secret first, then requests or a stream of events."""
+"""Control socket of a shared session: one JSON object a line.
+
+The secret comes first, then requests or a stream of events.
+"""
 
 from __future__ import annotations
 

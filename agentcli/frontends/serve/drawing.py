@@ -1,4 +1,7 @@
-"""The transcript as the export draws it, as trees of allowed elements, from which a page builds its nodes without parsing markup."""
+"""Draw the transcript as the export does, as trees of allowed elements.
+
+A page builds its nodes from these trees and parses no markup.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +61,9 @@ Tree = list[Any]
 
 
 def drawn(records: Sequence[Record], clean: Clean, after: int = 0) -> list[Mapping[str, Any]]:
-    """Return the drawn entries of each record that has any; with `after`, only of newer records, and of calls answered
-    since.
+    """Return the drawn entries of each record that has any.
+
+    `after` leaves out older records, unless one of their calls has been answered since.
     """
     changed = {record.seq for record in records if record.seq > after}
     answered = {record.body.call_id for record in records if record.seq > after and isinstance(record.body, ToolResult)}

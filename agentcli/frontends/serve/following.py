@@ -1,5 +1,6 @@
-"""Follow one session as long as a reader wants: over lost connections, gaps and restarts of its program, each event
-once and in order.
+"""Follow one session as long as a reader wants.
+
+Each event comes once and in order, despite lost connections, gaps and restarts of the session's program.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Json = Mapping[str, Any]
 class Following:
     """Events of a session after a record; by default, after all except the newest.
 
-    In addition to the session's own events there is `reloaded`, with its state: after the first records, and after
+    Besides the session's own events there is `reloaded`, with its state. It comes after the first records and after
     missed ones. More events follow `ended` once the session is open again. After `moved` the events are those of the
     new session.
     """

@@ -63,7 +63,10 @@ class HostedSession:
         sharing.front = self
 
     async def run(self) -> int:
-        """Share the session and run its turns until a signal, or until it was idle for long; return the exit code."""
+        """Share the session and run its turns, and return the exit code.
+
+        It ends at a signal, or after `idle` seconds without work.
+        """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._end)

@@ -27,9 +27,9 @@ CONNECTIONS = 300
 
 
 def sockets(state: Path, port: int | None) -> Sequence[socket.socket]:
-    """Open the socket in the folder `state`, and a port of 127.0.0.1 unless it is None; 0 is any free port.
+    """Open the socket in the folder `state`, and a port of 127.0.0.1 unless it is None.
 
-    Raises InputError.
+    Port 0 is any free port. Raises InputError.
     """
     opened = [_local(folder(state))]
     if port is not None:
@@ -70,7 +70,10 @@ class _Server(uvicorn.Server):
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed if a request's headers are late, and does not outlive the server, whether its client reads or not."""
+    """A connection that closes if a request's headers are late.
+
+    It never outlives the server, even if its client does not read.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         super().connection_made(transport)

@@ -1,4 +1,4 @@
-"""Sessions of this machine: which run and in which state, and the events of one, whether it is shared or only stored."""
+"""Sessions of this machine: their states, and the events of one of them, shared or only stored."""
 
 from __future__ import annotations
 
@@ -200,7 +200,10 @@ def last_words(store: Store, info: SessionInfo) -> str:
 
 
 def guessed(store: Store, info: SessionInfo) -> State:
-    """Return the guessed state of a session that cannot be queried: it works if its newest message waits for an answer."""
+    """Guess the state of a session that cannot be queried.
+
+    It works if its newest message waits for an answer.
+    """
     if not store.is_open(info):
         return "ended"
     for record in islice(newest_records(store, info), _LOOKED_AT):

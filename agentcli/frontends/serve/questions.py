@@ -70,10 +70,10 @@ class Questions:
         taken: Callable[[Answer], T],
         said: Callable[[T], str],
     ) -> tuple[T, Answer | None]:
-        """Wait for the first answer, from the front end itself or from elsewhere; return it, and the answer from
-        elsewhere if that was first.
+        """Wait for the first answer, from the front end itself or from elsewhere, and return it.
 
-        `taken` converts an answer from elsewhere into a front end's, `said` returns the choice of a front end's answer.
+        If it came from elsewhere, the second value is that answer, otherwise None. `taken` converts an answer from
+        elsewhere into a front end's. `said` returns the choice of a front end's answer.
         """
         question = {**shown, "asked": secrets.token_hex(8)}
         key = digest(question)

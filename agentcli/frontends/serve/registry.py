@@ -26,13 +26,17 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A shared session: its process, its control socket, the secret that a client sends first, and the program that opened it."""
+    """A shared session."""
 
     session: str
     pid: int
+    """Its process."""
     socket: str
+    """Its control socket."""
     secret: str
+    """The secret that a client sends first."""
     front: str = ""
+    """The program that opened it."""
 
 
 class Served:

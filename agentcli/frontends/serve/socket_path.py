@@ -1,5 +1,6 @@
-"""Paths of sockets: systems allow about 100 bytes, so a socket with a longer path is in a private folder among the
-temporary files.
+"""Paths of sockets.
+
+Systems allow about 100 bytes. A socket with a longer path lies in a private folder among the temporary files.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ _PREFIX, _NAME = "agentcli-", "s"
 
 
 def usable_path(path: Path) -> Path:
-    """Return `path`, or, if it is too long for a socket, a shorter one in a folder that only this user can enter.
+    """Return `path` if it is short enough for a socket.
 
-    Raises OSError.
+    Otherwise return a shorter path, in a folder that only this user can enter. Raises OSError.
     """
     if len(os.fsencode(path)) <= _LONGEST:
         return path
