@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.frontends.terminal.input.keys import KEYS, help_lines
-from tests.texts import literals, pages, texts
+from tests.texts import PACKAGE, literals, pages, sentences, texts
 
 ODD = (
     "anew",
@@ -78,3 +78,29 @@ def test_no_help_of_the_command_line_has_a_foreign_turn() -> None:
     lines = re.findall(r'[^"\\]+', HELP.read_text(encoding="utf-8"))
     assert len(lines) > 500
     assert not [line for line in lines if TIC.search(line)]
+
+
+BRIEF = ("context/policies", "permissions/network", "system")
+"""Folders of the package whose docstrings and comments have sentences of at most `MOST_WORDS`."""
+MOST_WORDS = 20
+WORD = re.compile(r"[\w'`$./*<>\[\]=-]+")
+
+
+def too_long(code: str) -> list[tuple[int, str]]:
+    return [(line, text) for line, text in sentences(code) if len(WORD.findall(text)) > MOST_WORDS]
+
+
+@pytest.mark.parametrize("folder", BRIEF)
+def test_a_sentence_of_the_code_is_short(folder: str) -> None:
+    files = sorted((PACKAGE / folder).rglob("*.py"))
+    assert files
+    assert not [(str(file), *each) for file in files for each in too_long(file.read_text(encoding="utf-8"))]
+
+
+def test_a_long_sentence_is_found_in_a_docstring_and_across_lines_of_a_comment() -> None:
+    half = "one two three four five six seven eight nine ten"
+    assert too_long(f'"""It is {half} {half}."""\n# A {half}\n# {half}.\n') == [
+        (1, f"It is {half} {half}."),
+        (2, f"A {half} {half}."),
+    ]
+    assert not too_long(f'"""{half}. {half} {half}\n\n{half}."""\nx = 1  # {half}\n# {half}. {half} {half}.\n')

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -50,6 +52,32 @@ def literals() -> tuple[Text, ...]:
     `…` stands for the values of a text: what is between them may be a single word.
     """
     return _read()[1]
+
+
+def sentences(code: str) -> Iterator[tuple[int, str]]:
+    """Line and text of each sentence in the docstrings and comments of a module."""
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield from ((node.lineno, each) for each in _split(text))
+    tokens = tokenize.generate_tokens(io.StringIO(code).readline)
+    comments = [token for token in tokens if token.type == tokenize.COMMENT]
+    first = before = 0
+    text = ""
+    for token in comments:
+        line, column = token.start
+        if line == before + 1 and not token.line[:column].strip():
+            text = f"{text} {token.string.lstrip('# ')}"
+        else:
+            yield from ((first, each) for each in _split(text))
+            first, text = line, token.string.lstrip("# ")
+        before = line
+    yield from ((first, each) for each in _split(text))
+
+
+def _split(text: str) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n", text):
+        yield from re.split(r"(?<=[.!?])\s+", " ".join(paragraph.split()))
 
 
 @cache

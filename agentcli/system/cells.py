@@ -35,7 +35,7 @@ def certain(line: str) -> bool:
 
 
 def before(line: str, column: int) -> tuple[str, int]:
-    """Return the part of a line before a column, in whole clusters, and the cells from its end to the column.
+    """Return the whole clusters of a line before a column, and the cells from their end to the column.
 
     Cells are counted without joining.
     """
@@ -82,7 +82,10 @@ def wrap(text: str, columns: int) -> list[str]:
 
 
 def hanging(line: str, columns: int) -> list[str]:
-    """Wrap a list item with a hanging indent: below the first word after a gap, unless that is too far right."""
+    """Wrap a list item with a hanging indent.
+
+    Later rows begin below the first word after a gap, unless that is too far right.
+    """
     rows = wrap(line, columns)
     column = re.match(_FIRST_COLUMN, line)
     if len(rows) < 2 or column is None or column.end() > columns // 3:

@@ -1,5 +1,6 @@
-"""A total time limit for work whose library limits only single waits, such as urllib: a slow drip of bytes never
-exceeds those.
+"""A total time limit for work.
+
+Libraries such as urllib limit only single waits, which a slow drip of bytes never exceeds.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ DISK = Disk()
 def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
     """Write the whole file or nothing: a temporary file in the same folder, fsync, rename, fsync of the folder.
 
-    Without `durable`, both fsyncs are skipped: readers see the old or the new file, but a power cut may restore the old
-    one. Raises OSError; then the temporary file is removed, and the old file remains.
+    Without `durable`, both fsyncs are skipped. Readers then see the old or the new file, but a power cut may restore
+    the old one. Raises OSError; then the temporary file is removed, and the old file remains.
     """
     put_file(disk, path, data, durable=durable)
     if durable:

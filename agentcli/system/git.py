@@ -1,5 +1,6 @@
-"""Git commands that run without asking: in the hardened environment, with a time limit, never with a program of the
-repository.
+"""Git commands that run without asking.
+
+They run in the hardened environment, with a time limit, and never start a program of the repository.
 """
 
 from __future__ import annotations

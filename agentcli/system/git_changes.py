@@ -32,10 +32,10 @@ class Changes:
 
 
 def changes(folder: Path, revision: str = "") -> Changes:
-    """Return the changes of the working tree; for a branch, because its merge base; for a commit or range `A..B`, its
-    own.
+    """Return the changes of the working tree, a branch, a commit or a range.
 
-    Raise InputError outside of a repository, without git, or for an unknown revision.
+    A branch is compared with its merge base. A commit, or a range `A..B`, gives its own changes. Raise InputError
+    outside of a repository, without git, or for an unknown revision.
     """
     git = _Git(folder)
     if not revision:
@@ -94,7 +94,10 @@ class _Git:
         return bool(self.line("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
 
     def exists(self, revision: str) -> bool:
-        """Return True if the revision is a commit, or a range of two; never for a text that looks like an option."""
+        """Return True if the revision is a commit, or a range of two.
+
+        Return False for a text that looks like an option.
+        """
         ends = re.split(r"\.{2,3}", revision)
         return len(ends) <= 2 and all(bool(_NAME.fullmatch(end)) and self.has(end) for end in ends)
 

@@ -33,7 +33,10 @@ status.renames status.aheadbehind status.relativepaths status.showstash log.date
 merge.conflictstyle merge.ff merge.renames merge.renamelimit blame.date blame.coloring blame.showemail i18n.commitencoding
 i18n.logoutputencoding
 """)
-"""Keys of a repository's config that start nothing and lead to no other file, in lower case; `*` means any subsection."""
+"""Keys of a repository's config that start nothing and lead to no other file.
+
+They are in lower case; `*` means any subsection.
+"""
 
 _PLAIN_SECTIONS = _words("""
 advice am apply author blame branch bundle checkout clean clone color column commit commitgraph committer extensions feature fetch
@@ -80,10 +83,10 @@ def reads_only(key: str) -> bool:
 
 
 def overrides(own: Sequence[tuple[str, str]], repository: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return config that replaces each of the repository's keys that name a program by the value of the user's own
-    config.
+    """Return config that overrides each of the repository's keys that name a program.
 
-    `own` contains the keys and values of the user and the machine in their order, `repository` the repository's.
+    The value is that of the user's own config. `own` contains the keys and values of the user and the machine in their
+    order; `repository` contains the repository's.
     """
     taken = dict.fromkeys(key for key, value in repository if not _starts_nothing(key, value))
     # An empty value resets a list in git; the helper list spans all of its keys.

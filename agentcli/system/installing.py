@@ -10,8 +10,9 @@ _PROGRAM = "agentcli"
 
 
 def install_extra(extra: str) -> str:
-    """Return the command that installs the packages of an extra, each by its own name, so it works without an index
-    that has this program.
+    """Return the command that installs the packages of an extra, each by its own name.
+
+    It therefore works with an index that does not have this program.
     """
     from importlib.metadata import PackageNotFoundError, requires  # 20 ms, needed in an error only
 

@@ -1,8 +1,8 @@
 """Keeper: ends programs that must not outlive agentcli as soon as it is gone, even if it was killed.
 
 It runs as `python -I -S keeper.py MARK` with a pipe as standard input, and imports only the standard library. The
-programs and all their child processes carry the mark in their environment. If the pipe closes without a farewell, each
-process with the mark is asked to end, and killed if it is still running after `GRACE`.
+programs and all their child processes carry the mark in their environment. If the pipe closes without a farewell, the
+keeper asks each process with the mark to end. It kills any that still run after `GRACE`.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ _PAUSE = 0.005
 
 
 class FileLock:
-    """A lock on a file, held from creation to `release`, with its open `file` descriptor for reading and writing; or a
-    lock on a folder.
+    """A lock on a file or a folder, held from creation to `release`.
 
-    `guards` is False if the file system has no locks: then the lock keeps no other process out, and work continues.
+    `file` is the open descriptor; that of a file can be read and written. `guards` is False if the file system has no
+    locks. Then the lock keeps no other process out, and work continues.
     """
 
     def __init__(
@@ -37,10 +37,10 @@ class FileLock:
         folder: bool = False,
         patience: float | None = None,
     ) -> None:
-        """Open the file and wait for its lock, for `patience` seconds or without a limit. `make` creates a missing
-        file, private to its owner.
+        """Open the file and wait for its lock, for `patience` seconds or without a limit.
 
-        Raises BlockingIOError if another process still holds the lock, OSError if the file cannot be opened.
+        `make` creates a missing file, private to its owner. Raises BlockingIOError if another process still holds the
+        lock, OSError if the file cannot be opened.
         """
         how = os.O_RDONLY | os.O_DIRECTORY if folder else os.O_RDWR | (os.O_CREAT if make else 0)
         self.file = os.open(path, how | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -115,11 +115,13 @@ def update(
     patience: float = PATIENCE,
     lock: Path | None = None,
 ) -> str:
-    """Replace a text file by `change(its current text)`, which is empty for a missing file; return the new text.
+    """Replace a text file by `change(its current text)` and return the new text.
 
-    A link remains a link, and a file keeps its mode. `lock` is the lock file, which remains; by default it is beside
-    `path`. Raises StoreError if the file is not text (then it stays unchanged), cannot be read or written, or stays
-    locked.
+    The current text of a missing file is empty. A link remains a link, and a file keeps its mode. `lock` is the lock
+    file, which remains; by default it is beside `path`.
+
+    Raises StoreError if the file cannot be read or written, stays locked, or is not text. A file that is not text stays
+    unchanged.
     """
     path = Path(os.path.realpath(path))
     with _holding(path, disk, patience, lock):
@@ -169,7 +171,7 @@ def lines(path: Path) -> list[str]:
 
 @contextmanager
 def _holding(path: Path, disk: Disk, patience: float, lock: Path | None = None) -> Iterator[None]:
-    # The lock is a separate file: the shared file itself is replaced, and a lock on a replaced file locks nothing.
+    # The lock is a separate file, because the shared file is replaced. A lock on a replaced file locks nothing.
     lock = lock or path.with_name(f".{path.name}.lock")
     try:
         make_folder(disk, path.parent)

@@ -1,4 +1,7 @@
-"""Log in a file, and tracebacks for people: secrets are masked, and only the front end may write to the terminal."""
+"""Log in a file, and tracebacks for people.
+
+Secrets are masked, and only the front end may write to the terminal.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ class Masking(logging.Formatter):
 
 
 class _Told:
-    """An error in a message, written without the values that it quotes, with `%s` as well as with `%r`."""
+    """An error in a log message, without the values that it quotes. `%s` and `%r` write the same text."""
 
     def __init__(self, error: BaseException, known: Iterable[str]) -> None:
         self._text = error_text(error, known)
@@ -160,8 +163,9 @@ def _told(error: BaseException, given: tuple[str, ...], seen: set[int]) -> Itera
 
 
 def _without_values(message: str, known: set[str], given: tuple[str, ...]) -> str:
-    """Return the message; keep a quoted text only if the program's own code contains its words, or a file has that
-    name.
+    """Return the message without quoted values.
+
+    A quoted text stays only if the program's own code contains its words, or a file has that name.
     """
 
     def of(match: re.Match[str]) -> str:

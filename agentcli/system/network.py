@@ -85,7 +85,10 @@ def _check(host: str, addresses: Iterable[str], allowed: Collection[str]) -> Non
 
 
 def permitted(address: str, allowed: Collection[str] = ()) -> bool:
-    """Return True if an address, with any IPv4 address inside it, is public; or if it is in an allowed network."""
+    """Return True if an address is public, or if it is in an allowed network.
+
+    An IPv4 address inside it must be public too.
+    """
     try:
         outer = ipaddress.ip_address(address)
     except ValueError:
@@ -118,7 +121,8 @@ def _public(address: Address) -> bool:
 def _meant(address: Address) -> list[Address]:
     """Return the addresses that packets actually go to.
 
-    That is the IPv4 address in a mapped or NAT64 address, and also the one inside a compatible, 6to4 or Teredo address.
+    For a mapped or NAT64 address, that is the IPv4 address inside it. A compatible, 6to4 or Teredo address counts
+    together with its IPv4 address.
     """
     if isinstance(address, ipaddress.IPv4Address):
         return [address]

@@ -64,10 +64,11 @@ def replace_file(path: Path, text: str, *, mode: int = 0o666) -> None:
 
 @contextlib.contextmanager
 def replacement(path: Path, *, mode: int = 0o666, errors: str = "strict") -> Iterator[TextIO]:
-    """Open a file that replaces another when closed: readers see the old text or the new one, even if two programs
-    write at once.
+    """Open a file that replaces another when closed.
 
-    The new file has the old one's mode as far as `mode` allows; without an old file, `mode` reduced by the umask.
+    Readers see the old text or the new one, even if two programs write at once. The new file has the old one's mode as
+    far as `mode` allows. Without an old file, it has `mode` reduced by the umask.
+
     Raises OSError; if writing ends early for any reason, the old file is unchanged. A power cut may undo the write; the
     session store writes differently (`sessions/storage/disk.py`).
     """

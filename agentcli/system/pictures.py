@@ -17,7 +17,10 @@ def can_shrink() -> bool:
 
 
 def smaller(data: bytes, most: int) -> bytes | None:
-    """Return a copy of an image of at most `most` bytes and `SIDE` pixels on a side; None without Pillow, or if it fails."""
+    """Return a copy of an image of at most `most` bytes and `SIDE` pixels on a side.
+
+    Return None without Pillow, or if it fails.
+    """
     if not can_shrink():
         return None
     pillow = import_module("PIL.Image")

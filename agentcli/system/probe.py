@@ -1,8 +1,8 @@
-"""Checks of a path that may be a guess, such as a word of a command, a setting or a model.
+"""Checks of a path that may be a guess, such as a word of a command or a setting.
 
-`Path.is_dir()`, `is_file()` and `exists()` raise for names that are too long, and below folders that may not be
-searched. The error contains the whole word, which may be a token or a text. These functions return False for everything
-that no system call finds.
+`Path.is_dir()`, `is_file()` and `exists()` raise for a name that is too long. They also raise below a folder without
+search permission. The error contains the whole word, which may be a token or a text. These functions return False for
+everything that no system call finds.
 """
 
 from __future__ import annotations

@@ -72,21 +72,21 @@ Why = Literal["exit", "timeout", "idle", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command to run: argv, folder, environment and standard input.
-
-    With `leaves`, processes that the command leaves behind when it ends by itself continue to run: users may start
-    programs that way.
-    """
+    """A command to run: argv, folder, environment and standard input."""
 
     argv: Sequence[str]
     cwd: Path
     env: Mapping[str, str]
     input: str = ""
     leaves: bool = False
+    """Let processes continue that the command leaves behind when it exits by itself.
+
+    Users may start programs that way.
+    """
     files: Mapping[int, bytes] = field(default_factory=dict)
     """Contents of further descriptors, by their numbers."""
     tells: int = 0
-    """Number of a descriptor into which the command tells something beside its output; 0 for none."""
+    """Number of a descriptor to which the command writes a report beside its output; 0 for none."""
     errors: Sink | None = None
     """The receiver of standard error, if separate; None makes it part of the output."""
 

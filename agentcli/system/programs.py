@@ -90,8 +90,8 @@ GIT_CONFIG: tuple[tuple[str, str], ...] = (
 )
 """Config of every git command, even an approved one: looking at a repository starts nothing.
 
-If asked for more than a submodule's name, git starts a second git inside it, which does not know this config. An empty
-`diff.external` would belong here, but git 2.39 tries to run it and fails: a repository that sets it needs approval.
+If asked for more than a submodule's name, git starts a second git inside it, without this config. An empty
+`diff.external` would belong here, but git 2.39 tries to run it and fails. A repository that sets it needs approval.
 """
 
 GIT_HARDENED_CONFIG: tuple[tuple[str, str], ...] = (
@@ -183,8 +183,8 @@ def hardened(
 ) -> dict[str, str]:
     """Return the environment for a command that runs without approval.
 
-    It has no variables that could change the command's meaning, stops git from starting programs, and finds no programs
-    in the workspace. The policy lets a command read without approval only because it runs in this environment.
+    It has no variables that could change the command's meaning. It stops git from starting programs, and finds no
+    programs in the workspace. The policy lets a command read without approval only because it runs in this environment.
     `git_config` is additional config for git; the hardened config overrides it.
     """
     kept = {

@@ -46,7 +46,8 @@ def read_text(path: Path, most: int, within: Path | None = None) -> str:
 def read_regular(path: Path, most: int, within: Path | None = None) -> bytes:
     """Return the bytes of a regular file. Pipes and devices are refused, because opening one could block forever.
 
-    Raise Unusable for any other file, for more than `most` bytes, and for a file outside `within` (a real path).
+    Raise Unusable for any other file, and for more than `most` bytes. Raise it also for a file outside `within`, a real
+    path. Raise Missing if there is no file.
     """
     try:
         real = Path(os.path.realpath(path, strict=True))

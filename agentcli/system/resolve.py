@@ -27,8 +27,9 @@ def spelled(cwd: Path, path: str) -> str:
 
 
 def _as_it_is_there(path: str) -> str:
-    """Return a path with the names of existing files and folders in their actual spelling: with composed letters, or
-    with separate marks.
+    """Return a path with the actual spelling of existing files and folders.
+
+    The file system may store composed letters, or separate marks.
     """
     folder, name = os.path.split(path)
     if not name or folder == path:
@@ -44,8 +45,8 @@ def _as_it_is_there(path: str) -> str:
 def unwrapped(cwd: Path, path: str) -> str:
     """Return the path; if nothing exists there and the path is wrapped, return the inner path if it exists.
 
-    A wrapped path is in quotes or blanks, after `@` or `file://`, before a line number, in the form of a diff
-    (`a/src/x.py`), or relative to the workspace although it begins with a slash.
+    A wrapped path is in quotes or blanks, after `@` or `file://`, or before a line number. It may also have the form of
+    a diff (`a/src/x.py`), or begin with a slash although it is relative.
     """
     if _is_there(cwd, path):
         return path
@@ -83,7 +84,7 @@ def searched(path: str, pattern: str) -> tuple[str, str]:
 def follow(path: str) -> Path:
     """Return the absolute path without links and dots; it need not exist.
 
-    Raises OSError if a name stops being a link while it is read, or if the text is not a path.
+    Raises OSError if a name stops being a link during the read, or if the text is not a path.
     """
     for _ in range(_LOOKS):
         with suppress(OSError):

@@ -2,8 +2,8 @@
 
 It runs as `python -I -S supervisor.py`, with a socket as standard input, and imports only the standard library. For
 each request it forks a watcher, which becomes the subreaper of its processes. Even a process that detaches itself
-(setsid, double fork, an empty environment) remains below its watcher, which can find and end it. If agentcli dies, the
-sockets close, and all processes end too.
+(setsid, double fork, an empty environment) remains below its watcher. The watcher can therefore find and end it. If
+agentcli dies, the sockets close, and all processes end too.
 """
 
 from __future__ import annotations
@@ -151,7 +151,10 @@ def _starts_namespace(pid: int) -> bool:
 
 
 class _Told:
-    """A pipe into which a command tells something beside its output, at a descriptor of this number; what comes late is not read."""
+    """A pipe for a command's report beside its output, at a descriptor of this number.
+
+    Text that arrives late is not read.
+    """
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -162,7 +165,7 @@ class _Told:
         os.dup2(self._write, self._number)
 
     def read(self) -> str:
-        """Return what was told."""
+        """Return the report."""
         os.set_blocking(self._read, False)
         try:
             return os.read(self._read, 1024).decode("ascii", "replace")
@@ -196,8 +199,9 @@ def _become(request: dict[str, Any], out: int, errors: int, told: _Told | None =
 
 
 def _source(text: str) -> int:
-    """Return a descriptor from which to read this text: a file, so that nothing waits for a command that does not read
-    it.
+    """Return a descriptor from which to read this text.
+
+    It is a file, so nothing waits for a command that does not read it.
     """
     if not text:
         return os.open(os.devnull, os.O_RDONLY)

@@ -81,8 +81,9 @@ def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
 
 
 def former_worktree(cwd: Path, inner: Path, trees: Path, env: Mapping[str, str]) -> Worktree | None:
-    """Return the worktree below `trees` in which an agent of the repository of `cwd` worked at `inner`; None if it is
-    gone.
+    """Return the worktree in which an agent of the repository of `cwd` worked at `inner`.
+
+    The worktree is below `trees`. Return None if it is gone.
     """
     try:
         if not probe.is_dir(inner) or not inner.is_relative_to(trees):
@@ -134,7 +135,7 @@ def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None
         if os.path.lexists(target) or not real.is_relative_to(root) or not probe.is_file(real):
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        # A relative link is copied as it is and leads to its neighbour in the copy; an absolute one would lead back
+        # A relative link is copied as it is and leads to its neighbour in the copy. An absolute one would lead back
         # into the repository.
         relative = source.is_symlink() and not os.path.isabs(os.readlink(source))
         shutil.copy2(source, target, follow_symlinks=not relative)
