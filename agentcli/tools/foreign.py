@@ -45,7 +45,10 @@ class ForeignCalls:
         self._todo = [{"content": item.content, "status": item.status, "activeForm": item.active_form} for item in todo]
 
     def own(self, call: ToolCall) -> ToolCall:
-        """Return the call as a call of our tools, with a remark if it differs; unchanged if it has no such meaning."""
+        """Return the call as a call of our tools, with a remark if the tool differs.
+
+        A call that corresponds to none of our tools is unchanged.
+        """
         if call.unreadable:
             return replace(call, name=own_name(call.name, self._known))
         name, given = call.name, call.input
@@ -101,7 +104,10 @@ class ForeignCalls:
         return converted
 
     def _tasks(self, name: str, given: Mapping[str, Any]) -> list[Input] | None:
-        """Return the list after a call that adds or changes one of its items, numbered from 1; None for any other call."""
+        """Return the list after a call that adds or changes an item; None for any other call.
+
+        Items are numbered from 1.
+        """
         if "todo" not in self._tools:
             return None
         if name == "TaskCreate" and isinstance(given.get("subject"), str):
@@ -118,8 +124,9 @@ class ForeignCalls:
 
 
 def patch_of(command: str) -> str | None:
-    """Return the patch that a command applies, with paths relative to the folder that the command enters; None for any
-    other command.
+    """Return the patch that a command applies; None for any other command.
+
+    Its paths are relative to the folder in which the command begins.
     """
     found = _HEREDOC.fullmatch(command) or _QUOTED.fullmatch(command)
     if found is None or "*** Begin Patch" not in found["patch"]:

@@ -1,4 +1,7 @@
-"""Tools of MCP servers: two that find and call any of them, and one for each tool that is loaded from the start."""
+"""Tools of MCP servers.
+
+Two of them find and call any server tool. Each tool that is loaded from the start also has its own.
+"""
 
 from __future__ import annotations
 

@@ -11,8 +11,10 @@ from agentcli.core.message import File, Message, ToolResult
 from agentcli.core.record import Body, Record
 
 Knowledge = Literal["current", "changed", "in part", "unread"]
-"""The model has seen the current content; an earlier one; an earlier one, plus the lines around its own edits since; or
-none.
+"""The model's knowledge of a file.
+
+`current` is the current content, `changed` an earlier one. With `in part`, it also knows the lines around its own edits
+since then. `unread` is none.
 """
 UNSEEN: Mapping[Knowledge, str] = {
     "changed": "has changed since you read it",
@@ -28,8 +30,9 @@ _IN_PART = "in part: "
 
 
 class SeenFiles:
-    """Content of each file as the model last saw it, completely or in part: replacing a whole file requires the current
-    one.
+    """Content of each file as the model last saw it, completely or in part.
+
+    Replacing a whole file requires that the model has seen its current content.
     """
 
     def __init__(self, records: Iterable[Record] = ()) -> None:

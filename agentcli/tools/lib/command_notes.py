@@ -55,14 +55,13 @@ def needs_terminal(command: str) -> str:
 
 
 def credentials_missing(output: str) -> str:
-    """Return the line in which a command says that a server wants to know who asks; empty if there is none."""
+    """Return the line in which a command reports missing credentials; empty if there is none."""
     found = re.search(_UNAUTHORISED, output[-_TAIL:])
     return found.group().strip() if found else ""
 
 
 def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
-    """Return the line with which a failed command reports an error that the kernel gives in the sandbox; empty if there
-    is none.
+    """Return the line with which a failed command reports an error of the sandbox; empty if there is none.
 
     A refused connection counts only if a program outside serves the port.
     """
@@ -137,8 +136,9 @@ def made_protected(created: Sequence[str]) -> str:
 
 
 def with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOutput:
-    """Add a note on protected files that a command created unasked: no sandbox can forbid a name that does not exist
-    yet.
+    """Add a note on protected files that a command created without approval.
+
+    No sandbox can forbid a name that does not exist yet.
     """
     if not created:
         return outcome

@@ -1,4 +1,7 @@
-"""Commands of the bash tool: each in a shell and a sandbox of its own, watched until all its processes have ended."""
+"""Commands of the bash tool.
+
+Each has its own shell and sandbox, and is watched until all its processes have ended.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ _PROGRESS = 8_000
 
 
 async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int, *, background: bool) -> ToolOutput:
-    """Run a command in the sandbox of the call, and outside it if that fails there and a person allows it. Raises ToolError."""
+    """Run a command in the sandbox of the call.
+
+    If it fails there and a person allows it, run it again outside. Raises ToolError.
+    """
     sandbox = ctx.scope.sandbox
     prepared = _prepared(ctx, command, sandbox.wrap, sandbox.parts)
     if background:
@@ -148,8 +154,9 @@ def _environment(ctx: ToolContext) -> dict[str, str]:
 
 
 async def _watched(ctx: ToolContext, call_id: str, command: str, prepared: Command, timeout: int) -> ToolOutput:
-    """Run a command, and report the protected files that it created; a command that becomes a job reports them at its
-    end.
+    """Run a command, and report the protected files that it created.
+
+    A command that becomes a job reports them at its end.
     """
     watch, ended = ctx.scope.sandbox.watch, False
     created = watch(False) if watch is not None else tuple
@@ -200,7 +207,10 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence
 _READ_FIRST, _TOLD = 198, 199
 """Descriptors that bash reads before a command with pipes, and on which it reports at its end."""
 _TELL_PARTS = f"exec {_READ_FIRST}<&-; unset BASH_ENV; trap '{{ printf %s \"${{PIPESTATUS[*]}}\" >&{_TOLD}; }} 2>/dev/null' EXIT\n"
-"""Makes bash report the exit of each part of its last pipe: its own exit is that of the last part only."""
+"""Makes bash report the exit code of each part of its last pipe.
+
+The exit code of bash is only that of the last part.
+"""
 
 
 def _shell(ctx: ToolContext, shell: str, command: str) -> Sequence[str]:
@@ -251,8 +261,9 @@ def _parts(told: str) -> dict[str, list[int]]:
 
 
 class _ProgressSink:
-    """A sink that captures an output and reports progress: once a tick, and only the newest bytes, so that large
-    outputs do not slow the command.
+    """A sink that captures an output and reports progress.
+
+    It reports once a tick, and only the newest bytes, so that large outputs do not slow the command.
     """
 
     def __init__(self, capture: OutputBuffer, show: Callable[[str], None]) -> None:

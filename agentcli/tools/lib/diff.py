@@ -27,7 +27,7 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Lines `i1` to `i2` of the old text and `j1` to `j2` of the new one, which are equal, or replace each other."""
+    """Lines `i1` to `i2` of the old text, which equal or become lines `j1` to `j2` of the new one."""
 
     equal: bool
     i1: int

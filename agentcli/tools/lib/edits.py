@@ -1,6 +1,6 @@
 """Changes of a file by edit, multi_edit and write: the new content, written at once, and the report.
 
-An exact match that occurs once proves that the model knows the place; for any other match, the model must have read the
+An exact match that occurs once proves that the model knows the place. For any other match, the model must have read the
 current content.
 """
 
@@ -254,8 +254,9 @@ def _not_found(text: str, change: Change, source: _Source, where: str) -> str:
 
 
 def _not_proven(text: str, change: Change, source: _Source, where: str, found_by: str) -> str:
-    """Return the refusal of a match that is not exact and unique, in a file whose current content the model has not
-    seen.
+    """Return the refusal of a match that is not exact and unique.
+
+    The model has not seen the current content of the file.
     """
     only = f", and old_string is there only if {found_by} may differ" if found_by != "exact" else ""
     head = f"{where}{source.name} {UNSEEN[source.known]}{only}. Nothing was changed."

@@ -66,9 +66,10 @@ def _short(text: str) -> str:
 def new_findings(
     before: Sequence[Finding], after: Sequence[Finding], moved: Callable[[int], int | None]
 ) -> Sequence[Finding]:
-    """Return the findings that an edit introduced; `moved` gives the new number of an old line, None for a changed one.
+    """Return the findings that an edit introduced.
 
-    Of findings with equal text, as many count as old as there were before, first of all those in their old places.
+    `moved` maps an old line number to the new one, and a changed line to None. Of findings with the same text, only as
+    many are old as there were before. Findings in their old places count as old first.
     """
     had = Counter(finding.key for finding in before)
     there = Counter((finding.key, moved(finding.line)) for finding in before)

@@ -40,8 +40,9 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The rules of one folder, the last first, because the last match decides; `folder` is its absolute path with a
-    final slash.
+    """The rules of one folder, the last first, because the last match decides.
+
+    `folder` is its absolute path with a final slash.
     """
 
     folder: str
@@ -159,7 +160,10 @@ def _walk(root: str, inside: str, rules: tuple[_Rules, ...]) -> Iterator[str]:
 
 
 def _rules_above(folder: str) -> tuple[_Rules, ...]:
-    """Return the rules of the folders above this one, up to the top of its repository or file system; outermost first."""
+    """Return the rules of the folders above this one, outermost first.
+
+    The search ends at the top of its repository or file system.
+    """
     found: tuple[_Rules, ...] = ()
     while not os.path.lexists(os.path.join(folder, ".git")) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)

@@ -14,7 +14,10 @@ _MOST_EACH = 3
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A part of a passage, from `start` to `end`, that answers a query, and how well; `share` is the weight of the query's words in it."""
+    """A part of a passage, from `start` to `end`, that answers a query.
+
+    `score` rates it. `share` is the weight of the query's words in it.
+    """
 
     score: float
     passage: Passage
@@ -24,7 +27,10 @@ class Hit:
 
 
 def at_lines(passage: Passage, numbers: Sequence[int]) -> Iterator[Hit]:
-    """Yield the first matches of some lines in a passage; a line shown with the previous one is part of that hit."""
+    """Yield the first matches of some lines in a passage.
+
+    A line shown with the previous one is part of that hit.
+    """
     starts = [0, *(match.end() for match in re.finditer("\n", passage.text)), len(passage.text) + 1]
     known, count = -2, 0
     for n in numbers:
@@ -93,7 +99,7 @@ def shown(hit: Hit, room: int) -> tuple[int, str]:
 def definition(hit: Hit) -> int:
     """Return where the function or class defined in a hit's line ends; 0 if there is none.
 
-    It ends before the first line that is indented no deeper and does not close it; line numbers do not count.
+    It ends before the first line that is indented no deeper and does not close it. Line numbers do not count as text.
     """
     text = hit.passage.text
     start = text.rfind("\n", 0, hit.start) + 1

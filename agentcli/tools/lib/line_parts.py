@@ -43,7 +43,9 @@ class Surroundings:
 
 
 def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wrap: Wrap, around: Surroundings) -> Boxed:
-    """Return the command that runs each part in its sandbox, joined as in the line; `shell` makes the argv of a part.
+    """Return the command that runs each part in its sandbox, joined as in the line.
+
+    `shell` makes the argv of a part.
 
     A sandbox gets no descriptor of another one. Git does not start after a part that created a repository, whose
     settings may name programs.

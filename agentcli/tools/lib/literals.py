@@ -44,8 +44,9 @@ def _runs(pattern: str) -> Iterator[str | None]:
 
 
 def _token(pattern: str, at: int) -> tuple[str, str, int]:
-    """Return the next element: its first character, the literal character that it stands for, if any, and the index
-    after it.
+    """Return the next element: its first character, its literal character, and the index after it.
+
+    The second is empty if the element stands for no literal character.
     """
     character = pattern[at]
     match character:

@@ -1,4 +1,7 @@
-"""Search for the text that an edit means: exactly, or with one of a few small, named allowances; never by similarity."""
+"""Search for the text that an edit means.
+
+A match is exact, or uses one of a few small, named allowances. It never goes by similarity.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,9 @@ FOLD = str.maketrans(
         **dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
     }
 )
-"""Typographic punctuation and the plain character that models write for it; always one for one, so that positions stay
-the same.
+"""Typographic punctuation and the plain character that models write for it.
+
+The mapping is one to one, so positions stay the same.
 """
 
 
@@ -43,7 +47,10 @@ class Match:
 
 
 def find(text: str, old: str, fits: Callable[[Match], bool] = lambda _: True) -> tuple[list[Match], str]:
-    """Return all matches of the first kind that has any, and the kind's name; no matches and "" if there are none."""
+    """Return all matches of the first kind that has any, and the kind's name.
+
+    Without a match, the name is "".
+    """
     for name, search in _LADDER:
         matches = [match for match in search(text, old) if fits(match)]
         if matches:

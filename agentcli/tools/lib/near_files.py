@@ -24,8 +24,8 @@ _LIKENESS = 0.6
 def did_you_mean_file(path: Path, root: Path, cwd: Path) -> str:
     """Return ` Did you mean src/a.py?`, or an empty text; paths below `cwd` are relative to it, others complete.
 
-    First come files of the same name anywhere below `root`, the nearest paths first, then similar names in the same
-    folder, then similar folders.
+    First come files of the same name anywhere below `root`, the nearest paths first. Similar names in the same folder
+    follow, then similar folders.
     """
     near = list(dict.fromkeys((*_same_name(path, root), *_alike(path, root))))[:NEAREST]
     here = os.path.realpath(cwd)

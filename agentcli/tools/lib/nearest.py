@@ -1,4 +1,7 @@
-"""Hints for an edit whose old text is not in the file: the most similar place, or that the new text is already there."""
+"""Hints for an edit whose old text is not in the file.
+
+They show the most similar place, or say that the new text is already there.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,9 @@ _TELLING = 3
 
 
 def nearest(text: str, old: str) -> str:
-    """Return the most similar lines with a small diff against the old text, for the model's next attempt; or an empty
-    text.
+    """Return the most similar lines with a small diff against the old text, or an empty text.
+
+    The model can correct its next attempt with it.
     """
     lines = re.split(NEWLINE, text)[:_SEARCHED]
     wanted = re.split(NEWLINE, old.strip("\r\n"))

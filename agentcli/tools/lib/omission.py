@@ -32,8 +32,9 @@ _PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".org", ".tex", ".txt")
 
 
 def refuse_omissions(file: str, before: str, new: str, field: str) -> None:
-    """Raise ToolError if the new text of a code file has a line that stands for omitted code, unless the old text has
-    it too.
+    """Raise ToolError if a line of the new text stands for omitted code.
+
+    Prose may contain such a line, and so may an edit whose old text has it too.
     """
     if file.lower().endswith(_PROSE):
         return

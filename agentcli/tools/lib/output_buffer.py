@@ -16,7 +16,9 @@ from agentcli.core.tool import ToolLimits
 from agentcli.tools.lib.truncate import whereabouts
 
 _IN_MEMORY = 5_000_000
-"""Maximum bytes of the whole output that stay in memory without a file: the session is not stored, or its disk is full.
+"""Maximum bytes of the whole output that stay in memory without a file.
+
+There is no file if the session is not stored, or if its disk is full.
 """
 
 _MARKED = 8_000
@@ -26,9 +28,9 @@ _MARKED = 8_000
 class OutputBuffer:
     """An output, piece by piece.
 
-    `keep` saves a text as the call's whole output and returns its path. It is used only if the output is too long to
-    show, or if parts of it were overwritten, such as frames of a progress bar. The truncation notice contains `call_id`
-    if `recall` can find the whole with it.
+    `keep` saves a text as the call's whole output and returns its path. It is used if the output is too long to show.
+    It is also used if parts were overwritten, such as frames of a progress bar. The truncation notice contains
+    `call_id` if `recall` can find the whole with it.
     """
 
     def __init__(self, limits: ToolLimits, keep: Callable[[str], str], call_id: str = "") -> None:
@@ -51,7 +53,7 @@ class OutputBuffer:
 
     @property
     def enough(self) -> int:
-        """How many of the last bytes are still wanted once the whole no longer fits; 0 before that."""
+        """Number of last bytes that are still wanted once the whole no longer fits; 0 before that."""
         return self._half if self._shown > 2 * self._half and self._room <= 0 else 0
 
     @property

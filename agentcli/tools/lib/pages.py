@@ -164,7 +164,10 @@ def _few_blanks(text: str) -> str:
 
 
 def _end_of_tag(text: str, start: int) -> int:
-    """Return the position of the `>` that ends a tag, ignoring any in quotes after `=`; -1 if there is none."""
+    """Return the position of the `>` that ends a tag; -1 if there is none.
+
+    A `>` in quotes after `=` does not count.
+    """
     position = start
     while (stop := _STOP.search(text, position)) is not None:
         if stop[0] == ">":

@@ -29,8 +29,10 @@ from agentcli.tools.seen_files import READ_IT, UNSEEN, Knowledge
 
 @dataclass(slots=True)
 class _File:
-    """A file that a patch touches: its content before and as planned, None where there is no file, and what the model
-    knows of it.
+    """A file that a patch touches.
+
+    `before` and `after` are its current and planned content, None where there is no file. `known` says how much of it
+    the model has seen.
     """
 
     display: str
@@ -230,7 +232,7 @@ _BLANK_END = ("\n\n", "\r\n\r\n")
 class Patched:
     """A text after its hunks; `allowances` are the kinds of inexact matches.
 
-    `proven` is true if every hunk has exactly one place, with an exact match, after its anchors and the previous hunk.
+    `proven` is true if each hunk matches exactly at one place only, after its anchors and the previous hunk.
     """
 
     text: str
@@ -250,11 +252,10 @@ class _Place:
 
 
 def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
-    """Return the text with all hunks applied; `name` is the file's in messages. Raises ToolError if a hunk has no
-    place.
+    """Return the text with all hunks applied. Raises ToolError if a hunk has no place.
 
-    A hunk is searched after the previous one and its anchors; of several places it gets the first, as the format
-    defines.
+    `name` is the file's name in messages. A hunk is searched for after the previous one and its anchors. Of several
+    places it gets the first, as the format defines.
     """
     places: list[_Place] = []
     after = 0

@@ -29,11 +29,13 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A resolved path, the folder through which it is reached, and its name for people: relative to the current folder if inside."""
+    """A resolved path."""
 
     path: Path
     root: Path
+    """The folder through which it is reached."""
     display: str
+    """Its name for people: relative to the current folder if inside."""
     cwd: Path = Path()
 
 

@@ -147,8 +147,9 @@ def _page(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Range) -> 
 
 
 def _page_of_huge(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: _Range) -> _Page:
-    """Return only the wanted lines of a file too large for memory, whose newlines are ASCII bytes; the file does not
-    count as seen.
+    """Return only the wanted lines of a file too large for memory, whose newlines are ASCII bytes.
+
+    The file does not count as seen.
     """
     decoded = decode_beginning(file.read(_HEAD))
     if decoded is None:

@@ -1,5 +1,6 @@
-"""The text that replaces a match of an edit: the model's text with the file's own line endings, indentation and
-punctuation.
+"""The text that replaces a match of an edit.
+
+It is the model's text with the file's own line endings, indentation and punctuation.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ _COMPARED = 2_000
 def replacement(text: str, match: Match, old: str, new: str) -> str:
     """Return the replacement of a match: the new text with the file's line endings.
 
-    Lines that old and new share keep the file's own bytes, even if an allowance found them; changed lines keep the
-    file's typographic characters in the parts that old and new share.
+    Lines that old and new share keep the file's own bytes, even if an allowance found them. A changed line keeps the
+    file's typographic characters in its unchanged parts.
     """
     found = text[match.start : match.end]
     ending = _ending_around(text, match)
@@ -51,9 +52,9 @@ def replacement(text: str, match: Match, old: str, new: str) -> str:
 
 
 def _stands_right(old: Sequence[str], new: Sequence[str], found: Sequence[str]) -> bool:
-    """Return True if only the old text has another indentation than the file: the new one begins where the file's lines do.
+    """Return True if only the old text is indented differently from the file.
 
-    A text whose indentation alone changes is meant to move.
+    The new text then begins where the file's lines do. A text whose indentation alone changes is meant to move.
     """
     here, there, then = (next((line for line in lines if line.strip(" \t")), "") for lines in (old, found, new))
     moved = [line.strip(" \t") for line in old] == [line.strip(" \t") for line in new]

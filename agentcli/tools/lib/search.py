@@ -45,7 +45,9 @@ _SEARCHING = [
 _FOREIGN = r"(?-u:\x00|[\xc0-\xff](?:[\x00-\x7f\xc0-\xff]|$)|(?:^|[\x00-\x7f])[\x80-\xbf])"
 """Bytes that no UTF-8 text has; ripgrep itself decodes UTF-16 with a byte order mark."""
 _WHOLE = 16_000_000
-"""Maximum bytes of a file in another encoding than UTF-8 to search as a whole; a larger one is searched line by line.
+"""Maximum bytes of a file in another encoding than UTF-8 to search as a whole.
+
+A larger one is searched line by line.
 """
 _BASIC_OPERATOR = r"\\[|(){}]"
 """An operator of basic regular expressions, which is text in all others."""

@@ -32,12 +32,15 @@ Search = Callable[[Wanted], Iterator[Line]]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Form of a result: its mode, line numbers or none, the maximum number of matches, and the prefix of each path."""
+    """Form of a result."""
 
     mode: Mode
     numbers: bool
+    """True if lines have numbers."""
     limit: int
+    """Maximum number of matches."""
     prefix: str = ""
+    """The prefix of each path."""
 
 
 def glob_files(ctx: ToolContext, call_id: str, pattern: str, path: str) -> ToolOutput:
@@ -83,9 +86,10 @@ def grep_files(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: 
 
 
 def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Line]]:
-    """Search for the pattern as written; if it has no match or is invalid, for its first basic reading with a match.
+    """Search for the pattern as written, or for the first basic reading that has a match.
 
-    Raises ToolError for a pattern that is invalid as written and has no match in another reading.
+    A basic reading is tried if the pattern has no match or is invalid. Raises ToolError for a pattern that is invalid
+    as written and has no match in another reading.
     """
     invalid: ToolError | None = None
     for pattern in (wanted.pattern, *basic_readings(wanted.pattern)):

@@ -27,9 +27,7 @@ from agentcli.tools.lib.truncate import whereabouts
 DATA_BYTES = 25_000_000
 """Maximum bytes of a sound or other file from a server that is stored."""
 _NEAR, _FAR = 2_000, 1_000
-"""Characters around the last value to search first for the next, and the maximum number of values to search in the
-whole text.
-"""
+"""Characters around the last value to search first for the next; maximum searches of the whole text."""
 
 
 def output_of(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
@@ -71,7 +69,10 @@ def _is_said(structured: Any, texts: Sequence[str]) -> bool:
 
 
 def _end_of(forms: Collection[str], said: str, start: int, stop: int) -> int:
-    """Return the end of the first match, beginning from `start` to `stop`, of any of the forms; -1 if there is none."""
+    """Return the end of the first match of any of the forms; -1 if there is none.
+
+    A match begins from `start` to `stop`.
+    """
     return next((at + len(form) for form in forms if (at := said.find(form, start, stop + len(form))) >= 0), -1)
 
 
@@ -106,8 +107,9 @@ def shortened(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image]
 
 
 def image_of(content: Content) -> Image | None:
-    """Return the image in a part of an answer, if models accept its type, judged by its first bytes, and it is
-    complete.
+    """Return the image in a part of an answer; None if it is damaged, too large or of another type.
+
+    The first bytes decide the type.
     """
     if content.kind not in ("image", "blob") or len(content.data) * 3 // 4 > IMAGE_BYTES:
         return None

@@ -39,7 +39,7 @@ _MARKS = 2_000
 _READ = 150
 """Records that a search for words reads."""
 _EQUAL = 20
-"""Steps of a score from none to the best; hits on one step count as equal, and the newer comes first."""
+"""Steps of a score from none to the best. Hits on one step count as equal; the newer comes first."""
 _PAUSE = 20
 """Records between two moments at which other work continues."""
 _DEFINITION = re.compile(r"^\W*(?:def|class|fn|func|function|interface|struct|enum|trait|impl|type)(?:\s|\\s)")
@@ -220,7 +220,10 @@ class _Search:
         self._stopped: int | None = None
 
     async def overview(self) -> ToolOutput:
-        """Return a page of hits, each with record, turn, role and line; and where to continue if there may be more."""
+        """Return a page of hits, each with record, turn, role and line.
+
+        If there may be more, the page says where to continue.
+        """
         found: Sequence[Hit] = ()
         wanted = terms(self.pattern)
         if not wanted or _looks_like_a_regex(self.pattern):

@@ -11,7 +11,10 @@ from agentcli.core.text.truncate import clip, truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 
 RESULT_BYTES = 51_200
-"""Maximum bytes of a result of a search, of a page and of a tool of another program; for files and earlier results, `tools.read_bytes` applies."""
+"""Maximum bytes of a search result, a page or a result of another program's tool.
+
+For files and earlier results, `tools.read_bytes` applies.
+"""
 
 
 def truncated(
@@ -39,9 +42,10 @@ def whole_or_cut(ctx: ToolContext, call_id: str, text: str, metadata: Mapping[st
 
 
 def fitting(lines: Iterable[tuple[int, str]], limits: ToolLimits, *, numbers: bool) -> list[str]:
-    """Return as many lines as fit into `read_bytes`, at least one, each clipped; `numbers` adds uncounted line numbers.
+    """Return as many lines as fit into `read_bytes`, at least one, each clipped.
 
-    A tab follows a number, without padding: in the reads of a recorded session, padding would cost 18 % of all tokens.
+    `numbers` adds uncounted line numbers. A tab follows a number, without padding. In the reads of a recorded session,
+    padding would cost 18 % of all tokens.
     """
     rows: list[str] = []
     size = 0

@@ -36,7 +36,10 @@ _ROOT_COUNTS = 0.4
 _COVER = 0.3
 """Part of a score that depends on the share of all terms found in the window."""
 _LONG = 0.15
-"""Factor by which each doubling of a text lowers its windows' scores: in a long text some window is good by chance."""
+"""Factor by which each doubling of a text lowers its windows' scores.
+
+In a long text, some window is good by chance.
+"""
 _SECOND = 0.8
 """Weight of the second hit of a text."""
 _ROLES: Mapping[PassageRole, float] = {"user": 1.2, "assistant": 1.15, "output": 1.0, "input": 0.9, "summary": 0.8}
@@ -209,6 +212,7 @@ _VOWEL = r"[aeiouy]"
 _DOUBLED = r"([bdfgmnprt])\1$"
 _LONGEST_ENDING = 5
 _LONG_WORD, _ROOT = 8, 5
-"""Minimum letters of a stem for its beginning to count, too, and the minimum length of that beginning (`authorship`
-finds `author`).
+"""Minimum letters of a stem whose beginning counts too, and of that beginning.
+
+`authorship` finds `author`.
 """
