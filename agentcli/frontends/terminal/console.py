@@ -209,15 +209,20 @@ class Console:
                 sharing.turned()
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
+        """Let the person pick from a searchable list, and return the index; None if cancelled.
+
+        The list starts on the item `start`.
+        """
         chosen = await self.choose(title, choices, start, {})
         return None if chosen is None else chosen[0]
 
     async def choose(
         self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same, and return the index with the key used: empty for Enter, or one of `acts`, each with its
-        description. `by` also searches the contents of the choices.
+        """Let the person pick as with `pick`, and return the index and the key used.
+
+        The key is empty for Enter, otherwise one of `acts`, each with its description. `by` also searches the contents
+        of the choices.
         """
         chosen = await self.asking.choose(title, choices, start, acts, by)
         self._cancelled = chosen is None

@@ -34,8 +34,8 @@ def start(status: str = "starting…") -> EarlyTerminal:
 class EarlyTerminal:
     """Terminal in raw mode with a prompt, and the input so far.
 
-    `lines` are the rows on the screen, with the cursor at the end of the second; `typed` are all received bytes, for
-    the real editor. Only plain text is echoed: from the first control byte on, keys are kept but not shown.
+    `lines` are the rows on the screen, with the cursor at the end of the second. `typed` has all received bytes, for
+    the real editor. Only plain text is echoed. From the first control byte on, keys are kept but not shown.
     """
 
     def __init__(self, keyboard: int, screen: int, status: str) -> None:
@@ -53,7 +53,8 @@ class EarlyTerminal:
         _write(screen, f"{BRACKETED_PASTE}{rule}\r\n{prompt}\r\n{below}\x1b[A\r{prompt}")
         self._shown = True
         if select.select([keyboard], [], [], 0)[0]:
-            # Typed before raw mode: the terminal has turned Enter into a line feed, which would mean a new line in the editor.
+            # These keys were typed before raw mode, so the terminal has turned Enter into a line feed. In the editor a
+            # line feed means a new line.
             self._take(os.read(keyboard, 65536).replace(b"\n", b"\r"))
 
     @property

@@ -182,7 +182,10 @@ def _shiftable(old: Sequence[str], new: Sequence[str], room: int) -> int:
 
 
 def _rewritten(old: Sequence[str], new: Sequence[str], whole: range, shifted: int, row: int, to: int) -> list[str]:
-    """Replace lines: rewrite those in `whole`, shift the `shifted` lowest ones, and move the cursor from row `row` to row `to`."""
+    """Replace lines, and move the cursor from row `row` to row `to`.
+
+    Rewrite the lines in `whole`, and shift the `shifted` lowest lines.
+    """
     more, parts = len(new) - len(old), list[str]()
     top = min(len(old), len(new)) - shifted
     for n, line in enumerate(new):

@@ -1,8 +1,10 @@
 """Log of paints: detects paints that reached the terminal after its size changed.
 
-A terminal reports a new size only after it has reflowed its lines; tmux up to a quarter of a second later. A paint or
-an erasure that is under way meanwhile meets other rows than intended. So each ends with a query of the terminal's
-width: the answers show what is really on the screen, and what must be printed again.
+A terminal reports a new size only after it has reflowed its lines. tmux takes up to a quarter of a second longer. A
+paint or an erasure that is under way meanwhile meets other rows than intended.
+
+So each paint ends with a query of the terminal's width. The answers show what is really on the screen, and what must be
+printed again.
 """
 
 from __future__ import annotations
@@ -58,7 +60,10 @@ class PaintLog:
         self._wrong: int | None = None
         """Number of the first wrong line; None if all are correct."""
         self._pieces: list[tuple[int, Piece | None]] = []
-        """Printed pieces, each with the number of its first line; None for the rest of one that was erased to be printed again."""
+        """Printed pieces, each with the number of its first line.
+
+        None stands for the rest of a piece that was erased to be printed again.
+        """
 
     @property
     def waiting(self) -> bool:
@@ -92,11 +97,10 @@ class PaintLog:
         return self._wrong is None or (self._wrong == before and columns >= paint.columns)
 
     def erased(self, size: Size, below: int) -> tuple[int, tuple[Piece, ...]]:
-        """Return the rows from the first to be erased to the cursor, and the pieces to print again; these lines will be
-        replaced.
+        """Return the rows from the first to be erased to the cursor, and the pieces to print again.
 
-        `below` is the number of live rows from the cursor's on. Paints without an answer count as correct. Rows that
-        left the screen cannot be changed.
+        The caller replaces these lines. `below` is the number of live rows from the cursor's row on. Paints without an
+        answer count as correct. Rows that left the screen cannot be changed.
         """
         for n, paint in enumerate(self._unanswered):
             if paint is not None:
@@ -175,7 +179,10 @@ class PaintLog:
 
 
 def _place(tops: Sequence[int], line: int) -> int:
-    """Return the number of a painted line; `tops` are the numbers of the lines that the paint left, and of the next one."""
+    """Return the number of a painted line.
+
+    `tops` are the numbers of the lines that the paint left, and of the next line.
+    """
     return tops[line] if line < len(tops) else tops[-1] + line - len(tops) + 1
 
 
@@ -192,7 +199,10 @@ def cut(line: str, columns: int) -> str:
 
 
 def first_rows(lines: Sequence[str], count: int, columns: int) -> list[str]:
-    """Return the lines that fill the first `count` rows of a screen of this width; the last line may be cut."""
+    """Return the lines that fill the first `count` rows of a screen of this width.
+
+    The last line may be cut.
+    """
     found: list[str] = []
     for line in lines:
         if count <= 0:

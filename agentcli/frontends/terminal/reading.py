@@ -22,10 +22,10 @@ Report = Callable[[str], object]
 def reading(
     report: Report, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[int], Callable[[Iterable[Record]], Iterator[Record]]]:
-    """Make a function that takes the number of records and returns one that yields them and reports at intervals how
-    many have passed.
+    """Return a function that wraps an iterator of records and reports how many have passed.
 
-    `clock` returns seconds. The report comes from the reading thread.
+    The function takes the number of records. `clock` returns seconds. The report comes at intervals, from the reading
+    thread.
     """
 
     def of(total: int) -> Callable[[Iterable[Record]], Iterator[Record]]:

@@ -1,4 +1,7 @@
-"""Screen and title of the terminal: a tick prints finished pieces and renders the tail; a key repaints at once with the last tail."""
+"""Screen and title of the terminal.
+
+A tick prints finished pieces and renders the tail. A key repaints at once with the last tail.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class Screen:
     """State and its rendering. `apply` and `change` are cheap: rendering waits for the tick.
 
     A new size is stable after `still` seconds, by default as long as this terminal needs. `here` is set unless another
-    program, or a view, uses the terminal; then `wanted` is called when a question waits for it.
+    program, or a view, uses the terminal. If a question waits for `here`, `wanted` is called.
     """
 
     def __init__(
@@ -262,10 +265,10 @@ class Screen:
         return draw(self.state, self._device.editor.edit, size, self.look, self._unfinished, time.monotonic())
 
     def _at_bottom(self, live: Live, printed: int, rows: int) -> Live:
-        """Add blank rows above a live part that became lower on a full screen during work: the input stays at the
-        bottom.
+        """Add blank rows above a live part that became lower on a full screen during work.
 
-        The next printed lines take those rows. Without work nothing follows: the input comes right below the text.
+        The input stays at the bottom, and the next printed lines take those rows. Without work no line follows, so the
+        input comes right below the text.
         """
         self._printed = min(self._printed + printed, rows)
         high = len(live.lines)

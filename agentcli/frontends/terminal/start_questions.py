@@ -1,4 +1,7 @@
-"""Questions at the start of a session with a person: trust in the folder, then approval of each thing that it would start."""
+"""Questions at the start of a session with a person.
+
+The first is about trust in the folder. The others approve each thing that it would start.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +82,9 @@ def _unloaded(program: Program) -> Sequence[str]:
 
 
 def _without_effect(program: Program) -> str:
-    """Return a line about entries of the project's files for other programs that have no effect here; empty if there
-    are none.
+    """Return a line about the project's entries for other programs that have no effect here.
+
+    Return an empty line if there are none.
     """
     if not (count := entries_without_effect(program)):
         return ""
@@ -92,10 +96,10 @@ def _without_effect(program: Program) -> str:
 async def _trusted(
     rules: Sequence[str], restrictions: Sequence[str], found: Sequence[str], choose: Choose
 ) -> Sequence[str] | None:
-    """Ask for trust in the folder; return the allow rules that the person takes over from it, or None without trust.
+    """Ask for trust in the folder. Return the allow rules that the person accepts, or None without trust.
 
-    A project's allow rules never apply by themselves: a yes copies those in the question into the answers saved for the
-    project, outside the repository. Rules that the project adds later are not among them.
+    A project's allow rules never apply by themselves. A yes saves the rules in the question among the project's
+    answers, outside the repository. Rules that the project adds later are not among them.
     """
     listed = (
         [f"Its allow rules, which apply only if you save them: {', '.join(map(safe_line, rules))}"] if rules else []

@@ -1,4 +1,7 @@
-"""Status command: the person's program for the status line, which reads the session as JSON in Claude Code's form, and prints a line."""
+"""Status command: the person's program for the status line.
+
+It reads the session as JSON in Claude Code's form, and prints a line.
+"""
 
 from __future__ import annotations
 

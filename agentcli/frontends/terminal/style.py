@@ -136,25 +136,28 @@ def choose_theme(name: str, environment: Mapping[str, str], light: bool | None =
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Appearance of the output: theme, and how much is printed before the rest is folded.
-
-    `output_lines` and `diff_lines`: limits before folding; `thinking` unfolds thoughts; `raw` leaves Markdown
-    unchanged; `flows` joins the lines of a paragraph; `links` writes addresses as terminal links; `light`: whether the
-    terminal reported a light background, if it did; `folder`: the working folder; `for_people`: tools whose results the
-    user wants to read, too.
-    """
+    """Appearance of the output: theme, and how much is printed before the rest is folded."""
 
     theme: Theme = DARK
     thinking: bool = False
+    """Unfolds thoughts."""
     output_lines: int = 5
+    """Lines of a command's output before the rest is folded."""
     diff_lines: int = 60
+    """Lines of a diff before the rest is folded."""
     tail_rows: int = 14
     flows: bool = False
+    """Joins the lines of a paragraph."""
     raw: bool = False
+    """Leaves Markdown unchanged."""
     links: bool = False
+    """Writes addresses as terminal links."""
     light: bool | None = None
+    """Whether the terminal reported a light background; None without a report."""
     folder: str = ""
+    """The working folder."""
     for_people: frozenset[str] = frozenset()
+    """Tools whose results the user wants to read, too."""
 
     def near(self, title: str) -> str:
         """Return the title of a call with paths relative to the working folder."""

@@ -1,4 +1,7 @@
-"""Turns in the front ends with a person, with warnings of mentions that name no file, and the lines printed at the end."""
+"""Turns in the front ends with a person.
+
+Warn of mentions that name no file, and print the last lines.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,10 @@ def typed(session: AgentSession, prompt: Prompt, text: str, give_back: Callable[
 
 
 def farewell(program: Program, session: AgentSession) -> Sequence[str]:
-    """Return a session's last lines: the jobs that end with it, disk problems, and the command that resumes it, unless
-    nothing was saved.
+    """Return a session's last lines: the jobs that end with it, disk problems, and the command that resumes it.
 
-    Without the command if the person chose no session to resume: the open one was never used.
+    If nothing was saved, there is no such command. The same applies if the person chose no session to resume: the open
+    session was never used.
     """
     return [*ended_jobs(session), *_way_back(program, session.journal)]
 

@@ -151,7 +151,10 @@ class Approving:
                 return ""
 
     async def _edited(self, ask: ApprovalRequest, changed: Changed) -> tuple[Changed, str]:
-        """Let the person edit the input, and return it with an error message: one-line commands in place, anything else in the user's editor."""
+        """Let the person edit the input, and return it with an error message.
+
+        A one-line command is edited in place, anything else in the user's editor.
+        """
         part = proposal.editable(ask, changed)
         if part.key == "command" and "\n" not in part.text:
             line = Dialog("Change the command", entry="$ ", hint="Enter to save · Esc to cancel")

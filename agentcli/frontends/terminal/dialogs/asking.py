@@ -76,15 +76,20 @@ class Asking:
         return () if all(answer is None for answer in answers) else [answer or "" for answer in answers]
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
+        """Let the person pick from a searchable list, and return the index; None if cancelled.
+
+        The list starts on the item `start`.
+        """
         chosen = await self.choose(title, choices, start, {})
         return None if chosen is None else chosen[0]
 
     async def choose(
         self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Do the same, and return the index with the key used: empty for Enter, or one of `acts`, each with its
-        description. `by` also searches the contents of the choices.
+        """Let the person pick as with `pick`, and return the index and the key used.
+
+        The key is empty for Enter, otherwise one of `acts`, each with its description. `by` also searches the contents
+        of the choices.
         """
         more = "".join(f" · {readable(key)} {does}" for key, does in acts.items())
         async with self.turn:
@@ -133,7 +138,10 @@ class Asking:
             return answer.index if isinstance(answer, Picked) else last
 
     async def select(self, title: str, items: Sequence[tuple[str, str]]) -> frozenset[int]:
-        """Let the person strike items out of a list that shows their details, and return the indices of the rest; none is the default."""
+        """Show items with their details, and let the person strike some out. Return the indices of the rest.
+
+        By default, none is left.
+        """
         names = [Choice(name) for name, _ in items]
         choices = (*names, Choice("Start the marked ones", keys="y"), Choice("Start none of them", keys="n"))
         marked, chosen, printed = frozenset(range(len(items))), len(items) + 1, set[Hashable]()
@@ -232,8 +240,8 @@ class Asking:
         """Show a dialog in place of the input until it is answered; the caller holds `turn`.
 
         `drop` ignores keys typed ahead; `refine` returns the dialog for a changed line, `again` for a changed terminal
-        size. Content too large for the terminal is printed above, once: `printed` has the content already printed for
-        related dialogs, each as `what`.
+        size. Content too large for the terminal is printed above it, once. `what` identifies this dialog's content.
+        `printed` has the contents that related dialogs have printed already.
         """  # fmt: skip
         # While the user's editor runs, the keys are the editor's; and a view keeps them until it is closed.
         await self._screen.present()
@@ -254,7 +262,10 @@ class Asking:
             self._leave()
 
     def _fitted(self, dialog: Dialog, what: Hashable, printed: set[Hashable]) -> Dialog:
-        """Print the rows that do not fit into the terminal, and return the dialog without them: the person answers nothing unseen."""
+        """Print the rows that do not fit into the terminal, and return the dialog without them.
+
+        The person sees everything before an answer.
+        """
         short, above = fitted(dialog, self._screen.size, self._screen.look.theme)
         if above and what not in printed:
             printed.add(what)

@@ -29,29 +29,29 @@ UNFILTERED = Filter()
 
 @dataclass(frozen=True, slots=True)
 class Dialog:
-    """A question in place of the input.
-
-    With an `entry` label there is a line to type in. `numbered` choices answer to digits, several of them if
-    `multiple`. The proposal of an `editable` dialog can be changed first. `note` is at the right of the title. If
-    `tickable` is set, only that many first choices of a `multiple` dialog can be ticked; the others act. `empty`
-    replaces the choices of a search without matches; then Enter does nothing. `acts` are keys that end a searched list
-    with the choice under the cursor, to do something else with it than Enter.
-    """
+    """A question in place of the input."""
 
     title: str
     body: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     chosen: int = 0
     entry: str | None = None
+    """Label of a line to type in."""
     hint: str = ""
     numbered: bool = True
+    """If true, choices answer to digits; if `multiple`, several choices can be picked."""
     multiple: bool = False
     editable: bool = False
+    """If true, the proposal can be changed first."""
     marked: frozenset[int] = frozenset()
     note: str = ""
+    """Text at the right of the title."""
     empty: str = ""
+    """Replaces the choices of a search without matches; then Enter does nothing."""
     tickable: int = 0
+    """Number of first choices of a `multiple` dialog that can be ticked; the others act. 0 for all."""
     acts: tuple[str, ...] = ()
+    """Keys that end a searched list on the choice under the cursor, for another action than Enter's."""
 
     def can_tick(self, number: int) -> bool:
         """Return whether a choice can be ticked."""
@@ -60,13 +60,14 @@ class Dialog:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Answer: index of the choice, or -1 for the typed line; `marked` are the ticked choices of a multiple dialog,
-    `key` the pressed one of `acts`.
-    """  # fmt: skip
+    """Answer to a dialog."""
 
     index: int
+    """Index of the choice; -1 for the typed line."""
     marked: frozenset[int] = frozenset()
+    """The ticked choices of a multiple dialog."""
     key: str = ""
+    """The pressed key of `acts`; empty for Enter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,9 @@ def press(dialog: Dialog, key: str) -> Dialog | Outcome:
 
 
 def start_of(names: Sequence[str], now: str) -> int:
-    """Return the index of the item on which a picker starts: the current one, if it is listed, so that a hasty Enter
-    changes nothing.
+    """Return the index of the item on which a picker starts.
+
+    It starts on the current item, if that is listed, so that a hasty Enter changes nothing.
     """
     return names.index(now) if now in names else 0
 

@@ -151,7 +151,10 @@ def _named_path(pattern: str) -> str:
 
 
 def wider(rules: Sequence[str]) -> str:
-    """Return the calls that the wider rules allow, and where: `npm run …` in this project, or seq, echo here (sandboxed)."""
+    """Return the calls that the wider rules allow, and where.
+
+    Examples: `npm run …` in this project, or seq, echo here (sandboxed).
+    """
     boxed = [rule for rule in rules if parse_rule(rule).tool == SANDBOX]
     named = ", ".join(safe_line(parse_rule(rule).pattern.removesuffix(" *")) for rule in boxed)
     others = ", ".join(covered(rule) for rule in rules if rule not in boxed)
@@ -159,8 +162,9 @@ def wider(rules: Sequence[str]) -> str:
 
 
 def covered(rule: str) -> str:
-    """Return the calls that a rule allows, in people's terms: a command, its beginning, a server's tools; or the rule
-    itself.
+    """Return the calls that a rule allows, in a person's terms.
+
+    These are a command, the beginning of a command, or a server's tools. For anything else, return the rule itself.
     """
     parsed = parse_rule(rule)
     if server := _SERVER.fullmatch(parsed.tool):
@@ -207,7 +211,10 @@ def together(ask: ApprovalRequest) -> str:
 
 
 def _size(ask: ApprovalRequest) -> str:
-    """Return how many lines a change adds and removes, such as `+3 −1`; empty if it is not a diff."""
+    """Return how many lines a change adds and removes, such as `+3 −1`.
+
+    Return an empty text if the change is not a diff.
+    """
     if ask.kind != "diff":
         return ""
     rows = [row for row in ask.preview.split("\n") if not row.startswith(("+++ ", "--- "))]

@@ -42,11 +42,12 @@ _NO_BUFFERS: Mapping[Path, bytes] = MappingProxyType({})
 def with_attachments(
     text: str, folder: Path, before: tuple[Part, ...] = (), buffers: Mapping[Path, bytes] = _NO_BUFFERS
 ) -> Prompt:
-    """Return the prompt, preceded by `before` and every existing file, image or folder mentioned by @path; @path:10-20
-    means lines of a file.
+    """Return the prompt, preceded by `before` and by everything that it mentions by @path.
 
-    The content in `buffers` replaces the file on disk. Raises InputError for an unreadable file or an image that is too
-    large.
+    A mention names an existing file, image or folder. @path:10-20 means lines of a file. The content in `buffers`
+    replaces the file on disk.
+
+    Raises InputError for an unreadable file or an image that is too large.
     """
     from agentcli.agent.ports import Prompt  # imported late: the editor loads this module before the agent
 
@@ -197,8 +198,9 @@ def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
 
 
 def _up_to_the_most(stream: Iterable[str], lines: range) -> Sequence[str]:
-    """Return these lines of a text, counted from 1; the last is the one that exceeds the maximum size of an attached
-    file.
+    """Return these lines of a text, counted from 1.
+
+    The last returned line is the first to exceed the maximum size of an attached file.
     """
     found: list[str] = []
     size = 0
@@ -225,15 +227,19 @@ def _listing(path: Path) -> str:
 
 
 def mention(path: str) -> str:
-    """Mention of a file: `@path`, quoted if needed; in quotes `\\"` is a quote and `\\\\` a backslash."""
+    """Return the mention of a file: `@path`, quoted if needed.
+
+    In quotes, `\\"` is a quote and `\\\\` a backslash.
+    """
     if not any(char.isspace() or char in "\"'" for char in path):
         return f"@{path}"
     return '@"' + re.sub(r'(["\\])', r"\\\1", path) + '"'
 
 
 def mention_of_picture(pasted: str) -> str:
-    """Return a mention of an image whose path was pasted (a terminal pastes a dropped file's path, quoted in its own
-    way); else empty.
+    """Return a mention of an image whose path was pasted; empty for any other text.
+
+    If a file is dropped, a terminal pastes its path, quoted in the terminal's own way.
     """
     from agentcli.core.images import ENDINGS
 

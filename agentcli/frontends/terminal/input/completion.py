@@ -170,7 +170,10 @@ class Completion:
         return Menu.of(visible, len(typed) + 1, first=bool(name), more=more)
 
     def _look_up(self, key: str, wanted: Callable[[], Sequence[Item]]) -> tuple[Sequence[Item], bool]:
-        """Return the items of a background lookup, cached by key, and True while it runs: no key waits for the disk."""
+        """Return the items of a background lookup, cached by key, and True while it runs.
+
+        No key waits for the disk.
+        """
         if self._lookup is None or self._lookup.key != key:
             self._lookup = _Lookup(key, wanted)
             self._lookup.start()

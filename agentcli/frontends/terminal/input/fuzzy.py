@@ -15,7 +15,10 @@ SECONDS = 0.008
 """Time limit of one subsequence search; the next call continues it."""
 _STROKE = 65_536
 _RANKED = 8
-"""Maximum paths to rank, as a multiple of the wanted ones: the best of these are not always the best of all."""
+"""Maximum paths to rank, as a multiple of the wanted paths.
+
+The best of these are not always the best of all.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,14 @@ class Found:
 
 @dataclass(slots=True)
 class _Level:
-    """Indices of the paths that match a prefix of the query, and the positions after the match; `seen`: how many of the
-    previous level are done.
-    """
+    """Paths that match a prefix of the query."""
 
     numbers: list[int] = field(default_factory=list)
+    """Indices of the paths."""
     places: list[int] = field(default_factory=list)
+    """Positions after the match."""
     seen: int = 0
+    """How many paths of the previous level are done."""
 
 
 class Listing:

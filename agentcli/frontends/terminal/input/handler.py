@@ -23,8 +23,9 @@ KeyAction = Literal[
     "redraw",
     "queue",
 ]
-"""Actions of keys other than editing and submitting; `signal` is an external SIGINT, `queue` sends what a crash left in
-the queue.
+"""Actions of keys other than editing and submitting.
+
+`signal` is an external SIGINT. `queue` sends the messages that a crash left in the queue.
 """
 
 

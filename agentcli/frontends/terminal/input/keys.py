@@ -304,7 +304,10 @@ def _dialogs(keys: KeyBindings, editor: Editor) -> None:
 
 
 def _view(keys: KeyBindings, editor: Editor, opens: str) -> None:
-    """Bind the keys of a view; the key that opens the transcript also closes it, and opens it over a question."""
+    """Bind the keys of a view.
+
+    The key that opens the transcript also closes it, and opens it over a question.
+    """
     viewing = Condition(lambda: editor.handler.asking == "view")
     for name in ("backspace", "c-u", "c-l"):
         keys.add(name, filter=viewing)(_presses(editor, name))

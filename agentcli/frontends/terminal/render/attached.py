@@ -15,7 +15,10 @@ from agentcli.frontends.terminal.render.pieces import Attached, Note, UserMessag
 
 
 def user_message(typed: str) -> tuple[UserMessage | Note, ...]:
-    """Return the pieces of a sent prompt; for a text too large for the window its beginning, and a note with its file."""
+    """Return the pieces of a sent prompt.
+
+    If the text is too large for the window, return its beginning and a note that names its file.
+    """
     large = kept(typed)
     if large is None:
         return (UserMessage(safe(typed)),)

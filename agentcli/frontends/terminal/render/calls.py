@@ -49,7 +49,10 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
 
 
 def _limit(piece: Called, look: Look) -> int:
-    """Return how many rows of a command's output to show: twice as many for a failure, few for a command that only reads."""
+    """Return how many rows of a command's output to show.
+
+    A failure gets twice as many. A command that only reads gets few.
+    """
     if piece.result.failed:
         return 2 * look.output_lines
     return min(HARMLESS_LINES, look.output_lines) if piece.harmless else look.output_lines
@@ -92,7 +95,10 @@ def _indented(rows: Sequence[str]) -> list[str]:
 
 
 def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = False, first: int = 0) -> list[str]:
-    """Return the first rows and a count of the rest; with `end`, for output of commands, the last rows after `first` ones."""
+    """Return the first rows, and a count of the rest.
+
+    With `end`, for the output of commands, return `first` rows, the count, and the last rows.
+    """
     if len(rows) <= limit + 1:
         return rows
     rest = f"  … {len(rows) - limit} {'more' if first or not end else 'earlier'} lines"

@@ -72,7 +72,10 @@ def _numbered(diff: str, columns: int, theme: Theme, named: str) -> Iterator[str
 
 
 def _coloured(diff: str, theme: Theme, named: str) -> Iterator[_Line]:
-    """Yield the lines of the diff; on a theme with bands their code is highlighted, each hunk's old and new side as one text."""
+    """Yield the lines of the diff.
+
+    On a theme with bands, their code is highlighted. Each side of a hunk, old and new, is highlighted as one text.
+    """
     hunk: list[_Line] = []
     suffix = _suffix(named)
     for kind, number, text in _parsed(diff):

@@ -52,8 +52,9 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
 
 
 def _tail_limit(rows: Sequence[str], size: Size, look: Look) -> int:
-    """Return how many rows of the tail to show, few enough that a smaller window does not push them into the scrollback
-    permanently.
+    """Return how many rows of the tail to show.
+
+    So few rows fit that a smaller window does not push them into the scrollback permanently.
     """
     limit = min(look.tail_rows, max(size.rows // 3, TAIL_LEAST))
     cells = fitting = 0
@@ -67,8 +68,9 @@ def _tail_limit(rows: Sequence[str], size: Size, look: Look) -> int:
 
 TAIL_LEAST = 3
 TAIL_WIDTH, TAIL_NARROWEST = 80, 40
-"""Maximum mean cells of the tail's rows, and cells that each counts at least: a narrow window makes several rows of a
-wide one.
+"""Maximum mean cells of the tail's rows, and cells that each row counts at least.
+
+A narrow window makes several rows of a wide row.
 """
 
 
@@ -99,7 +101,10 @@ _HEADS = {"table": 2, "list": 1}
 
 
 def _end(source: str, head: int, rows: int, columns: int) -> str:
-    """Return the head of a block and enough of its end to fill these rows: the cost must not grow with the block."""
+    """Return the head of a block, and enough of its end to fill these rows.
+
+    The cost does not grow with the block.
+    """
     lines = source.split("\n")
     if len(lines) > 3 * rows:
         source = "\n".join((*lines[:head], *lines[-2 * rows :]))
@@ -162,8 +167,9 @@ LEAST_CAUSE = 12
 
 
 def _retry(retry: Retrying, wait: float, columns: int) -> str:
-    """Return the countdown to a retry: cause, wait, attempt, the key that stops it, and the time limit; shortened to
-    fit, the cause first.
+    """Return the countdown to a retry: cause, wait, attempt, the key that stops it, and the time limit.
+
+    If it is too long, omit the time limit first, then shorten the cause.
     """
     line = f"✻ {safe(retry.text(wait))} · Esc to stop"
     if width(line) > columns:
@@ -198,7 +204,10 @@ def _running(state: State, size: Size, look: Look, now: float) -> list[str]:
 
 
 def running_lines(one: Running, columns: int, look: Look, now: float, last: int) -> list[str]:
-    """Return the line of a running call with the last lines of its output; for a subagent, its calls as a tree."""
+    """Return the line of a running call with the last lines of its output.
+
+    A subagent has its calls as a tree instead.
+    """
     facts = [plural(one.calls, "tool use"), f"{count(one.tokens)} tokens"] if one.calls else []
     facts += [duration(now - one.since)] if now - one.since >= 1 else []
     about = "".join(f" · {fact}" for fact in facts)

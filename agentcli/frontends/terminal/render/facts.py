@@ -23,21 +23,23 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Running work since `since` (monotonic seconds), with the turn's tokens and cost in USD: reported ones, and
-    characters received since.
-
-    `cut`: the reply was cut off before its last report; `estimated`: not all of `received` is reported, and `cost` is
-    too low.
-    """
+    """Running work, with the turn's tokens and cost."""
 
     doing: str
     since: float
+    """Start, in monotonic seconds."""
     sent: int = 0
+    """Reported input tokens."""
     received: int = 0
+    """Reported output tokens."""
     characters: int = 0
+    """Characters received since the last report."""
     cost: float | None = None
+    """Reported cost in USD."""
     cut: bool = False
+    """True if the reply was cut off before its last report."""
     estimated: bool = False
+    """True if part of `received` is not reported; then `cost` is too low."""
     retry: Retrying | None = None
     """The newest wait for a retry, which ends at `retry_at` (monotonic seconds)."""
     retry_at: float = 0.0

@@ -34,8 +34,9 @@ def rule(columns: int, theme: Theme) -> str:
 
 
 def input_lines(edit: Edit, size: Size, theme: Theme, below: str = "") -> tuple[list[str], tuple[int, int]]:
-    """Return the input's lines under its rule, with its menu or else the line `below`, and the cursor's position in
-    them.
+    """Return the input's lines under its rule, and the cursor's position in them.
+
+    Its menu follows, or else the line `below`.
     """
     columns = max(size.columns - 3, 4)
     rows, (row, column) = rows_of(edit.text, columns, edit.cursor)
@@ -90,7 +91,7 @@ def dialog_lines(
 ) -> tuple[list[str], tuple[int, int]]:
     """Return a dialog's lines under its rule, then the notice's lines, and the cursor's position in them.
 
-    If the terminal is too low, only the title and the lines around the cursor remain; questions are `fitted` before, so
+    If the terminal is too low, only the title and the lines around the cursor remain. Questions are `fitted` before, so
     they stay complete.
     """  # fmt: skip
     heading, lines, cursor = _laid_out(dialog, edit, size, theme)
@@ -104,10 +105,9 @@ def dialog_lines(
 
 
 def fitted(dialog: Dialog, size: Size, theme: Theme) -> tuple[Dialog, list[str]]:
-    """Shorten the dialog to fit into the terminal, and return it with the rows to print above it: each part without
-    room, in full.
+    """Shorten the dialog to fit into the terminal, and return it with the rows to print above it.
 
-    First its body goes above, then its title, then its choices.
+    A part without room goes above in full: first the body, then the title, then the choices.
     """
     if _fits(dialog, size, theme):
         return dialog, []
@@ -208,15 +208,19 @@ def _label_width(dialog: Dialog, columns: int) -> int:
 
 
 LABELS_ALONE = 48
-"""Minimum cells of a list without numbers for details beside long labels: without the ends of their names all models
-look alike.
+"""Minimum cells of a list without numbers for details beside long labels.
+
+In fewer cells the ends of model names would be cut off, and all models would look alike.
 """
 ROOMY = 20
 """Minimal rows of the terminal for a blank row above a dialog, one above its choices and one below them."""
 
 
 def _heading(dialog: Dialog, columns: int, theme: Theme) -> list[str]:
-    """Return a rule with the title in it and the note at its end; a title that does not fit goes below the rule."""
+    """Return a rule with the title in it and the note at its end.
+
+    A title that does not fit goes below the rule.
+    """
     title, note = dialog.title, dialog.note
     left, right = f"─ {title} ", f" {note} ─" if note else ""
     free = columns - width(left) - width(right)

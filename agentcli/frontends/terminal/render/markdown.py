@@ -33,7 +33,10 @@ _BULLETS = "•◦▪"
 
 
 def lines(block: Block, columns: int, look: Look) -> list[str]:
-    """Render the block as lines of at most `columns` cells without trailing blanks; a blank line first if it has a gap."""
+    """Render the block as lines of at most `columns` cells without trailing blanks.
+
+    If the block has a gap, a blank line comes first.
+    """
     tree = _tree(block.source)
     rows = (
         wrap([Run(safe(expand(block.own)))], columns) if tree is None else _Writer(look, block).blocks(tree, columns, 0)

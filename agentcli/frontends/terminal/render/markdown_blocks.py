@@ -26,18 +26,19 @@ _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Self-contained piece of Markdown. `gap`: preceded by a blank line.
-
-    A later piece of a long block `repeats` the block's first lines, which are already printed: the opening of a fence,
-    the head of a table. It is not `closed` if its last line was only added to end the piece. `before` is a table with
-    the longest cells so far, which determines the columns.
-    """
+    """Self-contained piece of Markdown."""
 
     source: str
     gap: bool = True
+    """True if a blank line precedes it."""
     repeats: int = 0
+    """Number of first lines that a later piece of a long block repeats. They are already printed: the opening of a
+    fence, or the head of a table.
+    """
     closed: bool = True
+    """False if the last line was only added to end the piece."""
     before: str = ""
+    """A table with the longest cells so far, which determines the columns."""
 
     @property
     def own(self) -> str:
@@ -163,7 +164,10 @@ class Blocks:
 
 
 def _widest(before: str, lines: tuple[str, ...]) -> str:
-    """Return a table of one row with the longest cell of each column so far, which sets the column widths of later rows."""
+    """Return a table of one row with the longest cell of each column so far.
+
+    These cells set the column widths of later rows.
+    """
     table = (lines[0], *before.split("\n")[2:], *lines[2:])
     rows = [[cell.strip() for cell in _CELL.split(line.strip().strip("|"))] for line in table]
     longest = [max((row[n] for row in rows if n < len(row)), key=len) for n in range(max(map(len, rows)))]

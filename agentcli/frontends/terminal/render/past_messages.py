@@ -17,12 +17,15 @@ LOOKED = 25
 
 @dataclass(frozen=True, slots=True)
 class RewindPoint:
-    """A prompt that can be rewound to: its number, text and time, and lines added to and deleted from each file until the next one."""
+    """A prompt that can be rewound to."""
 
     seq: int
+    """Number of its record."""
     words: str
+    """Its text."""
     time: str
     changes: Mapping[str, tuple[int, int]]
+    """Lines added to and deleted from each file until the next prompt."""
 
 
 def rewind_points(journal: Journal) -> list[RewindPoint]:

@@ -40,11 +40,7 @@ MAX_ACTS = 200
 class State:
     """Everything on the screen except the input. `finished` waits to be printed once; the rest is live.
 
-    It contains only calls without a result: `displayed` are calls printed completely for their approval, `harmless` the
-    read-only ones. `printed` is the kind of the last piece, if any; `considered` the last thought that ended; `failed`
-    is true after a turn that can be sent again; `asked_at` is the time of the last request (monotonic seconds);
-    `review` is the answer so far if the prompt requests a review; `reads` are results without a body that wait to be
-    printed together.
+    Calls are listed only until they have a result.
     """
 
     finished: tuple[Piece, ...] = ()
@@ -53,6 +49,7 @@ class State:
     thought: str = ""
     thinking_since: float = 0.0
     asked_at: float = 0.0
+    """Time of the last request, in monotonic seconds."""
     writing: str = ""
     calls: Mapping[str, ToolCall] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -66,13 +63,20 @@ class State:
     notice: str = ""
     acts: tuple[str, ...] = ()
     reads: tuple[Called, ...] = ()
+    """Results without a body, which wait to be printed together."""
     harmless: frozenset[str] = frozenset()
+    """The calls that only read."""
     bodied: bool = False
     displayed: frozenset[str] = frozenset()
+    """Calls that were printed completely for their approval."""
     printed: type[Piece] | None = None
+    """Kind of the last printed piece."""
     considered: Thought | None = None
+    """The last thought that ended."""
     review: str | None = None
+    """The answer so far, if the prompt requests a review."""
     failed: bool = False
+    """True after a turn that can be sent again."""
     status: Status = field(default_factory=Status)
 
     def again(self, pieces: Sequence[Piece]) -> State:
@@ -360,7 +364,10 @@ _SOON = 60.0
 
 
 def can_be_sent_again(ended: TurnEnded) -> bool:
-    """Return True if Enter on an empty line can send the last request once more: it was sent, and no person or hook ended it."""
+    """Return True if Enter on an empty line can send the last request once more.
+
+    The request must have been sent, and no person or hook may have ended it.
+    """
     return ended.ending in ("failed", "limit", "incomplete") and not isinstance(ended.error, InputError)
 
 

@@ -92,8 +92,9 @@ Fact = tuple[str, Role]
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:
-    """Return important, changing facts on the left and the others on the right, as many as fit; or the facts of
-    `status.order` in a row.
+    """Return important, changing facts on the left and the others on the right, as many as fit.
+
+    With `status.order`, return its facts in a row instead.
     """
     if status.order:
         return _row([fact for name in status.order for fact in _fact(status, name, columns)], columns, theme)
@@ -132,7 +133,10 @@ def _row(facts: Sequence[Fact], columns: int, theme: Theme) -> str:
 
 
 def _painted(text: str, role: Role, theme: Theme) -> str:
-    """Return the text in its own colours if it has any and the theme has some, else in its role's colours."""
+    """Return the text in its own colours if it has any and the theme has some.
+
+    Otherwise return it in its role's colours.
+    """
     if "\x1b" in text and theme.name != PLAIN.name:
         return text
     return theme.paint(role, ESCAPE.sub("", text))

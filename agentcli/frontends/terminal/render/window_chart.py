@@ -103,8 +103,9 @@ def _legend(report: WindowReport, columns: int, theme: Theme) -> list[str]:
 
 
 def _marks(report: WindowReport) -> str:
-    """Return the thresholds of pruning and compaction; compaction may begin at the first, if it pays, and always
-    happens at the last.
+    """Return the thresholds of pruning and compaction.
+
+    Compaction has a range: it may begin at the first threshold if it pays, and always begins at the last.
     """
     shares = {name: f"{100 * at / report.usable:.0f}" for name, at in report.marks.items() if 0 < at <= report.usable}
     early, always = shares.get("compacts early from"), shares.get("compacts at")

@@ -101,7 +101,10 @@ def press(pager: Pager, key: str) -> Pager | None:
 
 
 def _typed(pager: Pager, entry: str, key: str) -> Pager | None:
-    """Apply a key to the search being typed: every letter jumps to a match, Esc returns to where the search began."""
+    """Apply a key to the search being typed.
+
+    Every letter jumps to a match. Esc returns to where the search began.
+    """
     match key:
         case "enter":
             return replace(pager, entry=None)

@@ -29,10 +29,10 @@ TITLE = "Transcript"
 
 
 class Viewing:
-    """Shows the transcript, or a page of text, until it is closed; meanwhile `screen` prints nothing, and the keys are
-    the pager's.
+    """Shows the transcript, or a page of text, until it is closed.
 
-    Sections are laid out in the background, the newest first; `failed` gets an exception that ends the layout.
+    Meanwhile `screen` prints nothing, and the keys are the pager's. Sections are laid out in the background, the newest
+    first. `failed` gets an exception that ends the layout.
     """
 
     def __init__(self, screen: Screen, editor: Editor, failed: Callable[[BaseException], None]) -> None:
