@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from agentcli.agent.check_commands import EVERY, kinds_of, only_shows
-from agentcli.agent.claims import Kind
+from agentcli.agent.claims import Kind, claims
 from agentcli.core.dataclass import dataclass
 
 
@@ -296,8 +296,6 @@ def _figure(output: str) -> str:
 
 
 def _told(text: str) -> dict[Kind, Proof]:
-    from agentcli.agent.claims import claims
-
     said = claims(text)
     return {kind: Proof(True, "", "reported") for kind in said if kind in EVERY} | (
         {"checks": Proof(True, "", "reported")} if said else {}

@@ -16,6 +16,7 @@ from agentcli.core.event import Recorded, UsageReported
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Usage
 from agentcli.core.record import Body, Settings, Todo, TodoItem
+from agentcli.core.subagent_result import spending
 from agentcli.resources import prompt
 from agentcli.tools.web_fetch import PageAnswer
 
@@ -104,7 +105,6 @@ class PageReader:
         Raises no AgentError, because the page itself can still be read.
         """
         from agentcli.agent.compaction.summariser import Summariser
-        from agentcli.core.subagent_result import spending
         from agentcli.core.text.truncate import truncate_middle
 
         try:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentcli.agent.settings import AgentSettings
+from agentcli.program.extensions.discover import catalogue
+from agentcli.program.extensions.session import ExtensionsSession
 from agentcli.program.feature import Feature
+from agentcli.program.project_rules import rows
 from agentcli.tools import registry
 
 if TYPE_CHECKING:
@@ -117,16 +121,11 @@ class Extensions(Feature["Program"]):
 
     def prompt(self, program: Program, model: ModelSpec) -> str:
         """List the skills and agents of a session that begins with a model; agents only if it can start them."""
-        from agentcli.agent.settings import AgentSettings
-        from agentcli.program.extensions.discover import catalogue
-
         found, small = program.extensions, program.agent_settings.is_small(model.window)
         agents = found.agents if program.config[AgentSettings].subagents and not small else {}
         return catalogue(found.skills, agents, model.window)
 
     def session(self, program: Program, core: SessionCore) -> SessionPart | None:
-        from agentcli.program.extensions.session import ExtensionsSession
-
         return ExtensionsSession(core)
 
     def refuse(self, program: Program, text: str, own: str) -> None:
@@ -141,8 +140,6 @@ class ProjectRules(Feature["Program"]):
     name = "project rules"
 
     def checks(self, program: Program) -> Iterable[Row]:
-        from agentcli.program.project_rules import rows
-
         return rows(program, program.traits)
 
 

@@ -28,6 +28,7 @@ from agentcli.core.text.path_pattern import (
     path_regex,
     written_out,
 )
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.permissions.paths import (
     PRIVATE_IN_HOME,
     Workspace,
@@ -133,7 +134,6 @@ def in_own_names(rules: Rules, known: Iterable[str]) -> Rules:
 
 def _named(kind: str, rule: Rule, names: Sequence[str]) -> Rule:
     from agentcli.core.aliases import known_as
-    from agentcli.core.text.words import did_you_mean, near_names
 
     if (
         "__" in rule.tool

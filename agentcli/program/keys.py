@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agentcli.core.errors import CredentialsError, InputError
+from agentcli.providers.reachability import accepts
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings, base_url, key_variables
 
@@ -51,9 +52,6 @@ def try_key(settings: ProviderSettings, key: str, env: Mapping[str, str]) -> str
         return f"each search with {settings.name} is billed"
     vendor = PROVIDERS[settings.kind]
     url = base_url(settings, env) or vendor.url
-    from agentcli.providers.reachability import (
-        accepts,  # imported late: only testing a key needs the HTTP client
-    )
 
     accepted, answer = accepts(url, vendor.models_path, vendor.key_headers(key), SECONDS)
     if accepted is False:

@@ -37,6 +37,7 @@ from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Mode
 from agentcli.core.tool import Tool, Traits
+from agentcli.permissions.denied.files import naming_nothing
 from agentcli.program.config.schema import Schema
 from agentcli.program.feature import Feature, FoundHooks, RunPart, tools_of, traits_of
 from agentcli.program.front_end import FrontEnd
@@ -278,8 +279,6 @@ class Program(Project):
 
     def _rules_that_match_nothing(self) -> Sequence[str]:
         """Return the warning about rules that deny or ask about missing paths, once a day, for a person."""
-        from agentcli.permissions.denied.files import naming_nothing
-
         rules, traits = self.workspace_policy.rules(), self.traits.items()
         files = {name for name, one in traits if one.reads_files or one.edits_files}
         about = [rule for rule in (*rules.deny, *rules.ask) if rule.tool in files]

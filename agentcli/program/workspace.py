@@ -27,7 +27,7 @@ from agentcli.permissions.sandbox import Sandbox, choose
 from agentcli.permissions.sandbox.aftermath import Aftermath
 from agentcli.permissions.sandbox.box import entrance_program, limits_told, unseen
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
-from agentcli.permissions.sandbox.visible import folders_of_programs
+from agentcli.permissions.sandbox.visible import folders_of_programs, visible
 from agentcli.program.config.general import General
 from agentcli.program.project import Project
 from agentcli.program.project_rules import project_rules, rules_before_trust
@@ -149,8 +149,6 @@ class WorkspacePolicy:
         )
 
     def _installed(self) -> Sequence[Path]:
-        from agentcli.permissions.sandbox.visible import visible  # few calls look outside
-
         return visible(self.workspace()).personal
 
     def _files_started(self) -> Mapping[Path, str]:

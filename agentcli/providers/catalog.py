@@ -12,6 +12,7 @@ from typing import Any
 
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.model import ModelSpec, PriceChange, Prices
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.providers.platforms import PLATFORMS, vendor_id
 from agentcli.providers.provider import Provider
 from agentcli.providers.registry import PROVIDERS
@@ -312,7 +313,5 @@ def _check_kind(found: ModelSpec, key: str, value: Any) -> None:
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    from agentcli.core.text.words import did_you_mean, near_names
-
     close = near_names(name, names)
     return did_you_mean(close)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
+from datetime import UTC, datetime
 
 from agentcli.core.errors import Cause, ModelError
 from agentcli.providers.http import scrubbed
@@ -191,7 +192,6 @@ def seconds(header: str | None) -> float | None:
 
 
 def _until(date: str) -> float | None:
-    from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
 
     try:

@@ -14,7 +14,7 @@ from typing import Any
 
 from agentcli import __version__
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import InputError
+from agentcli.core.errors import InputError, in_words
 from agentcli.core.model import PriceChange
 from agentcli.core.setting import PRICE
 from agentcli.providers.context_windows import LARGEST as WIDEST
@@ -49,7 +49,6 @@ class Figures:
 
 def read(source: str, seconds: float = SECONDS) -> bytes:
     """Read the list in a file, or at an address within so many seconds. Raises InputError if it is unreadable."""
-    from agentcli.core.errors import in_words
     from agentcli.system.deadline import within
 
     try:

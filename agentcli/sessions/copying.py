@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -185,8 +186,6 @@ def draft(
 
 
 def _remove(folder: Path) -> None:
-    import shutil  # some milliseconds that only forks and imports need
-
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from agentcli.core.codec.fields import text
@@ -24,6 +25,7 @@ from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.storage.records import read_file
 from agentcli.system.disk import DISK, Disk
 from agentcli.system.locked_file import update
+from agentcli.system.programs import hardened
 
 GIT_SECONDS = 3.0
 """Seconds that git may take to find the first commit. After a timeout, git is not called again."""
@@ -97,8 +99,6 @@ def main_worktree(top: Path) -> Path:
 def root_commit(root: Path) -> str | None:
     """Ask git for the oldest first commit among HEAD's ancestors; empty after `GIT_SECONDS`, None if there is none."""
     import subprocess
-
-    from agentcli.system.programs import hardened
 
     command = ["git", "-C", str(root), "rev-list", "--max-parents=0", "HEAD", "--"]
     try:
@@ -286,8 +286,6 @@ def _with(folder: Path, top: Path, repository: Repository) -> str:
 
 def remember_later(folder: Path, directory: Path) -> None:
     """Call `remember` in a thread. The process waits for it before it exits; git answers within milliseconds."""
-    from threading import Thread
-
     top = main_worktree(project_root(directory))
     if (top / ".git").exists() and _id(top) == folder.name:
         Thread(target=remember, args=(folder, top)).start()

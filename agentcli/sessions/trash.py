@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,8 +56,6 @@ class Trash:
 
     def empty(self, older_than: float = 0.0) -> Sequence[str]:
         """Permanently delete sessions that were deleted more than `older_than` seconds ago; return their ids."""
-        import shutil
-
         until = time.time() - older_than
         gone = [folder for folder in self.sessions() if _deleted(folder) <= until]
         for folder in gone:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
 _PROGRAM = "agentcli"
@@ -14,8 +15,6 @@ def install_extra(extra: str) -> str:
 
     It therefore works with an index that does not have this program.
     """
-    from importlib.metadata import PackageNotFoundError, requires  # 20 ms, needed in an error only
-
     try:
         wanted = requires(_PROGRAM) or []
     except PackageNotFoundError:  # a checkout that is not installed

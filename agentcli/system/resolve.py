@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from unicodedata import normalize
+from urllib.parse import unquote
 
 MANUAL = "manual:"
 MANUAL_FOLDER = Path(os.path.realpath(__file__)).parent.parent / "manual"
@@ -56,8 +57,6 @@ def unwrapped(cwd: Path, path: str) -> str:
 def _inner_paths(path: str) -> Iterator[str]:
     plain = path.strip().strip("\"'`").removeprefix("@")
     if plain.startswith("file://"):
-        from urllib.parse import unquote  # few paths need it
-
         plain = unquote(plain.removeprefix("file://").removeprefix("localhost"))
     for inner in (plain, re.sub(r"(?::\d+(?:-\d+)?){1,2}:?$|#L\d+(?:-L?\d+)?$", "", plain)):
         yield inner

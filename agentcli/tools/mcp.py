@@ -14,6 +14,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.mcp_servers import MATCHED, PREFIX, SEARCH, Servers, ServerTool
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import replace_surrogates, safe_line
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.core.tool import Behaviour, Tool, ToolContext, ToolOutput, ToolServer, Traits
 from agentcli.tools.entry import Entry
 
@@ -34,7 +35,6 @@ async def mcp_search(
     query: Annotated[str, "Words, or select:NAME,NAME"],
     limit: Annotated[int, f"Tools shown, by default {FOUND}"] = FOUND,
 ) -> ToolOutput:
-    from agentcli.core.text.words import near_names
     from agentcli.tools.lib.server_answers import shortened
 
     servers = _servers(ctx)
@@ -63,8 +63,6 @@ async def mcp_call(
 
 def no_server_tool(given: Mapping[str, Any], tools: Sequence[ServerTool]) -> str:
     """Return the answer to an `mcp_call` without a server's tool, or without an object for it."""
-    from agentcli.core.text.words import did_you_mean, near_names
-
     tool = str(given.get("tool", ""))
     if tool.startswith(PREFIX):
         return f"The arguments of {tool} must be a JSON object."

@@ -10,6 +10,7 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.tool import Tool, ToolOutput
+from agentcli.system.resolve import unwrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,6 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
 
     A repaired input stays unchanged when repaired again. Looks at the file system for wrapped paths.
     """
-    from agentcli.system.resolve import unwrapped
-
     mending = _Mending(tool.name, ignores_all=tool.traits.effect in ("none", "read", "ask"))
     found = mending.of(tool.takes, given)
     path = tool.traits.subject.of(found)

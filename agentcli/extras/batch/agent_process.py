@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -246,7 +247,6 @@ def die_with_parent(parent: int) -> None:
     """Terminate this process when its parent dies, or now if it is dead already; only on Linux."""
     if sys.platform != "linux":
         return
-    import ctypes
 
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
     if os.getppid() != parent:

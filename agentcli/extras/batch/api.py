@@ -14,14 +14,17 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import INTERRUPTED, InputError, UsageError, in_words
 from agentcli.core.tasks import start_task
 from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.extras.batch.driver import Driver
+from agentcli.extras.batch.examination import examined
+from agentcli.extras.batch.plan import WORKERS, Plan, name_of
+from agentcli.extras.batch.results import load, result_line, result_lines, write_report
+from agentcli.extras.batch.tasks import DEFAULTS, chosen, read_tasks
 from agentcli.frontends.python.options import repeated, set_options
 from agentcli.frontends.python.turn import settled
+from agentcli.system.paths import app_dirs
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-    from agentcli.extras.batch.driver import Driver
-    from agentcli.extras.batch.plan import Plan
 
 
 class BatchOptions(TypedDict, total=False):
@@ -86,12 +89,6 @@ async def run_batch(
     Cancelling the call stops the batch in good order; the same call continues it. Raise AgentError for invalid tasks
     and options.
     """
-    from agentcli.extras.batch.driver import Driver
-    from agentcli.extras.batch.examination import examined
-    from agentcli.extras.batch.results import load, result_line, result_lines, write_report
-    from agentcli.extras.batch.tasks import DEFAULTS, chosen, read_tasks
-    from agentcli.system.paths import app_dirs
-
     _check(options)
     folder = Path(out).resolve()
     text, base = _lines(tasks)
@@ -145,8 +142,6 @@ def _lines(tasks: str | Path | Iterable[Mapping[str, Any]]) -> tuple[str, Path]:
 
 
 def _plan(options: BatchOptions, folder: Path) -> Plan:
-    from agentcli.extras.batch.plan import WORKERS, Plan, name_of
-
     flags = [word for setting in set_options(options.get("set") or {}) for word in ("--set", setting)]
     return Plan(
         name=name_of(folder),

@@ -28,6 +28,7 @@ from agentcli.program.command_line.flags import (
 )
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.progress import Progress
+from agentcli.program.options import Options
 from agentcli.system import probe
 from agentcli.system.paths import app_dirs, replace_file
 
@@ -216,7 +217,6 @@ def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
     """Return the wire formats of the tasks' models."""
     from agentcli.extras.batch import mirrors
     from agentcli.frontends.opening import program_of
-    from agentcli.program.options import Options
 
     kinds = set()
     for repo, model, own in dict.fromkeys((task.repo, task.model, task.settings) for task in tasks):
@@ -281,7 +281,6 @@ def report(
 
     from agentcli.extras.batch.results import load, predictions, write_pages, write_report
     from agentcli.frontends.opening import project_of
-    from agentcli.program.options import Options
 
     if form not in ("html", "jsonl", "swebench"):
         raise UsageError(f"There is no format {form!r}. Use html, jsonl or swebench.")

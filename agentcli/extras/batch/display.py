@@ -20,10 +20,12 @@ from agentcli.core.tasks import run_beside
 from agentcli.extras.batch.agent_process import EVENTS
 from agentcli.extras.batch.attempt import run_attempt
 from agentcli.extras.batch.driver import Attempt, Driver
+from agentcli.extras.batch.engines import EngineAttempt
 from agentcli.extras.batch.ledger import FINAL, Row
 from agentcli.extras.batch.plan import Plan, counted
 from agentcli.extras.batch.results import load, result_lines, summary, write_report
 from agentcli.extras.batch.tasks import Task
+from agentcli.extras.batch.warm import WarmServer
 from agentcli.program.command_line.output import aside, say
 from agentcli.program.command_line.printing import console, on_terminal
 from agentcli.sessions.info import stamp
@@ -77,12 +79,8 @@ async def run_shown(
 def _attempts(engine: Engine | None, kinds: Collection[str], attempt: Attempt) -> Iterator[Attempt]:
     """Open the way to run a start: on an engine, forked from a process with the imports of `kinds`, or with `attempt`."""
     if engine is not None:
-        from agentcli.extras.batch.engines import EngineAttempt
-
         yield EngineAttempt(engine)
     elif kinds:
-        from agentcli.extras.batch.warm import WarmServer
-
         with contextlib.closing(WarmServer(kinds)) as server:
             yield partial(run_attempt, start=server.start)
     else:

@@ -18,6 +18,7 @@ from agentcli.extras.batch import trees
 from agentcli.extras.batch.agent_process import STOP_SECONDS
 from agentcli.extras.batch.attempt import Write
 from agentcli.extras.batch.ledger import Row
+from agentcli.extras.batch.ray_engine import RayEngine
 from agentcli.extras.batch.remote import STOPPING, call_of, outcome, run_one
 from agentcli.extras.batch.work import SESSION, Work, session_cost
 from agentcli.sessions.store import Store
@@ -148,8 +149,6 @@ def engine_named(name: str, options: Mapping[str, Any]) -> Engine:
     Raise UsageError or ConfigError if there is none.
     """
     if name == "ray":
-        from agentcli.extras.batch.ray_engine import RayEngine
-
         return RayEngine(options)
     module, colon, function = name.partition(":")
     if not colon or not module or not function:

@@ -8,6 +8,7 @@ status open, too: the reader sees an end without exit code only when both are go
 
 from __future__ import annotations
 
+import atexit
 import os
 import select
 import signal
@@ -20,6 +21,10 @@ from typing import Any, NoReturn
 from agentcli.core.errors import AgentError
 from agentcli.extras.batch.agent_process import die_with_parent
 from agentcli.frontends.headless.print_mode import LIFELINE
+from agentcli.providers.connect import warm
+from agentcli.providers.http import http_client
+from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import ProviderSettings
 from agentcli.system.supervisor import drain, receive, woken_by_children
 
 DESCRIPTORS = 5
@@ -72,8 +77,6 @@ def _tell(status: int, number: int) -> None:
 
 def _be_agent(asked: dict[str, Any], descriptors: list[int], parent: int) -> NoReturn:
     """Run the program once in this process, and end with its exit code."""
-    import atexit
-
     os.setsid()
     die_with_parent(parent)
     signal.set_wakeup_fd(-1)
@@ -136,11 +139,6 @@ MODULES = (
 
 def import_all(kinds: str) -> None:
     """Import all modules, the SDKs of these wire formats with their adapters, and the modules for a connection."""
-    from agentcli.providers.connect import warm
-    from agentcli.providers.http import http_client
-    from agentcli.providers.registry import PROVIDERS
-    from agentcli.providers.settings import ProviderSettings
-
     for name in MODULES:
         import_module(name)
     for kind in kinds.split():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import chain
 from pathlib import Path
@@ -14,7 +15,7 @@ from agentcli.core.errors import AgentError, CredentialsError, InputError, Usage
 from agentcli.core.sanitise import safe
 from agentcli.core.text.words import plural
 from agentcli.program.command_line.flags import Json, MaxCost, Trust, taking
-from agentcli.program.command_line.output import aside, page, say, say_json
+from agentcli.program.command_line.output import aside, confirmed, page, say, say_json
 from agentcli.system import probe
 from agentcli.system.paths import app_dirs
 
@@ -137,7 +138,6 @@ def _accepted(asked: BenchFlags, tasks: tuple[Task, ...], out: Path) -> bool:
     """Show the maximum cost of the runs, and return whether to start them. Raise UsageError if nobody can be asked."""
     from agentcli.extras.batch.results import load
     from agentcli.extras.bench.running import most
-    from agentcli.program.command_line.output import confirmed
 
     known = load(out).states if probe.exists(out / "batch.json") else {}
     left = tuple(
@@ -270,7 +270,6 @@ def export(
 
     There is one for each variant; `inspect view` shows them.
     """
-    import os
 
     from agentcli.core.text.secrets import known_secrets
     from agentcli.extras.bench.inspect_log import write_logs

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.program.config.general import General
 from agentcli.program.feature import Feature
+from agentcli.tools.registry import LSP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,8 +32,6 @@ class Checks(Feature["Program"]):
         return bool(general.checks) or general.lsp
 
     def tools(self) -> Sequence[Entry]:
-        from agentcli.tools.registry import LSP
-
         return LSP
 
     def offers(self, program: Program) -> bool:

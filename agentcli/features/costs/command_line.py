@@ -12,7 +12,9 @@ import typer
 
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.text.words import plural
 from agentcli.program.command_line.flags import AllProjects, InFolder, Json
+from agentcli.program.command_line.opening import program_of
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, console, on_terminal, print_table
 from agentcli.program.command_line.progress import Progress
@@ -57,7 +59,6 @@ def show(
 ) -> None:
     """Show sums per model and day, or exact ones with --by."""
     from agentcli.features.costs.stats import collect, lines
-    from agentcli.program.command_line.opening import program_of
 
     if csv and json:
         raise UsageError("Use either --csv or --json.")
@@ -156,7 +157,6 @@ def _draw_stats(found: Stats) -> None:
     from rich.text import Text
 
     from agentcli.core.costs import money
-    from agentcli.core.text.words import plural
     from agentcli.features.costs.stats import by_use
 
     screen = console()

@@ -11,8 +11,9 @@ import typer
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, near_names
-from agentcli.features.hooks.files import EVENTS
+from agentcli.features.hooks.files import EVENTS, configured
 from agentcli.program.command_line.flags import InFolder, Json, taking
+from agentcli.program.command_line.opening import program_of
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options
@@ -30,7 +31,6 @@ Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and appr
 def list_hooks(cwd: InFolder = "", trust: Trust = False, json: Json = False) -> None:
     """List the hooks with their files."""
     from agentcli.features.hooks.commands import NO_HOOKS, listed
-    from agentcli.program.command_line.opening import program_of
 
     hooks, notes = listed(program_of(Options(cwd=cwd, trust=trust)))
     rows = [[one.hook.event, one.hook.matcher or "*", one.hook.line, one.hook.source, one.state] for one in hooks]
@@ -81,7 +81,6 @@ def try_hooks(
     from agentcli.core.aliases import known_as
     from agentcli.core.message import ToolCall
     from agentcli.features.hooks.verdict import combined
-    from agentcli.program.command_line.opening import program_of
 
     if event not in EVENTS:
         near = did_you_mean(near_names(event, EVENTS)) or f" There are: {', '.join(EVENTS)}."
@@ -106,7 +105,6 @@ def try_hooks(
 async def _ran(
     program: Program, event: str, subject: str, call: ToolCall | None, fields: Mapping[str, Any]
 ) -> list[Ran]:
-    from agentcli.features.hooks.files import configured
     from agentcli.features.hooks.loaded import loaded
     from agentcli.features.hooks.session_hooks import HookPlace, SessionHooks
     from agentcli.features.hooks.settings import HookSettings

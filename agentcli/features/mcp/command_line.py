@@ -16,6 +16,7 @@ from agentcli.core.sanitise import display_path, safe, safe_line
 from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.features.mcp.transport import NAMES, STDIO, TRANSPORTS, Kind, reaching
 from agentcli.program.command_line.flags import InFolder, Json
+from agentcli.program.command_line.opening import program_of
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options
@@ -237,7 +238,6 @@ async def _pasted() -> str:
 def _program(cwd: str, trust: bool) -> Program:
     """Return the program in a folder; problems of its servers' files and unread files go to stderr, the SDK's messages to the log."""
     from agentcli.features.mcp.run_servers import unread
-    from agentcli.program.command_line.opening import program_of
     from agentcli.system.logs import log_library_to
 
     program = program_of(Options(cwd=cwd, trust=trust))

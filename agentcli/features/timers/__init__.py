@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentcli.agent.feature import SessionPart
+from agentcli.agent.tool_context import offer
 from agentcli.program.feature import Feature
+from agentcli.tools.jobs import Wakes
 
 if TYPE_CHECKING:
     import asyncio
@@ -36,9 +38,6 @@ class TimersSession(SessionPart):
     name = "timers"
 
     def __init__(self, core: SessionCore) -> None:
-        from agentcli.agent.tool_context import offer
-        from agentcli.tools.jobs import Wakes
-
         self._core, self._jobs = core, core.jobs
         self.services = [offer(Wakes, self._watch)]
 

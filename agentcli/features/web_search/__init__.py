@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentcli.core.tool import ToolLimits
 from agentcli.program.feature import Feature
+from agentcli.tools.registry import WEB_SEARCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,13 +23,9 @@ class WebSearch(Feature["Program"]):
     name = "web search"
 
     def on(self, program: Program) -> bool:
-        from agentcli.core.tool import ToolLimits
-
         return program.config[ToolLimits].web_search != "off"
 
     def tools(self) -> Sequence[Entry]:
-        from agentcli.tools.registry import WEB_SEARCH
-
         return WEB_SEARCH
 
     def checks(self, program: Program) -> Iterable[Row]:

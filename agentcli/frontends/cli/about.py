@@ -15,6 +15,7 @@ from agentcli.program.command_line.flags import InFolder, Json, Set, Trust
 from agentcli.program.command_line.output import confirmed, say, say_json
 from agentcli.program.command_line.printing import Column, console, on_terminal, print_table
 from agentcli.program.command_line.progress import Progress
+from agentcli.program.extras import extra
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
@@ -199,7 +200,6 @@ def _say_differences(name: str, cwd: str, json: bool) -> None:
     The folder counts as trusted for it; nothing is started.
     """
     from agentcli.frontends.opening import program_of
-    from agentcli.program.extras import extra
 
     if name != "claude":
         raise UsageError(f"--from takes claude, not {name!r}.")

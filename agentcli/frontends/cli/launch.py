@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.frontends.terminal.settings import UiSettings
-from agentcli.program.front_end import soon
+from agentcli.program.front_end import FrontEnd, soon
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
@@ -111,7 +111,6 @@ def _load_session(
     from agentcli.frontends.terminal.reading import reading
     from agentcli.frontends.terminal.render.status_line import check_facts
     from agentcli.frontends.terminal.sharing import Sharing
-    from agentcli.program.front_end import FrontEnd
     from agentcli.program.retention import sweep_later
     from agentcli.providers.connect import warm
     from agentcli.system.logs import log_to

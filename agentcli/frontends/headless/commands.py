@@ -13,6 +13,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.words import name_and_argument
+from agentcli.features.mcp.run import McpRun
 from agentcli.frontends.terminal.input.attachments import with_attachments
 from agentcli.frontends.terminal.turns import typed
 
@@ -109,7 +110,6 @@ def _refuse_unknown(text: str, project: Program) -> None:
         return named(project.extensions, name) is not None
 
     def is_server(name: str) -> bool:
-        from agentcli.features.mcp.run import McpRun
 
         run = project.part(McpRun)
         return run is not None and name in run.all.configured().servers

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.frontends.opening import program_of
+from agentcli.frontends.python.asking import answering, approving
 from agentcli.frontends.python.tools import as_tools
 from agentcli.program.config.toml_text import toml_value
+from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import LAST, Flag, FlagOptions, Options, Texts, flags
 
 if TYPE_CHECKING:
@@ -56,10 +59,6 @@ class Given:
 
         Raise AgentError for an invalid folder or configuration.
         """
-        from agentcli.frontends.opening import program_of
-        from agentcli.frontends.python.asking import answering, approving
-        from agentcli.program.front_end import FrontEnd
-
         # Without a handler, Python prints warnings to stderr, which belongs to the embedding program.
         for name in ("agentcli", "mcp"):
             if not logging.getLogger(name).handlers:

@@ -12,10 +12,13 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.history import in_force
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
+from agentcli.frontends.headless.print_mode import init_event
 from agentcli.frontends.python.options import Given, RunOptions, checked
 from agentcli.frontends.python.turn import GRACE, Turn, settled
 from agentcli.frontends.run.events import AnyEvent, InitEvent, WarningEvent
 from agentcli.frontends.run.results import record_events
+from agentcli.providers.connect import embed, warm
+from agentcli.sessions.session import Session as StoredSession
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,8 +63,6 @@ class Session:
         """Open the session, which `async with` does automatically."""
         if self._opened is not None or self._closed:
             raise UsageError("This session was already opened. To continue it, create another one with resume.")
-        from agentcli.frontends.headless.print_mode import init_event
-        from agentcli.providers.connect import embed, warm
 
         await _others_closed()
         program = self._given.program()
@@ -142,8 +143,6 @@ class Session:
 
     def fork(self) -> Session:
         """Return a copy of the current session, to be opened separately. Raise InputError for a session that is not stored."""
-        from agentcli.sessions.session import Session as StoredSession
-
         program, agent = self._open()
         if not isinstance(agent.journal, StoredSession) or not agent.history.entries:
             raise InputError("Only a session that is stored, and has begun, can be forked.")

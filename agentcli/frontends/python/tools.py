@@ -16,7 +16,9 @@ from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.model import ToolSchema
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
+from agentcli.frontends.features import FEATURES
 from agentcli.frontends.python.signature import built, parameters, slots_of
+from agentcli.program.feature import traits_of
 from agentcli.tools.lib.truncate import whole_or_cut
 
 Effect = Literal["none", "read", "write", "run", "network"]
@@ -121,8 +123,6 @@ def _check(made: FunctionTool) -> None:
         raise UsageError(
             f"{made.name!r} cannot be the name of a tool: use letters, digits and single `_`. Another one: tool(name=…)."
         )
-    from agentcli.frontends.features import FEATURES
-    from agentcli.program.feature import traits_of
 
     if made.name in traits_of(FEATURES):
         raise UsageError(f"The agent has a tool named {made.name} already. Give yours another name: tool(name=…).")

@@ -20,6 +20,7 @@ from agentcli.frontends.terminal.paint import folds
 from agentcli.frontends.terminal.render.draw import draw, tail
 from agentcli.frontends.terminal.render.facts import Status
 from agentcli.frontends.terminal.render.frame import Live, Size
+from agentcli.frontends.terminal.render.markdown import lines
 from agentcli.frontends.terminal.render.pieces import Piece
 from agentcli.frontends.terminal.render.scrollback import as_it_is, render
 from agentcli.frontends.terminal.render.state import State, update
@@ -295,9 +296,6 @@ def renderer(look: Look) -> Markdown:
     """Return the renderer of Markdown for this look: formatted, or its source."""
     if look.raw:
         return as_it_is
-    from agentcli.frontends.terminal.render.markdown import (
-        lines,  # its parser is imported in the background after the first paint
-    )
 
     return lines
 

@@ -5,6 +5,7 @@ Later commands, and nobody else, can then reach servers that a command starts in
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Sequence
@@ -92,7 +93,6 @@ def _holder(program: str) -> _Holder | None:
     assert process.stdout is not None
     with process.stdout as output:
         ready = output.read(1) == _READY
-    import json
 
     try:
         return _Holder(process, int(json.loads(found)["child-pid"])) if ready else None

@@ -21,6 +21,7 @@ from agentcli.program.config.coerce import Layer, coerce, near
 from agentcli.program.config.general import General
 from agentcli.program.config.schema import Schema
 from agentcli.program.config.tables import ALIASES, TABLES, Tables, put, split
+from agentcli.program.files import is_settings_file
 
 PREFIX = "AGENTCLI_"
 FLAG = "--set"
@@ -227,7 +228,6 @@ def _project_layer(schema: Schema, path: Path | None, user: Sequence[Layer], war
     """
     if path is None or not os.path.lexists(path):
         return
-    from agentcli.program.files import is_settings_file
 
     if not is_settings_file(path):
         warnings.append(f"{path} leads out of the repository: left out.")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from agentcli.agent.project import frontmatter
 from agentcli.agent.project.extensions import BUILT_IN, STEPS, AgentKind
 from agentcli.agent.project.places import Form, Found, Place, read_text
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.program.extensions import tool_switches
 from agentcli.system.regular_file import Unusable
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ _WITHOUT_EFFECT = ("mcpServers", "hooks", "memory", "timeout_mins", "temperature
 
 def load(found: Found, notes: list[str]) -> AgentKind | None:
     """Return the definition in a file, or None after a note if it is unusable."""
-    from agentcli.agent.project import frontmatter
-
     path, place = found.path, found.place
     try:
         head = frontmatter.read(read_text(path, place.within))
@@ -92,8 +92,6 @@ def _by_file(place: Place) -> bool:
 
 def _tools(head: FrontMatter) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the agent's tools, None for all, and its denied tools."""
-    from agentcli.program.extensions import tool_switches
-
     entries = tool_switches.switches(head.fields)
     denied = (*(head.items("disallowedTools") or head.items("disallowed-tools")), *tool_switches.denied(entries))
     listed = head.items("tools")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import TYPE_CHECKING
 
+from agentcli.agent.project import frontmatter
 from agentcli.agent.project.extensions import Template
 from agentcli.agent.project.places import Form, Found, Place, read_text
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.program.extensions.template import parse
 from agentcli.system.regular_file import Unusable
 
 if TYPE_CHECKING:
@@ -31,8 +34,6 @@ class InvalidToml(Unusable):
 
 def load(found: Found, notes: list[str]) -> Template | None:
     """Return the command that a file defines, or None after a note if it is unusable."""
-    from agentcli.agent.project import frontmatter
-
     path, place = found.path, found.place
     name = found.inner.removesuffix(_suffix(place)).replace("/", ":")
     if not all(letter.isalnum() or letter in "-_.:" for letter in name):
@@ -73,9 +74,6 @@ def _from_toml(found: Found, name: str) -> Template:
 
 def body_of(command: Template) -> tuple[Part, ...]:
     """Return the parts of a command's text, reading the file again. Raise Unusable."""
-    from agentcli.agent.project import frontmatter
-    from agentcli.program.extensions.template import parse
-
     text, syntax = read_text(command.file, command.place.within), _syntax(command.place)
     body = _toml(text)[1] if syntax == "gemini" else frontmatter.read(text).body.strip()
     return parse(body, syntax)
@@ -104,8 +102,6 @@ def _syntax(place: Place) -> Syntax:
 
 def _toml(text: str) -> tuple[dict[str, object], str]:
     """Return the fields of a TOML file, and its prompt. Raise Unusable, with the line."""
-    import tomllib
-
     try:
         fields = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

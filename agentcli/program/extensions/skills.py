@@ -8,9 +8,11 @@ from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentcli.agent.project import frontmatter
 from agentcli.agent.project.extensions import Skill
 from agentcli.agent.project.places import Form, Found, Place, files, read_text
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.program.extensions.template import parse
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 
@@ -36,8 +38,6 @@ _LATER = ("hooks", "paths")
 
 def load(found: Found, notes: list[str]) -> Skill | None:
     """Return the skill that a file describes, or None after a note if it is unusable."""
-    from agentcli.agent.project import frontmatter
-
     path, place, folder = found.path, found.place, found.path.parent
     try:
         head = frontmatter.read(read_text(path, place.within))
@@ -86,9 +86,6 @@ def _first_paragraph(body: str) -> str:
 
 def body_of(skill: Skill) -> tuple[Part, ...]:
     """Return the parts of a skill's body, reading the file again. Raise Unusable."""
-    from agentcli.agent.project import frontmatter
-    from agentcli.program.extensions.template import parse
-
     body = frontmatter.read(read_text(skill.file, skill.place.within)).body.strip()
     return parse(body, "claude" if skill.place.program == ".claude" else "own", skill.names)
 
@@ -129,8 +126,6 @@ def in_catalogue(skills: Mapping[str, Skill]) -> list[Skill]:
 
 def check(folder: Path) -> list[str]:
     """Return the errors of a skill's folder against the specification (agentskills.io); none for a valid one."""
-    from agentcli.agent.project import frontmatter
-
     if not probe.is_dir(folder):
         return [f"{display_path(folder)} is not a folder."]
     path = next((folder / name for name in (FILE, FILE.lower()) if probe.exists(folder / name)), None)

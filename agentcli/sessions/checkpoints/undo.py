@@ -13,9 +13,10 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Body, Checkpoint, Compaction, FeatureState, Prune, Record, Settings, Title, Undo
+from agentcli.sessions.checkpoints.checkpoints import Target
+from agentcli.sessions.checkpoints.file_states import states_from_json
 
-if TYPE_CHECKING:  # every opening of a session imports this module, and few undo anything
-    from agentcli.sessions.checkpoints.checkpoints import Target
+if TYPE_CHECKING:
     from agentcli.sessions.checkpoints.file_states import State
 
 
@@ -172,8 +173,6 @@ def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
 
     `since` are the batches whose uncovered files are reported: batches between them changed no other files.
     """
-    from agentcli.sessions.checkpoints.checkpoints import Target
-
     targets: dict[Path, Target] = {}
     for batch in chosen:
         for path, before in batch.before.items():
@@ -191,8 +190,6 @@ def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
 
 
 def _batch(record: Record, data: Mapping[str, Any]) -> Batch:
-    from agentcli.sessions.checkpoints.file_states import states_from_json
-
     return Batch(
         batch_id(record),
         record.seq,

@@ -13,8 +13,10 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Checkpoint, Record
+from agentcli.sessions.checkpoints.objects import CONTENTS, Objects
 from agentcli.sessions.info import SessionInfo, note
 from agentcli.sessions.storage.records import RecordFolder, Through, digest
+from agentcli.system.disk import DISK
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,6 @@ def _names_of_outputs(folder: Path | None) -> dict[str, str]:
 
 def _contents(folder: Path | None, records: list[Record], limit: int) -> tuple[dict[str, bytes], dict[str, str]]:
     """Return the contents that records of changes refer to, newest first up to the limit, and why others are missing."""
-    from agentcli.sessions.checkpoints.objects import CONTENTS, Objects
-    from agentcli.system.disk import DISK
-
     known: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
     if folder is None or not limit:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from agentcli.core.dataclass import dataclass
@@ -14,9 +15,6 @@ from agentcli.core.errors import InputError
 from agentcli.extras.importers.sessions.jsonl import Json, reading
 from agentcli.extras.importers.sessions.opencode import session_of
 from agentcli.sessions.imported import Imported
-
-if TYPE_CHECKING:
-    import sqlite3
 
 _TABLES = {"session", "message", "part"}
 NOTHING_SAID = "it has no session with messages"
@@ -103,8 +101,6 @@ def read_database(path: Path, chosen: str = "") -> Iterator[Imported]:
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the database read-only, with its write-ahead log if there is one."""
-    import sqlite3
-
     try:
         database = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
         try:

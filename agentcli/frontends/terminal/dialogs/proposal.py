@@ -15,6 +15,7 @@ from agentcli.core.mcp_servers import CALL, PREFIX
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.render import diff, spans
+from agentcli.frontends.terminal.render.markdown import lines
 from agentcli.frontends.terminal.render.markdown_blocks import Block
 from agentcli.frontends.terminal.render.spans import written
 from agentcli.frontends.terminal.render.syntax import coloured_command
@@ -60,8 +61,6 @@ def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -
 def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
     """Return the full preview of the call as lines of at most `columns` cells."""
     if ask.kind == "plan":
-        from agentcli.frontends.terminal.render.markdown import lines
-
         return lines(Block(safe(ask.preview), gap=False), columns, look)
     if ask.kind == "diff" and ask.preview:
         return ["  " + row for row in diff.lines(ask.preview, columns - 2, look.theme, named=ask.title)]

@@ -8,21 +8,19 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from agentcli.agent.ports import Prompt
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
 from agentcli.core.sanitise import replace_surrogates
+from agentcli.core.text.encodings import decode, decode_beginning
 from agentcli.system import probe
-
-if TYPE_CHECKING:
-    from agentcli.agent.ports import Prompt
-
 
 FILE_BYTES = 100_000
 """Maximum bytes attached of a longer file; the model can read the rest."""
@@ -49,8 +47,6 @@ def with_attachments(
 
     Raises InputError for an unreadable file or an image that is too large.
     """
-    from agentcli.agent.ports import Prompt  # imported late: the editor loads this module before the agent
-
     found = [existing(name, folder) for name in mentions(text)]
     attached = tuple(part for each in found if each for part in _attach(*each, buffers))
     if not attached and not before:
@@ -157,9 +153,6 @@ def binary(path: str, size: int, mime: str = "application/octet-stream") -> File
 
 def _text(path: Path, data: bytes, size: int) -> File:
     """Return the file as the `read` tool decodes it: an edit must quote that text."""
-    from hashlib import sha256  # imported late: the editor loads this module before the agent
-
-    from agentcli.core.text.encodings import decode, decode_beginning
 
     decoded = decode(data) if len(data) <= FILE_BYTES else decode_beginning(data[:FILE_BYTES])
     if decoded is None:
@@ -176,8 +169,6 @@ def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
 
     The excerpt is not marked as a whole file: edits cannot rely on it.
     """
-    from agentcli.core.text.encodings import decode_beginning
-
     try:
         with path.open("rb") if buffer is None else io.BytesIO(buffer) as stream:
             decoded = decode_beginning(stream.read(FILE_BYTES))

@@ -25,6 +25,7 @@ from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.layout import BufferControl, HSplit, Layout, Window
 from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.renderer import Renderer
+from wcwidth import grapheme_boundary_before, iter_graphemes
 
 from agentcli.core.tasks import log_failure
 from agentcli.frontends.terminal.input.attachments import Pastes
@@ -338,7 +339,6 @@ def cluster(text: str, place: int) -> tuple[int, int]:
     """Return the start of the cluster that contains the character at `place`, and the position after it."""
     if place >= len(text) or text[max(0, place - 1) : place + 2].isascii():
         return place, place + 1
-    from wcwidth import grapheme_boundary_before, iter_graphemes  # its tables take 30 ms: not before the first paint
 
     start = grapheme_boundary_before(text, place + 1)
     return start, start + len(next(iter(iter_graphemes(text[start : start + _LONGEST])), " "))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.mcp_servers import is_answer
 from agentcli.core.message import FINDINGS, ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe
@@ -82,8 +83,6 @@ class Called:
     @property
     def answered(self) -> bool:
         """True if the result is an MCP server's answer."""
-        from agentcli.core.mcp_servers import is_answer  # imported late: the first paint does not need it
-
         return not self.result.failed and is_answer(self.result)
 
 
