@@ -83,6 +83,8 @@ class ApprovalGate:
     """Records that an answer has changed the mode."""
     after_plan: Mode = "ask"
     """The mode for carrying out an approved plan: auto-edit if the person chose it for the session."""
+    compacts_plan: bool = False
+    """True if the person wants the conversation compacted before the approved plan is carried out."""
     turn_rules: Rules = field(default_factory=Rules)
     """Additional rules that end with the turn."""
     notice: Callable[[str], object] = lambda _: None
@@ -352,6 +354,7 @@ class ApprovalGate:
                 return call.decided(decision)
         if call.its_tool.traits.behaviour.presents_plan:
             self.after_plan = "ask" if answer.choice == "once" else "auto-edit"
+            self.compacts_plan = answer.choice == "compact"
         else:
             self._keep(decision, answer)
             if answer.choice == "prefix" and (kept := self._decide(call)).contained:

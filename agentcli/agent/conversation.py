@@ -15,6 +15,7 @@ from agentcli.agent.hooks import Source, TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import BEGINS, ReplyBuilder
 from agentcli.agent.spending import RUNNING_LOW, tier_unpriced
+from agentcli.agent.tool_context import offer
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Emit, Event, Noticed, Recorded, UsageReported, Waiting, Warned, emit_all
@@ -23,6 +24,7 @@ from agentcli.core.message import File, Message, Part, Text, ToolResult, reminde
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import USUAL_ACCOUNT, Body, Failure, Mode, Prune, Retry, Settings
 from agentcli.core.tasks import until_interrupted
+from agentcli.tools.compress import Compressing
 
 MODE_WORDS: Mapping[Mode, str] = {
     "ask": "Edits and commands are put to the user from now on before they run.",
@@ -80,7 +82,9 @@ class Conversation:
             core.hooks,
             self.fallback,
             str(core.ctx.cwd),
+            [tool for tool in setup.tools.offered if tool.traits.behaviour.announced],
         )
+        core.ctx.add([offer(Compressing, self.compactor)])
         self._models = setup.models
         self.pending: list[Part] = []
         self.hooked = TurnHooks(core.journal, core.hooks, core.jobs, core.record, self.pending, source)
@@ -147,7 +151,7 @@ class Conversation:
         self._steering = [*kept, *self._steering]
         told, self._told_steering = self._told_steering, []
         await emit_all((*told, *events), emit)
-        for text in [news for part in self._parts for news in part.news()]:
+        for text in [*(news for part in self._parts for news in part.news()), *self.compactor.news()]:
             await emit(self.remind(text))
         while self._steering:
             await emit(self._record_prompt(self._steering.pop(0), self.journal.history.turn))

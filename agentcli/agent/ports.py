@@ -55,13 +55,14 @@ class ApprovalRequest:
 @dataclass(frozen=True, slots=True)
 class ApprovalResponse:
     """A person's decision: allow once, for this session, always in this project, always with other arguments
-    (`prefix`), or no. With a no, `reason` goes to the model.
+    (`prefix`), or no. With a no, `reason` goes to the model. `compact` approves a plan like `session`, and compacts the
+    conversation before the plan is carried out.
 
     `all` allows this call once and all `others` of the question as shown. `input` replaces the call's input if the
     person edited the proposal.
     """
 
-    choice: Literal["once", "session", "always", "prefix", "all", "no"]
+    choice: Literal["once", "session", "always", "prefix", "all", "compact", "no"]
     reason: str = ""
     input: Mapping[str, Any] | None = None
     rules: tuple[str, ...] = ()

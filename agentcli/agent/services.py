@@ -82,6 +82,11 @@ class PlanMode:
     def __init__(self, core: SessionCore) -> None:
         self._core = core
 
+    @property
+    def compacts(self) -> bool:
+        """True if the person wants the conversation compacted before the plan is carried out."""
+        return self._core.approval.compacts_plan
+
     async def leave_plan(self, plan: str) -> bool:
         """Leave plan mode after the person approved the plan, for the mode chosen with it. Return False outside of plan mode."""
         approval = self._core.approval

@@ -291,7 +291,7 @@ def beginning(
     offered = (
         tool.schema
         for tool in _fitting(setup, model)
-        if setup.person.attended or not tool.traits.behaviour.needs_person
+        if (setup.person.attended or not tool.traits.behaviour.needs_person) and not tool.traits.behaviour.announced
     )
     raw = tuple(tool.raw for tool in (*offered, *more))
     accounts = setup.models.accounts.now

@@ -81,6 +81,8 @@ class Behaviour:
     """It reaches the tools of servers; sessions without servers do not need it."""
     dispensable: bool = False
     """Sessions with a small window do not get it."""
+    announced: bool = False
+    """A reminder names it once it is useful; requests do not list it, so their beginning stays the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,13 @@ class Recall(Feature[object]):
         return registry.RECALL
 
 
+class Compress(Feature[object]):
+    name = "compress"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.COMPRESS
+
+
 class Questions(Feature[object]):
     name = "questions"
 

@@ -21,6 +21,7 @@ from agentcli.features.web_search import WebSearch
 from agentcli.frontends.built_in import (
     Changes,
     Checkpoints,
+    Compress,
     Conversation,
     Extensions,
     Files,
@@ -48,6 +49,7 @@ FEATURES: Sequence[Feature[Program]] = (
     Shell(),
     Todo(),
     Recall(),
+    Compress(),
     Questions(),
     PlanMode(),
     Web(),

@@ -7,11 +7,20 @@ from typing import Any, Protocol
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Behaviour, ToolContext, ToolOutput, Traits
+from agentcli.tools.compress import Compressing
 from agentcli.tools.entry import Entry
+
+FOCUS = "what carrying out the approved plan needs"
+COMPACTED = "The user approves the plan. The conversation before it is summarised now. Carry the plan out:"
 
 
 class Planning(Protocol):
     """The service that ends plan mode."""
+
+    @property
+    def compacts(self) -> bool:
+        """True if the approval of the plan requests a compaction."""
+        ...
 
     async def leave_plan(self, plan: str) -> bool:
         """Leave plan mode with an approved plan; return False if plan mode was off."""
@@ -25,6 +34,9 @@ async def exit_plan(ctx: ToolContext, call_id: str, plan: str) -> ToolOutput:
     if planning is not None and not await planning.leave_plan(plan):
         return ToolOutput("You are not in plan mode; go on.", metadata={"plan": plan, "approved": False})
     # Allowing this call approves the plan: the permission layer asks, and shows the whole plan.
+    compressing = ctx.service(Compressing) if planning is not None and planning.compacts else None
+    if compressing is not None and not compressing.ask(FOCUS, call_id):
+        return ToolOutput(f"{COMPACTED}\n\n{plan}", metadata={"plan": plan})
     return ToolOutput("The user approves the plan. Carry it out.", metadata={"plan": plan})
 
 

@@ -16,6 +16,7 @@ from agentcli.tools import (
     apply_patch,
     ask_user,
     bash,
+    compress,
     edit,
     exit_plan,
     glob,
@@ -40,6 +41,7 @@ FILES = (read.READ, write.WRITE, edit.EDIT, edit.MULTI_EDIT, apply_patch.APPLY_P
 SHELL = (bash.BASH, jobs.BASH_OUTPUT, jobs.BASH_STOP)
 TODO = (todo.TODO,)
 RECALL = (recall.RECALL,)
+COMPRESS = (compress.COMPRESS,)
 QUESTIONS = (ask_user.ASK_USER,)
 PLAN = (exit_plan.EXIT_PLAN,)
 WEB = (web_fetch.WEB_FETCH,)
@@ -48,7 +50,21 @@ SUBAGENTS = (task.TASK,)
 SKILLS = (skill.SKILL,)
 MCP = (mcp.MCP_SEARCH, mcp.MCP_CALL)
 LSP = (lsp.LSP,)
-_TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *WEB_SEARCH, *SUBAGENTS, *SKILLS, *MCP, *LSP)
+_TABLE = (
+    *FILES,
+    *SHELL,
+    *TODO,
+    *RECALL,
+    *COMPRESS,
+    *QUESTIONS,
+    *PLAN,
+    *WEB,
+    *WEB_SEARCH,
+    *SUBAGENTS,
+    *SKILLS,
+    *MCP,
+    *LSP,
+)
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 """Traits of all built-in tools, including those that this session lacks: earlier sessions may have used them."""
 

@@ -10,21 +10,38 @@ from typing import TYPE_CHECKING
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
-from agentcli.context.policies import nothing_due, plan_prune, policy_of, worth_counting
+from agentcli.context.policies import nothing_due, plan, plan_prune, policy_of, worth_counting
 from agentcli.context.settings import PROVIDER
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ContextError, InputError
 from agentcli.core.event import CompactionEnded, Emit, Event, Noticed, Pruned, Recorded, emit_all
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
+from agentcli.core.message import ToolResult, reminder
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.record import Body, Compaction, Prune, Trigger, Undo
+from agentcli.core.record import Body, Compaction, Pin, Prune, Trigger, Undo
+from agentcli.core.tool import Tool
 
 if TYPE_CHECKING:
     from agentcli.agent.compaction.snapshot import Brief
     from agentcli.agent.compaction.summariser import Summariser
     from agentcli.context.compaction.handoff import Handoff
     from agentcli.context.policies.plans import Plan
+
+
+HALF = 0.5
+"""Share of the usable window above which the model may request a compaction."""
+GROWN = 0.1
+"""Share of the usable window that must be new since the last compaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A requested compaction: its focus, and the id of the call with the plan that stays verbatim, or empty."""
+
+    focus: str
+    plan: str = ""
 
 
 class Compactor:
@@ -43,7 +60,9 @@ class Compactor:
         hooks: Hooks,
         fallback: FallbackModel,
         cwd: str,
+        announced: Sequence[Tool] = (),
     ) -> None:
+        """`announced` are the tools with which the model may request a compaction, once the context is half full."""
         self._builder = builder
         self._record = record
         self._objection = objection
@@ -53,18 +72,57 @@ class Compactor:
         self._cwd = cwd
         self.handoff: Handoff | None = None
         """The first message of a new session that continues this one; None until a handoff is requested."""
+        self._announced = announced
+        self._announced_after: int | None = None
+        """Seq of the compaction since which the tools were announced, 0 for the session's beginning."""
+        self._asked: _Asked | None = None
         self._futile_size: int | None = None
         self._calls_left = builder.settings.max_summary_calls
 
     def new_turn(self) -> None:
-        """Reset the count of summariser calls: the user has sent a prompt or requested a summary."""
+        """Reset the count of summariser calls, and the model's request: the user has sent a prompt or requested a
+        summary.
+        """
+        self._asked = None
         self._calls_left = self._builder.settings.max_summary_calls
+
+    def news(self) -> Sequence[str]:
+        """Return the reminder that announces the tools, once for each time that the context becomes half full."""
+        window, newest = self._builder.window(), self._history.compaction
+        since = newest.seq if newest is not None else 0
+        if not self._announced or self._announced_after == since or not _is_half_full(window):
+            return ()
+        self._announced_after = since
+        texts = [_announcement(tool) for tool in self._announced]
+        return () if any(block.part == reminder(texts[0]) for block in window.view.blocks) else texts
+
+    def ask(self, focus: str, plan: str = "") -> str:
+        """Request a compaction before the next step; return why there will be none, or an empty text.
+
+        `plan` is the id of the call whose result is an approved plan: it is pinned, and no size is required.
+        """
+        why = "" if plan else _needless(self._builder.window(), self._history)
+        if not why:
+            self._asked = _Asked(focus, plan)
+        return why
+
+    async def _as_asked(self, asked: _Asked, interrupt: asyncio.Event, emit: Emit) -> None:
+        """Carry out a request of the model, or of the user with an approved plan."""
+        for entry in reversed(self._history.entries):
+            if asked.plan and isinstance(entry.body, ToolResult) and entry.body.call_id == asked.plan:
+                await emit(self._record(Pin(entry.seq)))
+                break
+        planned = plan(self._builder.window(), forced=True)
+        await self.compact(interrupt, emit, "auto", focus=asked.focus, planned=planned)
 
     async def make_room(self, interrupt: asyncio.Event, emit: Emit, *, boundary: bool) -> None:
         """Before a request: prune if that pays, compact at the soft mark (`boundary`: between turns) or at the hard one.
 
         Raises ContextError rather than send a request known not to fit.
         """
+        if (asked := self._asked) is not None:
+            self._asked = None
+            await self._as_asked(asked, interrupt, emit)
         window = self._builder.window()
         if nothing_due(window):
             return
@@ -237,6 +295,35 @@ class Compactor:
 
     def _cleared(self, body: Prune | None, why: str) -> Sequence[Event]:
         return [] if body is None else [self._record(body), Pruned(body.cleared, body.tokens, why)]
+
+
+def _is_half_full(window: Window) -> bool:
+    """Return True if the model may request a compaction."""
+    return window.settings.autocompact and window.tokens > window.usable * HALF
+
+
+def _announcement(tool: Tool) -> str:
+    """Return the reminder that announces a tool."""
+    takes = ", ".join(tool.takes["properties"])
+    return (
+        f"Half of the context window is used. From now on you may call the tool {tool.name}({takes}), although it is "
+        f"not listed with the others. {tool.schema.description.strip()}"
+    )
+
+
+def _needless(window: Window, history: History) -> str:
+    """Return why the model's request is refused; empty if it is not."""
+    if not window.settings.autocompact:
+        return "The user has switched automatic compaction off."
+    if not _is_half_full(window):
+        return (
+            f"The context is only {window.tokens / window.usable:.0%} full: nothing needs to be summarised below half."
+        )
+    newest = history.compaction.body if history.compaction is not None else None
+    new = window.tokens - newest.tokens_after if isinstance(newest, Compaction) else window.tokens
+    if new < window.usable * GROWN:
+        return f"The conversation was just compacted: only {max(new, 0):,} tokens are new since then."
+    return ""
 
 
 def _failed_at(journal: Journal) -> int:

@@ -29,6 +29,7 @@ def approval_options(request: ApprovalRequest) -> list[PermissionOption]:
         return [
             PermissionOption(option_id="session", name="Carry it out, edits run unasked", kind="allow_always"),
             PermissionOption(option_id="once", name="Carry it out, ask before each edit", kind="allow_once"),
+            PermissionOption(option_id="compact", name="Compact, then carry out the plan", kind="allow_once"),
             PermissionOption(option_id=NO, name="Keep planning", kind="reject_once"),
         ]
     options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]

@@ -25,7 +25,17 @@ _ANSWERS = {
     "": "no",
 }
 
-_PLAN = {"1": "edits", "y": "edits", "yes": "edits", "2": "once", "3": "no", "4": "no", "n": "no", "no": "no", "": "no"}
+_PLAN = {
+    "1": "edits",
+    "y": "edits",
+    "yes": "edits",
+    "2": "once",
+    "3": "compact",
+    "4": "no",
+    "n": "no",
+    "no": "no",
+    "": "no",
+}
 
 
 class PlainAsking:
@@ -46,6 +56,8 @@ class PlainAsking:
                 case "edits" if ask.kind == "plan":
                     # "For the session" approves all edits of the plan; otherwise each still asks.
                     return ApprovalResponse("session", input=changed)
+                case "compact" if ask.kind == "plan":
+                    return ApprovalResponse("compact", input=changed)
                 case "once":
                     return ApprovalResponse("once", input=changed)
                 case "session" if changed is None and (ask.session or ask.always):
@@ -135,7 +147,7 @@ class PlainAsking:
 
     def _offered(self, ask: ApprovalRequest, always: str, changed: bool) -> str:
         if ask.kind == "plan":
-            return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 no"
+            return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 compact and carry it out without asking, 4 no"
         offers = ["1 yes once"]
         session = "2 yes and all edits in this session" if ask.edits else "2 yes for this session"
         offers += [session] if (ask.session or ask.always) and not changed else []

@@ -284,17 +284,13 @@ class LiveText:
         return more
 
 
-_PLAN = ("session", "once", "no")
-"""Answers behind the choices about a plan, in order."""
-
-
 def question_of(ask: ApprovalRequest, folder: str) -> Mapping[str, Any]:
     """Return a question about a call with everything that the terminal shows: title, reason, whole preview, each
     choice. Paths are relative to `folder`.
     """
     look = Look(MUTE, folder=folder)
     dialog = proposal.question(ask, None, look)
-    names = _PLAN if ask.kind == "plan" else proposal.answers(ask, None)
+    names = proposal.PLAN if ask.kind == "plan" else proposal.answers(ask, None)
     description = ask.call.input.get("description")
     return {
         "kind": ask.kind,
@@ -333,7 +329,7 @@ def response_of(ask: ApprovalRequest, answer: Answer) -> ApprovalResponse | None
     match answer.choice:
         case "everywhere":
             return ApprovalResponse("prefix", rules=(ask.always,), everywhere=True)
-        case "once" | "session" | "always" | "prefix" | "all" as choice:
+        case "once" | "session" | "always" | "prefix" | "all" | "compact" as choice:
             return ApprovalResponse(choice)
         case _:
             return ApprovalResponse("no", answer.reason)

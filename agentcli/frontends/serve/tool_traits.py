@@ -34,6 +34,7 @@ def told(traits: Traits) -> dict[str, Any]:
         "shadows": server.shadows,
         "reads_only": server.reads_only,
         "dispensable": behaviour.dispensable,
+        "announced": behaviour.announced,
         "interacts": server.interacts,
     }
     return {name: value for name, value in values.items() if value}

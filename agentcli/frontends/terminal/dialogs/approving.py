@@ -86,10 +86,8 @@ class Approving:
     async def _answer(self, ask: ApprovalRequest, changed: Changed, index: int) -> ApprovalResponse | str:
         """Return the response for the chosen index, or why to ask again."""
         if ask.kind == "plan":
-            if index > 1:
-                return await self._refusal()
-            # "For the session" approves all edits of the plan; "once" still asks about each.
-            return ApprovalResponse("session" if index == 0 else "once")
+            chosen = proposal.PLAN[index]
+            return await self._refusal() if chosen == "no" else ApprovalResponse(chosen)
         match proposal.answers(ask, changed)[index]:
             case "once":
                 return ApprovalResponse("once")

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.dataclass import dataclass, replace
@@ -265,5 +265,8 @@ def _described(ask: ApprovalRequest) -> str:
 _PLAN = (
     Choice("Yes, and let it edit without asking (auto-edit)", keys="y"),
     Choice("Yes, and ask before each change"),
+    Choice("Compact, then carry out the plan (auto-edit)", keys="c"),
     Choice("No, tell it what to change", keys="n"),
 )
+PLAN: Sequence[Literal["session", "once", "compact", "no"]] = ("session", "once", "compact", "no")
+"""Answers behind the choices about a plan, in order: "session" approves all its edits, "once" still asks about each."""
