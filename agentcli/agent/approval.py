@@ -366,7 +366,8 @@ def _lines(why: str, parts: Sequence[str]) -> str:
     """Return the reason for a question with a line for each command of a longer line, after what these do not cover."""
     if len(parts) < 2:
         return why
-    return "\n".join(parts if any(why in part for part in parts) else (why, *parts))
+    more = [piece for piece in why.split("; ") if not any(piece in part for part in parts)]
+    return "\n".join(("; ".join(more), *parts) if more else parts)
 
 
 def _rewrites(parts: Sequence[str]) -> bool:

@@ -197,7 +197,22 @@ def _contained(rule: str, why: str, found: Containment) -> Decision:
     )  # fmt: skip
 
 
+def _with_parts(nature: CallFacts) -> Offers:
+    """Return the search for the rules to offer; if none covers the whole line, for those that cover parts of it."""
+    line = nature.line
+    if line is None:
+        return nature.offers
+
+    @cache
+    def offers() -> tuple[str, ...]:
+        from agentcli.permissions.offers import offered_for_parts
+
+        return nature.offers() or offered_for_parts(line, "bash", nature.approved)
+
+    return offers
+
+
 def _asked(mode: Mode, why: str, nature: CallFacts) -> Decision:
     session = nature.session or nature.always
-    given = nature.always, nature.unsaved, nature.offers, session, nature.edits_inside
+    given = nature.always, nature.unsaved, _with_parts(nature), session, nature.edits_inside
     return Decision("ask", f"mode {mode}", why, *given)

@@ -36,6 +36,18 @@ def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str,
     return (*dict.fromkeys(read), *(f"{tool}({pattern})" for pattern in patterns))
 
 
+def offered_for_parts(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
+    """Return the wider rules for those commands of a line that can have one, although the others still ask.
+
+    `approved` are patterns of rules that allow commands.
+    """
+    if line.workspace is None or line.protected or line.destroys or len(line.commands) < 2:
+        return ()
+    asking = (number for number, _ in _changing(line) if not away(line, number))
+    patterns = (_wider(line, number, approved) for number in asking)
+    return tuple(f"{tool}({pattern})" for pattern in dict.fromkeys(filter(None, patterns)))
+
+
 def offered_in_sandbox(
     line: CommandLine, offered: tuple[str, ...], approved: Sequence[str], *, boxed: bool
 ) -> tuple[str, ...]:

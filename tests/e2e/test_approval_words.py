@@ -42,3 +42,22 @@ def test_the_names_of_programs_and_the_texts_of_a_command_are_coloured(program: 
         colour = {word: cells[text.index(word)].fg for word in ("make", "touch", "'all", " x")}
     assert colour["make"] == colour["touch"] != colour[" x"] == "default"
     assert colour["'all"] not in (colour["make"], "default")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_chain_that_writes_a_file_or_sets_a_variable_is_explained_by_command_too(
+    program: Program, columns: int
+) -> None:
+    with asked(program, "seq 3 && echo hi > a.txt && FOO=1 python3 x.py", columns) as t:
+        t.until("Yes, once")
+        shown = [row.strip() for row in t.screen() if row.strip().startswith("·")]
+    assert shown == ["· writes a.txt", "· python3 can run any code"]
+
+
+@pytest.mark.full
+def test_a_command_of_a_chain_has_its_own_rule_although_another_has_none(program: Program) -> None:
+    with asked(program, "git commit -am x && npx prettier --write . && git push", 100) as t:
+        t.until("Yes, once")
+        t.until("Always allow `git commit …`", "w")
+        t.send("w", until="Save this rule")
+        assert "bash(git commit *)" in "\n".join(t.screen())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from agentcli.permissions.shell.effects.git_repositories import DISCARDING, git_
 from agentcli.permissions.shell.effects.harmless_values import Assignments, without_assignments
 from agentcli.permissions.shell.effects.hiding import hides, may_run, spelled
 from agentcli.permissions.shell.effects.reading import (
+    VAGUE,
     Looks,
     Reader,
     Reading,
@@ -41,7 +43,7 @@ from agentcli.permissions.shell.syntax.parse import (
     started,
     starts_in_background,
 )
-from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
+from agentcli.permissions.shell.syntax.strict import WRITES, NotPlain, read_plain
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.containable import Containment
@@ -109,8 +111,15 @@ class CommandLine:
     @property
     def why(self) -> str:
         """Reason why the line is not harmless; a consequence that needs caution, if a command has one."""
-        why = self.obstacle or next((reading.why for reading in self.readings if reading.why), "")
+        why = self._obstacle or next((reading.why for reading in self.readings if reading.why), "")
         return _with_consequence(why, self._consequence if why else "")
+
+    @cached_property
+    def _obstacle(self) -> str:
+        """Reason why it is not fully understood; for a redirection, the file that a command writes."""
+        if self.obstacle != WRITES:
+            return self.obstacle
+        return next((written for part in self.parts for written in _writes(part)), self.obstacle)
 
     @cached_property
     def _consequence(self) -> str:
@@ -123,7 +132,7 @@ class CommandLine:
 
         A reason why the line is hard to read comes last.
         """
-        return tuple(dict.fromkeys(filter(None, (*self._reasons(), self.obstacle))))
+        return tuple(dict.fromkeys(filter(None, (*self._reasons(), self._obstacle))))
 
     def _reasons(self) -> Iterator[str]:
         if self.commands:
@@ -132,7 +141,16 @@ class CommandLine:
                     yield _with_consequence(reading.why, named_consequence(command.words, self.places))
         else:
             for part in self.parts:
-                yield named_consequence([piece.text for piece in part.words], self.places)
+                words = [piece.text for piece in part.words]
+                yield named_consequence(words, self.places) or self._reason_alone(words)
+                yield from _writes(part)
+
+    def _reason_alone(self, words: Sequence[str]) -> str:
+        """Return the reason that a command of the line would have by itself; empty if its words are unknown."""
+        if not words or self.workspace is None or any(UNKNOWN in word for word in words):
+            return ""
+        found = analyse(shlex.join(words), self.workspace)
+        return "" if found.obstacle else found.why
 
     @cached_property
     def _discards(self) -> str:
@@ -305,11 +323,18 @@ class CommandLine:
 _ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\S)*""")
 
 
+def _writes(part: Part) -> Iterator[str]:
+    """Yield what a command's redirections write: `writes a.txt`."""
+    for target in part.writes:
+        if target.text != "/dev/null" and not target.text.isdigit():
+            yield f"writes {target.text}".replace(UNKNOWN, "…")
+
+
 def _with_consequence(why: str, named: str) -> str:
     """Return a reason after the command's consequence; only the consequence if the reason merely states that something
     may change.
     """
-    return named if why.endswith("may change files") and named else "; ".join(filter(None, (named, why)))
+    return named if named and why.endswith(VAGUE) else "; ".join(filter(None, (named, why)))
 
 
 def analyse(text: str, workspace: Workspace) -> CommandLine:

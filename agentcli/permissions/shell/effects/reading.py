@@ -23,7 +23,7 @@ from agentcli.permissions.paths import (
 from agentcli.permissions.shell.effects.fed import fed_command, fed_files
 from agentcli.permissions.shell.effects.searches import objection, search_of
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, leaves_out, limits, shows_path, shows_text
-from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.known_programs import is_interpreter, word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.programs.readers import (
     BRACKETS,
@@ -37,6 +37,8 @@ from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import Command
 from agentcli.system.programs import lies_in, located, path_outside, untrusted
 
+CHANGES, RUNS_CODE = VAGUE = ("may change files", "can run any code")
+"""Reasons that name no effect: one that is known replaces them."""
 _MAYBE_FILE = re.compile(r"^[0-9a-fA-F]{4,64}$|\^\{")
 _STREAMS = frozenset({"-", os.devnull})
 
@@ -107,7 +109,7 @@ class Reader:
         if "/" in name:
             return Reading(f"{name} is called by its path")
         if name not in READERS:
-            return Reading(f"{name} may change files")
+            return Reading(_vague(name))
         return _by_shapes(name, arguments, folders, self._workspace)
 
     def _fed(self, commands: Sequence[Command], number: int, folders: tuple[Path, ...]) -> Reading:
@@ -185,10 +187,14 @@ def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bo
     return moved if sure and not piped else tuple(dict.fromkeys((*folders, *moved)))
 
 
+def _vague(name: str) -> str:
+    return f"{name} {RUNS_CODE if is_interpreter(name) else CHANGES}"
+
+
 def _misfit(name: str, problem: str, shapes: Sequence[Shape]) -> str:
     """Return why a program's call is not known to only read, without the detail if the program reads only by exception."""
     if not problem or all(shape.needs or shape.operands.startswith("=") for shape in shapes):
-        return f"{name} may change files"
+        return _vague(name)
     return f"{name} {problem}" if problem.startswith("-") else f"{name}: {problem}"
 
 
@@ -228,7 +234,7 @@ def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) 
         elif option not in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
             return Reading(f"git {option} may start programs")
     if not rest or rest[0] not in GIT_READERS:
-        return Reading(f"git {rest[0]} may change files" if rest else "git may change files")
+        return Reading(" ".join(("git", *rest[:1], CHANGES)))
     fitting = fit(GIT_READERS[rest[0]], rest[1:])
     if isinstance(fitting, str):
         return Reading(_misfit(f"git {rest[0]}", fitting, GIT_READERS[rest[0]]))

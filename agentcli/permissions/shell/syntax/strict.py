@@ -17,12 +17,20 @@ from agentcli.permissions.shell.syntax.parse import PLACE, Command, Loop, parser
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-UNCHECKED = ": can't be checked"
-"""Suffix of the reason for a line that is more than plain words."""
+_EXPANDS, _REDIRECTS = "has $( ) or variables", "redirects output"
+
+
+def unchecked(problem: str) -> str:
+    """Return the reason for a line that is more than plain words."""
+    return f"{problem}: can't {'tell what it runs' if problem == _EXPANDS else 'be checked'}"
+
+
+WRITES = unchecked(_REDIRECTS)
+"""Reason for a line that would be plain words without a redirection to a file."""
 
 OBSTACLES = {
-    "$": "uses $… or $(…)",
-    "`": "uses `…`",
+    "$": _EXPANDS,
+    "`": _EXPANDS,
     "*": "uses a wildcard",
     "?": "uses a wildcard",
     "[": "uses a wildcard or test",
@@ -30,13 +38,13 @@ OBSTACLES = {
     "(": "uses a subshell",
     ")": "uses a subshell",
     "<": "redirects input",
-    ">": "redirects output",
+    ">": _REDIRECTS,
     "&": "runs in the background",
     "#": "has a comment inside a word",
     "~": "uses ~",
     "\\": "continues a line",
     "'": "has an open quote",
-    '"': "uses $… in quotes",
+    '"': _EXPANDS,
 }
 KEYWORDS = {
     **dict.fromkeys(("for", "while", "until", "select"), "uses a shell loop"),
@@ -47,12 +55,10 @@ KEYWORDS = {
 _NODES = {
     **dict.fromkeys(("for_statement", "while_statement", "c_style_for_statement"), "uses a shell loop"),
     **dict.fromkeys(("if_statement", "case_statement"), "uses a shell condition"),
-    **dict.fromkeys(
-        ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"), "uses $… or $(…)"
-    ),
+    **dict.fromkeys(("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"), _EXPANDS),
     **dict.fromkeys(("variable_assignment", "declaration_command", "unset_command"), "sets a variable"),
     **dict.fromkeys(("heredoc_redirect", "herestring_redirect"), "has a here-document"),
-    "file_redirect": "redirects output",
+    "file_redirect": _REDIRECTS,
     "subshell": "uses a subshell",
     "function_definition": "defines a function",
     "process_substitution": "uses <(…)",
@@ -63,7 +69,7 @@ _NODES = {
 
 def unusual_node(node: str) -> str:
     """Return the reason for a line whose syntax tree has a node of this type."""
-    return f"{_NODES.get(node, 'holds ' + node.replace('_', ' '))}{UNCHECKED}"
+    return unchecked(_NODES.get(node, f"has a {node.replace('_', ' ')}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +205,7 @@ def _step(text: str, index: int, reader: _Reader) -> int | NotPlain:
         return word
     value, end, pattern = word
     if pattern and reader.words[0] in ("[", "[["):
-        return NotPlain(f"uses a wildcard{UNCHECKED}")
+        return NotPlain(unchecked("uses a wildcard"))
     reader.add(value, index, end, bare=value == text[index:end], glob=pattern)
     return end
 
@@ -219,7 +225,7 @@ def _loop(text: str, mark: re.Match[str], reader: _Reader) -> int | NotPlain:
         reader.loop, reader.closed = None, True
         return mark.end()
     if reader.loop is not None or name == "histchars":
-        return NotPlain(f"{KEYWORDS['for']}{UNCHECKED}")
+        return NotPlain(unchecked(KEYWORDS["for"]))
     return _loop_head(text, mark.end(), name, reader)
 
 
@@ -267,9 +273,9 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
     while index < len(text) and (piece := pieces.match(text, index)):
         raw = piece.group()
         if piece.lastgroup == "bare" and (problem := _bare_problem(raw, index == start, first)):
-            return NotPlain(f"{problem}{UNCHECKED}")
+            return NotPlain(unchecked(problem))
         if piece["body"] is not None and not _literal(text, piece):
-            return NotPlain(f"{OBSTACLES['$']}{UNCHECKED}")
+            return NotPlain(unchecked(_EXPANDS))
         wild = wild or (piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start))
         value.append(_piece_value(piece.lastgroup or "", raw, variable))
         # What `?` and `[a-z]` match depends on the locale; `*` matches more.
@@ -277,11 +283,11 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
             pattern.append("*" if piece.lastgroup == "wild" else glob.escape(value[-1]))
         index = piece.end()
     if wild and (first or any(PLACE in each for each in value)):
-        return NotPlain(f"uses a wildcard{UNCHECKED}")
+        return NotPlain(unchecked("uses a wildcard"))
     if (index < len(text) and text[index] not in " \t\n;|&<>") or index == start:
-        return NotPlain(f"{OBSTACLES.get(text[index], 'contains something unusual')}{UNCHECKED}")
+        return NotPlain(unchecked(OBSTACLES.get(text[index], "contains something unusual")))
     if text[index : index + 1] in ("<", ">"):
-        return NotPlain(f"{OBSTACLES[text[index]]}{UNCHECKED}")
+        return NotPlain(unchecked(OBSTACLES[text[index]]))
     return "".join(value), index, "".join(pattern) if wild else ""
 
 
