@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
 from agentcli.core.streams import closing
-from agentcli.providers.google.api import GoogleApi
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.reply import Reply
 from agentcli.providers.google.request import Former, to_body
@@ -20,6 +19,9 @@ from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.sdk_import import warmed
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import UsedIds
+
+if TYPE_CHECKING:
+    from agentcli.providers.google.api import GoogleApi
 
 
 class GoogleModel:
@@ -102,6 +104,8 @@ class GoogleModel:
 
     @cached_property
     def _api(self) -> GoogleApi:
+        from agentcli.providers.google.api import GoogleApi
+
         return GoogleApi(self._settings, self._key, self._base_url)
 
 
